@@ -504,7 +504,7 @@ class Documents:
         text_field: str | None = None,
         text_format: Literal["plain", "html", "markdown"] = "plain",
         unit: str | None = None,
-        encoding: str = "utf-8",
+        encoding: str | None = None,
         html_part: Literal["auto", "main", "full"] = "auto",
         max_document: int | None = None,
         include: Sequence[str] = ...,

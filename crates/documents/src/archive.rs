@@ -2,7 +2,7 @@
 //!
 //! Reading and copying share this iteration, so that a record has the same number in both. Where
 //! bad records are skipped, reading resumes after a damaged record at the next line that begins
-//! with `WARC/1.`, or at the next member of gzip if the compressed data is damaged.
+//! with `WARC/`, or at the next member of gzip if the compressed data is damaged.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;

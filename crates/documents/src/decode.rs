@@ -48,11 +48,14 @@ impl TextEncoding {
         match name {
             "detect" => Ok(TextEncoding::DETECT),
             name => match Encoding::for_label(name.as_bytes()) {
-                Some(encoding) if encoding == UTF_8 => Ok(TextEncoding::UTF_8),
-                Some(encoding) => Ok(TextEncoding(Choice::Named(encoding))),
+                Some(encoding) => Ok(TextEncoding::of_encoding(encoding)),
                 None => Err(Error::UnknownEncoding { name: name.into() }),
             },
         }
+    }
+
+    pub(super) fn of_encoding(encoding: &'static Encoding) -> Self {
+        if encoding == UTF_8 { TextEncoding::UTF_8 } else { TextEncoding(Choice::Named(encoding)) }
     }
 
     /// The encoding of a text that starts with `head`, and the length of its byte order mark.
@@ -158,6 +161,15 @@ pub(super) fn decode_stream(
         buffer.clear();
         reader.by_ref().take(HEAD_LEN as u64).read_to_end(&mut buffer)?;
     }
+}
+
+/// Decodes a text that is in memory.
+pub(super) fn decode_whole(bytes: &[u8], encoding: TextEncoding) -> Result<String, String> {
+    let mut text = String::with_capacity(bytes.len());
+    decode_stream(bytes, encoding, &mut |piece| text.push_str(piece))
+        .map_err(|fault| fault.to_string())?
+        .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
+    Ok(text)
 }
 
 /// An input with a known encoding, determined from its first bytes. Reading and copying both begin

@@ -184,7 +184,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
     }
     let source = Source::open(&input.path).ok()?;
     let reader = Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader));
-    let mut reader = decode::utf8_reader(reader, options.encoding, false).ok()?;
+    let mut reader = decode::utf8_reader(reader, options.text_encoding(), false).ok()?;
     match format {
         DocumentFormat::JsonLines => {
             let mut line = Vec::new();

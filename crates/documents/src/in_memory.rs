@@ -1,7 +1,7 @@
 //! Documents in memory, such as the body of a request.
 
 use super::capped::TooLong;
-use super::decode::decode_stream;
+use super::decode::decode_whole;
 use super::formats::DocumentFormat;
 use super::guard::guarded;
 use super::json;
@@ -34,7 +34,7 @@ pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> 
         return Err(bad(format!("it is {}", TooLong { len_max: options.len_max })));
     }
     if options.format == Some(DocumentFormat::Html) {
-        let part = || text_of_page(bytes, options.encoding, options.html, options.len_max);
+        let part = || text_of_page(bytes, options.encoding, options);
         return guarded(part).and_then(|text| text).map_err(bad);
     }
     if options.format == Some(DocumentFormat::JsonLines) {
@@ -42,12 +42,7 @@ pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> 
         let names = Names { id: None, ..options.names() };
         return json::text_of(bytes, names).map(|found| found.text.into_owned()).map_err(bad);
     }
-    let mut text = String::new();
-    match decode_stream(bytes, options.encoding, &mut |part| text.push_str(part)) {
-        Ok(Ok(())) => Ok(text),
-        Ok(Err(fault)) => Err(bad(format!("byte {} is {fault}", fault.offset))),
-        Err(fault) => Err(bad(format!("it is {fault}"))),
-    }
+    decode_whole(bytes, options.text_encoding()).map_err(bad)
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@
 //! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) iterate over the inputs,
 //! `reading` splits them into raw documents (`raw`) on one thread, `task` decodes and hashes these
 //! on the other threads, and the caller receives the results in order. The formats are in `records`
-//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`;
+//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; a
+//! page is decoded by `charset` and made to text by `page_text`;
 //! `field_guess` tries the usual names of fields; `ready` is for fingerprints in place of texts.
 //! The reader does as little as possible: it finds the end of a document and leaves the rest to the
 //! workers. [`DocumentFile::copy_records`] copies a file without some of its documents.
@@ -42,6 +43,7 @@
 
 mod archive;
 mod capped;
+mod charset;
 mod copy;
 mod decode;
 mod delimited;
@@ -59,6 +61,7 @@ mod json_array;
 mod json_text;
 mod markup;
 mod options;
+mod page_text;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -39,7 +39,7 @@ pub struct DocumentOptions {
     pub(crate) fields: Vec<String>,
     pub(crate) new_fields: Vec<String>,
     pub(crate) digests: bool,
-    pub(crate) encoding: TextEncoding,
+    pub(crate) encoding: Option<TextEncoding>,
     pub(crate) html: HtmlPart,
     pub(crate) skip_bad: bool,
     pub(crate) whole_files: bool,
@@ -64,7 +64,7 @@ impl Default for DocumentOptions {
             fields: Vec::new(),
             new_fields: Vec::new(),
             digests: false,
-            encoding: TextEncoding::UTF_8,
+            encoding: None,
             html: HtmlPart::default(),
             skip_bad: false,
             whole_files: false,
@@ -175,11 +175,18 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the encoding of texts.
+    /// Sets the encoding of texts. Without it texts are UTF-8, and pages have the encoding that they
+    /// declare, else the detected one. A byte order mark and the `charset` of a web archive's
+    /// record or response take precedence.
     #[must_use]
-    pub fn encoding(mut self, encoding: TextEncoding) -> Self {
-        self.encoding = encoding;
+    pub fn encoding(mut self, encoding: impl Into<Option<TextEncoding>>) -> Self {
+        self.encoding = encoding.into();
         self
+    }
+
+    /// The encoding of texts that cannot declare one.
+    pub(crate) fn text_encoding(&self) -> TextEncoding {
+        self.encoding.unwrap_or_default()
     }
 
     /// Sets whether bad records are counted and skipped; otherwise the first bad record is an

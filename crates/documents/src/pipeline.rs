@@ -327,19 +327,13 @@ fn digesting(hasher: TextHasher, options: &DocumentOptions) -> TextHasher {
     if options.digests { hasher.digesting() } else { hasher }
 }
 
-/// Passes a document to the caller, unless its id is invalid for stores, and counts it if it was
-/// taken.
+/// Passes a document to the caller, and counts it if it was taken.
 fn admit<E>(
     document: Document<'_>,
     ids: &mut IdNotes,
     summary: &mut DocumentSummary,
     take: &mut impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<Admission, E> {
-    if let IdRef::Text(text) = document.id
-        && let Some(reason) = IdRef::fault_of_text(text)
-    {
-        return Ok(Admission::Refused { reason: format!("bad id: {reason}") });
-    }
     let admission = take(document)?;
     if admission == Admission::Taken {
         summary.count(document.id, document.fingerprint.is_some());

@@ -259,7 +259,8 @@ impl<'p> Reader<'p> {
         let field = |name: &String| header.get(name).map(str::to_string);
         let fields = self.options.fields.iter().map(field).collect();
         let content_type = header.get("Content-Type").unwrap_or_default().into();
-        match header.id() {
+        // The number of the record may be the id.
+        match header.id().or(self.line_prefix.as_deref()) {
             Some(id) => {
                 let block = warc::Block { content, content_type, bytes };
                 Body::Archived(id.into(), fields, block, digest)
@@ -316,7 +317,7 @@ impl<'p> Reader<'p> {
     fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
         let reader = Box::new(self.open_bytes(input)?);
         let may_pause = input.len.is_none();
-        decode::utf8_reader(reader, self.options.encoding, may_pause)
+        decode::utf8_reader(reader, self.options.text_encoding(), may_pause)
             .map_err(|fault| unreadable(input, fault))
     }
 

@@ -10,7 +10,7 @@ use super::ready::Ready;
 use super::whole_file::NotText;
 use super::{decode, json, warc, whole_file};
 use crate::error::{Error, Result};
-use fpstore_base::{Fingerprint, Id, InputPlace};
+use fpstore_base::{Fingerprint, Id, IdRef, InputPlace};
 use fpstore_text::{FeatureHash, TextDigests, TextHasher, Weight, passages};
 
 /// The part of a worker that depends on the requested result.
@@ -248,6 +248,15 @@ impl<T> Processed<T> {
         let id = Id::Text(id.into());
         Processed { id, output, text_len: text_len as u64, fields: Vec::new() }
     }
+
+    /// The document, unless its id is invalid for stores.
+    fn checked(self) -> Result<Self, Failure> {
+        let fault = match &self.id {
+            Id::Text(text) => IdRef::fault_of_text(text),
+            Id::U64(_) => None,
+        };
+        fault.map_or(Ok(self), |reason| Err(Failure::Bad(format!("bad id: {reason}"))))
+    }
 }
 
 /// The reason why a document has no result.
@@ -282,10 +291,13 @@ pub(super) fn run_all<T: Task>(
     for (number, passage) in (1_u64..).zip(passages(&text, unit)) {
         let (id, text_len) = (format!("{id}#{number}"), passage.text.len());
         let processed = Processed::new(id, text_len, task.whole(passage.text));
-        out.push(Finished {
-            place,
-            outcome: Ok(Processed { fields: fields.clone(), ..processed }),
-        });
+        let outcome = Processed { fields: fields.clone(), ..processed }.checked();
+        if outcome.is_err() {
+            // A document is one bad record, not one for each passage.
+            out.truncate(before);
+            return out.push(Finished { place, outcome });
+        }
+        out.push(Finished { place, outcome });
     }
     if out.len() == before {
         let outcome = Ok(Processed { id, output: task.whole(""), text_len: 0, fields });
@@ -342,9 +354,9 @@ fn run<T: Task>(
         Body::Damaged(reason) => Err(Failure::Damaged(reason)),
         Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
-    let outcome = outcome.map(|processed| match line_id {
-        Some(id) => Processed { id: Id::Text(id.into()), ..processed },
-        None => processed,
+    let outcome = outcome.and_then(|processed| match line_id {
+        Some(id) => Processed { id: Id::Text(id.into()), ..processed }.checked(),
+        None => processed.checked(),
     });
     Finished { place, outcome }
 }
@@ -436,5 +448,93 @@ mod tests {
         })
         .unwrap();
         assert!(features[0] == features[3] && features[2].is_empty());
+    }
+
+    /// A page of three paragraphs in a file, a web archive and a field.
+    #[test]
+    fn the_paragraphs_of_a_page_are_passages_at_every_door() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = "the river council met on monday to speak about the new bridge and the costs";
+        let page = format!(
+            "<html><head><title>t</title></head><body><article><p>{words}</p><p>{words} again</p>\
+             <ul><li>{words}</li><li>{words}</li></ul></article></body></html>"
+        );
+        let response = format!("HTTP/2 200\r\nContent-Type: text/html\r\n\r\n{page}");
+        let record = format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http\r\n\
+             Content-Length: {}\r\n\r\n{response}\r\n\r\n",
+            response.len()
+        );
+        let line = format!("{{\"id\":\"1\",\"text\":{}}}\n", serde_json::to_string(&page).unwrap());
+        let mut all = Vec::new();
+        for (name, bytes) in [("1.html", &page), ("1.warc", &record), ("1.jsonl", &line)] {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            let unit = "paragraph".parse().ok();
+            let options = DocumentOptions::default().unit(unit).line_ids(name == "1.warc");
+            let options = options.text_format(crate::TextFormat::Html);
+            let mut texts = Vec::new();
+            read_texts(&[path], &options, |id, text| -> Result<(), Error> {
+                texts.push(text.to_string());
+                assert!(
+                    id.to_string().ends_with(&format!("1#{}", texts.len())) || name == "1.html"
+                );
+                Ok(())
+            })
+            .unwrap();
+            all.push(texts);
+        }
+        let list = format!("{words}\n{words}");
+        assert_eq!(all[0], [format!("t\n{words}"), format!("{words} again"), list]);
+        assert!(all[1] == all[0] && all[2] == all[0], "{all:?}");
+    }
+
+    #[test]
+    fn a_bad_id_is_one_bad_record_with_and_without_passages_and_for_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let (good, long) = ("{\"id\":\"a\",\"text\":\"x\"}", "b".repeat(65_534));
+        let bad = ["", "a\\nb", "a\\rb", "a\\u0000b", &"b".repeat(65_536)];
+        let bad =
+            bad.map(|id| format!("{{\"id\":\"{id}\",\"text\":\"one\\n\\ntwo\\n\\nthree\"}}\n"));
+        let long = format!("{{\"id\":\"{long}\",\"text\":\"one\\n\\ntwo\"}}\n");
+        fs::write(&path, format!("{}{long}{good}\n", bad.concat())).unwrap();
+        let hasher = TextHasher::new(&TextRecipe::default()).unwrap();
+        for (unit, skipped_count) in [(None, 5), ("paragraph".parse().ok(), 6)] {
+            let options = DocumentOptions::default().skip_bad(true).unit(unit);
+            let paths = [path.clone()];
+            let hashed =
+                hash_documents(&paths, &hasher, &options, |_| Ok::<_, Error>(Admission::Taken));
+            let read = read_texts(&paths, &options, |_, _| Ok::<_, Error>(())).unwrap();
+            for summary in [hashed.unwrap(), read] {
+                assert_eq!(summary.skipped_count, skipped_count, "{unit:?}");
+                assert_eq!(summary.document_count, 7 - skipped_count, "{unit:?}");
+            }
+        }
+        let error = read_texts(&[path], &DocumentOptions::default(), |_, _| Ok::<_, Error>(()));
+        assert!(error.unwrap_err().to_string().contains("line 1: bad id: it is empty"));
+    }
+
+    #[test]
+    fn padding_of_nul_is_a_bad_record_in_small_and_in_large_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let hasher = TextHasher::new(&TextRecipe::default()).unwrap();
+        for count in [1, 5000] {
+            let lines: String =
+                (0..count).map(|n| format!("{{\"id\":{n},\"text\":\"a text\"}}\n")).collect();
+            let padding = "\0".repeat(4096);
+            for (bytes, count) in [
+                (format!("{lines}{padding}"), count),
+                (format!("{lines}{padding}\n{lines}"), 2 * count),
+                (format!("{lines}\0\0\0\0"), count),
+            ] {
+                let path = folder.path().join("a.jsonl");
+                fs::write(&path, bytes).unwrap();
+                let options = DocumentOptions::default().skip_bad(true);
+                let take = |_: crate::Document<'_>| Ok::<_, Error>(Admission::Taken);
+                let summary = hash_documents(&[path], &hasher, &options, take).unwrap();
+                assert_eq!((summary.document_count, summary.skipped_count), (count, 1));
+            }
+        }
     }
 }

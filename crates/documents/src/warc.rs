@@ -3,18 +3,22 @@
 //! Records are split here, because existing readers do not return the original bytes of a record.
 //! The responses of servers are parsed by `httparse`.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use fpstore_base::decompress::GzipReader;
 
-use super::capped::{Capped, TooLong};
-use super::decode::{TextEncoding, decode_stream};
+use super::capped::{Capped, TooLong, too_long};
+use super::decode::{TextEncoding, decode_whole};
+use super::disguise::is_binary;
 use super::options::DocumentOptions;
 use super::whole_file;
 
 /// The first bytes of each record.
-pub(super) const MAGIC: &[u8] = b"WARC/1.";
+pub(super) const MAGIC: &[u8] = b"WARC/";
+/// The versions that are read. The drafts 0.17 and 0.18 have the same headers as 1.0.
+const VERSIONS: [&[u8]; 3] = [b"1.", b"0.17", b"0.18"];
 /// Maximum length of the header of a record.
 const HEADER_LEN_MAX: u64 = 1 << 16;
 /// Maximum number of header fields of a response.
@@ -73,12 +77,12 @@ impl Content {
 
 /// The media type in a Content-Type, without parameters.
 fn media_type(value: &str) -> String {
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    value.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The encoding named in a Content-Type.
 fn charset(value: &str) -> Option<TextEncoding> {
-    let parameters = value.split(';').skip(1);
+    let parameters = value.split([';', ',']).skip(1);
     let mut named = parameters.filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
@@ -113,10 +117,10 @@ pub(super) fn next_header(
             let reason = if limited.limit() == 0 { "its header is too long" } else { "it is cut" };
             return Ok(Some(Err(reason.into())));
         }
-        if line_start == start && !raw[start..].starts_with(MAGIC) {
-            let found =
-                String::from_utf8_lossy(&raw[start..]).trim_end().chars().take(40).collect();
-            let found: String = found;
+        let version = raw[start..].strip_prefix(MAGIC).unwrap_or_default();
+        if line_start == start && !VERSIONS.iter().any(|known| version.starts_with(known)) {
+            let line = String::from_utf8_lossy(&raw[start..]);
+            let found: String = line.trim_end().chars().take(40).collect();
             return Ok(Some(Err(format!(
                 "it begins with {found:?}, expected WARC/1.0 or WARC/1.1"
             ))));
@@ -158,84 +162,148 @@ pub(super) struct Block {
 /// or not a text.
 pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option<String>, String> {
     let text = |content, bytes: &[u8], content_type: &str| {
-        let encoding = charset(content_type).unwrap_or(options.encoding);
-        if content == Content::Page {
-            return whole_file::text_of_page(bytes, encoding, options.html, options.len_max);
+        let said = charset(content_type).or(options.encoding);
+        match content {
+            Content::Page => whole_file::text_of_page(bytes, said, options),
+            _ => decode_whole(bytes, said.unwrap_or_default()),
         }
-        let mut text = String::new();
-        decode_stream(bytes, encoding, &mut |piece| text.push_str(piece))
-            .map_err(|fault| fault.to_string())?
-            .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
-        Ok(text)
     };
     if block.content != Content::Http {
         return text(block.content, &block.bytes, &block.content_type).map(Some);
     }
+    let bytes = in_http_1(&block.bytes);
     let mut fields = [httparse::EMPTY_HEADER; HTTP_FIELDS_MAX];
     let mut response = httparse::Response::new(&mut fields);
-    let start = match response.parse(&block.bytes) {
+    let parsed = httparse::ParserConfig::default()
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true)
+        .parse_response(&mut response, &bytes);
+    let start = match parsed {
         Ok(httparse::Status::Complete(start)) => start,
         Ok(httparse::Status::Partial) => return Err("its response is cut".into()),
         Err(fault) => return Err(format!("its response is no HTTP: {fault}")),
     };
+    // A field that occurs several times is one list (RFC 9110, 5.3).
     let field = |name: &str| {
-        let found = response.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-        found.map(|field| String::from_utf8_lossy(field.value).trim().to_string())
+        let found = response.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+        let values: Vec<_> = found.map(|field| String::from_utf8_lossy(field.value)).collect();
+        values.join(",")
     };
-    let content_type = field("Content-Type").unwrap_or_default();
+    let content_type = field("Content-Type");
     let is_success = response.code.is_some_and(|code| (200..300).contains(&code));
     let Some(content) = Content::of_media(&media_type(&content_type)).filter(|_| is_success) else {
         return Ok(None);
     };
-    let mut body = block.bytes[start..].to_vec();
-    // Archives often keep these fields although they have decoded the body.
-    let is_chunked =
-        field("Transfer-Encoding").is_some_and(|it| it.eq_ignore_ascii_case("chunked"));
-    if let Some(whole) = is_chunked.then(|| without_chunks(&body)).flatten() {
-        body = whole;
+    let codings = format!("{},{}", field("Content-Encoding"), field("Transfer-Encoding"));
+    let mut body = Cow::from(&bytes[start..]);
+    for coding in codings.rsplit(',') {
+        if let Some(decoded) = decoded(&body, &coding.trim().to_ascii_lowercase(), options.len_max)?
+        {
+            body = decoded.into();
+        }
     }
-    let coding = field("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-    let body = decompressed(body, &coding, options.len_max)?;
     text(content, &body, &content_type).map(Some)
 }
 
-/// A body without its chunk sizes; `None` if it is not chunked.
-fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
-    let mut whole = Vec::with_capacity(body.len());
-    let mut rest = body;
-    loop {
-        let Ok(httparse::Status::Complete((start, len))) = httparse::parse_chunk_size(rest) else {
-            return None;
-        };
-        if len == 0 {
-            return Some(whole);
-        }
-        let chunk = rest.get(start..)?.get(..usize::try_from(len).ok()?)?;
-        whole.extend_from_slice(chunk);
-        rest = rest.get(start + chunk.len()..)?.strip_prefix(b"\r\n")?;
+/// A response whose status line has the version of HTTP that the parser knows: crawlers write the
+/// version of the connection, such as `HTTP/2`, before fields in the form of HTTP/1.1.
+fn in_http_1(response: &[u8]) -> Cow<'_, [u8]> {
+    let line = response.trim_ascii_start();
+    let end = memchr::memchr2(b' ', b'\n', line).unwrap_or(line.len());
+    let (version, rest) = line.split_at(end);
+    match version {
+        b"HTTP/1.0" | b"HTTP/1.1" => response.into(),
+        b"ICY" => [b"HTTP/1.0", rest].concat().into(),
+        version if version.starts_with(b"HTTP/") => [b"HTTP/1.1", rest].concat().into(),
+        _ => response.into(),
     }
 }
 
-fn decompressed(body: Vec<u8>, coding: &str, len_max: u64) -> Result<Vec<u8>, String> {
-    let is_gzip = body.starts_with(&[0x1f, 0x8b]);
-    let decoder: Box<dyn Read> = match coding {
-        "" | "identity" => return Ok(body),
-        "gzip" | "x-gzip" | "deflate" if is_gzip => Box::new(GzipReader::new(&body[..])),
-        // The archive has decoded it.
-        "gzip" | "x-gzip" => return Ok(body),
-        "deflate" if body.first() == Some(&0x78) => Box::new(ZlibDecoder::new(&body[..])),
-        "deflate" => return Ok(body),
-        _ if str::from_utf8(&body).is_ok() => return Ok(body),
-        other => return Err(format!("its response is compressed with {other}, which is not read")),
-    };
-    let mut whole = Vec::new();
-    Capped::new(decoder, len_max).read_to_end(&mut whole).map_err(|fault| {
-        match fault.get_ref().and_then(|inner| inner.downcast_ref::<TooLong>()) {
-            Some(too_long) => format!("its text is {too_long}"),
-            None => format!("its response cannot be decompressed: {fault}"),
+/// A body without a coding of its content or its transfer; `None` if it does not have the coding:
+/// archives often keep these fields although they have decoded the body.
+fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, String> {
+    match coding {
+        "" | "identity" => Ok(None),
+        "chunked" => without_chunks(body),
+        "gzip" | "x-gzip" | "deflate" if body.starts_with(&[0x1f, 0x8b]) => {
+            let mut whole = Vec::new();
+            let mut reader = Capped::new(GzipReader::new(body), len_max);
+            match reader.read_to_end(&mut whole) {
+                Ok(_) => Ok(Some(whole)),
+                Err(fault) => Err(match too_long(&fault) {
+                    Some(too_long) => format!("its text is {too_long}"),
+                    None => format!("its response cannot be decompressed: {fault}"),
+                }),
+            }
         }
-    })?;
-    Ok(whole)
+        "deflate" if !is_plain(body) || is_zlib(body) => {
+            // Some servers leave out the format of zlib (RFC 9110, 8.4.1.2).
+            let of_raw = |of_zlib| {
+                let is_zlib = is_zlib(body);
+                inflated(body, false, len_max).map_err(|raw| if is_zlib { of_zlib } else { raw })
+            };
+            inflated(body, true, len_max).or_else(of_raw).map(Some)
+        }
+        "gzip" | "x-gzip" | "deflate" if is_plain(body) => Ok(None),
+        "gzip" | "x-gzip" => Err("its response has the coding gzip and is not gzip".into()),
+        _ if is_plain(body) && str::from_utf8(body).is_ok() => Ok(None),
+        other => Err(format!("its response has the coding '{other}', which is not read")),
+    }
+}
+
+/// A body without the compression of deflate (RFC 1951), or of zlib (RFC 1950).
+fn inflated(body: &[u8], is_zlib: bool, len_max: u64) -> Result<Vec<u8>, String> {
+    let mut inflater = Decompress::new(is_zlib);
+    let mut whole = Vec::new();
+    loop {
+        let before = (inflater.total_in(), whole.len());
+        let rest = usize::try_from(before.0).ok().and_then(|at| body.get(at..)).unwrap_or_default();
+        whole.reserve(rest.len().max(1 << 12));
+        let status = inflater.decompress_vec(rest, &mut whole, FlushDecompress::None);
+        if whole.len() as u64 > len_max {
+            return Err(format!("its text is {}", TooLong { len_max }));
+        }
+        match status {
+            Ok(Status::StreamEnd) => return Ok(whole),
+            Ok(_) if (inflater.total_in(), whole.len()) != before => {}
+            Ok(_) => return Err("its response is cut: the compressed data has no end".into()),
+            Err(fault) => return Err(format!("its response cannot be decompressed: {fault}")),
+        }
+    }
+}
+
+/// Whether bytes begin with the usual header of zlib (RFC 1950, 2.2).
+fn is_zlib(body: &[u8]) -> bool {
+    matches!(body, [0x78, flags, ..] if (0x7800 + u16::from(*flags)).is_multiple_of(31))
+}
+
+/// Whether a body is a text that was decoded before.
+fn is_plain(body: &[u8]) -> bool {
+    encoding_rs::Encoding::for_bom(body).is_some() || !body.iter().copied().any(is_binary)
+}
+
+/// A body without its chunk sizes; `None` if it is not chunked.
+fn without_chunks(body: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let mut whole = Vec::with_capacity(body.len());
+    let mut rest = body;
+    loop {
+        let (start, len) = match httparse::parse_chunk_size(rest) {
+            Ok(httparse::Status::Complete(found)) => found,
+            _ if rest.len() == body.len() => return Ok(None),
+            _ => return Err("its response is cut or has wrong chunk sizes".into()),
+        };
+        if len == 0 {
+            return Ok(Some(whole));
+        }
+        let chunk = usize::try_from(len).ok().and_then(|len| rest.get(start..)?.get(..len));
+        let after = chunk.and_then(|chunk| rest.get(start + chunk.len()..)?.strip_prefix(b"\r\n"));
+        let (Some(chunk), Some(after)) = (chunk, after) else {
+            return Err("its response is cut or has wrong chunk sizes".into());
+        };
+        whole.extend_from_slice(chunk);
+        rest = after;
+    }
 }
 
 #[cfg(test)]
@@ -277,6 +345,8 @@ mod tests {
         let long = format!("WARC/1.0\r\nX: {}", "x".repeat(70_000));
         for (bytes, part) in [
             (&b"HTTP/1.1 200 OK\r\n"[..], "expected WARC/1.0"),
+            (b"WARC/0.9\r\n", "expected WARC/1.0"),
+            (b"WARC/0.18\r\nA: b\r\n\r\n", "no Content-Length"),
             (b"WARC/1.0\r\nA: b\r\n\r\n", "no Content-Length"),
             (b"WARC/1.0\r\nContent-Length: -1\r\n\r\n", "\"-1\""),
             (b"WARC/1.0\r\nContent-Length: 1\r\n", "it is cut"),
@@ -294,6 +364,59 @@ mod tests {
             bytes: response.to_vec(),
         };
         text_of(&block, &DocumentOptions::default().max_document(1000))
+    }
+
+    #[test]
+    fn deflate_is_read_with_and_without_its_format_and_never_taken_as_the_text() {
+        let of = |body: &[u8]| {
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: deflate\r\n\r\n";
+            text(&[head.as_bytes(), body].concat())
+        };
+        for words in ["a b", "some words of a page", &"many more words of a page ".repeat(30)] {
+            let expected = Ok(Some(words.trim().to_string()));
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Default::default());
+            encoder.write_all(words.as_bytes()).unwrap();
+            let zlib = encoder.finish().unwrap();
+            let raw = &zlib[2..zlib.len() - 4];
+            assert_eq!(of(&zlib), expected);
+            assert_eq!(of(raw), expected);
+            assert_eq!(of(words.as_bytes()), expected, "decoded by the archive");
+            for len in 1..raw.len() - 1 {
+                let cut = of(&raw[..len]);
+                assert!(cut.is_err() || is_plain(&raw[..len]), "{len}: {cut:?}");
+            }
+            let cut = of(&zlib[..zlib.len() - 5]);
+            assert!(cut.is_err(), "{cut:?}");
+        }
+        assert!(of(&[0x78, 0x9c, 0x4b, 1, 2, 3]).is_err());
+    }
+
+    #[test]
+    fn responses_of_all_versions_of_http_and_with_broken_fields_are_read() {
+        let rest = "content-type: text/html\r\n\r\n<p>some text";
+        for head in [
+            "HTTP/2 200\r\n",
+            "HTTP/2 200 \r\n",
+            "HTTP/2.0 200 OK\r\n",
+            "HTTP/3 200\r\n",
+            "HTTP/1.2 200 OK\n",
+            "ICY 200 OK\r\n",
+            "\r\nHTTP/1.1 200 OK\r\n",
+            "HTTP/1.1 200 OK\r\nPolicy: default-src 'self';\r\n img-src *\r\n",
+            "HTTP/1.1 200 OK\r\nP3P : CP=x\r\n",
+            "HTTP/1.1 200 OK\r\nno field\r\n: empty\r\nb\u{e4}d: 1\r\n(x): 2\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html, text/html\r\n",
+        ] {
+            let found = text(format!("{head}{rest}").as_bytes());
+            assert_eq!(found, Ok(Some("some text".into())), "{head:?}");
+        }
+        let head = "HTTP/2 200\r\nContent-Type: text/html; charset=windows-1251\r\n";
+        let twice = [head.as_bytes(), rest.as_bytes(), b" \xf1\xee\xe2\xe5\xf2"].concat();
+        let expected = "some text \u{441}\u{43e}\u{432}\u{435}\u{442}";
+        assert_eq!(text(&twice), Ok(Some(expected.into())));
+        assert!(text(format!("HTTP/2\r\n{rest}").as_bytes()).is_err());
+        assert_eq!(text(format!("HTTP/2 404\r\n{rest}").as_bytes()), Ok(None));
     }
 
     #[test]
@@ -316,6 +439,27 @@ mod tests {
         assert_eq!(of("Content-Encoding: gzip\r\n", b"some text"), expected);
         assert!(of("Content-Encoding: gzip\r\n", &gzip[..12]).is_err());
         assert!(of("Content-Encoding: br\r\n", b"\xff\xfe").unwrap_err().contains("br"));
+        for coding in ["br", "zstd", "compress", "x-own", "gzip, br"] {
+            let field = format!("Content-Encoding: {coding}\r\n");
+            assert!(
+                of(&field, b"\x0b\x02\x80abc").unwrap_err().contains(&coding[coding.len() - 2..])
+            );
+            assert_eq!(of(&field, b"some text"), expected, "decoded by the archive");
+        }
+        assert!(of("Content-Encoding: gzip\r\n", b"\x0b\x02\x80abc").unwrap_err().contains("gzip"));
+        assert_eq!(
+            of("Content-Encoding: none, gzip\r\nContent-Encoding: gzip\r\n", &{
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+                encoder.write_all(&gzip).unwrap();
+                encoder.finish().unwrap()
+            }),
+            expected
+        );
+        let coded =
+            [&b"16\r\n"[..], &gzip[..22], b"\r\n7\r\n", &gzip[22..], b"\r\n0\r\n\r\n"].concat();
+        assert_eq!(gzip.len(), 29);
+        assert_eq!(of("Transfer-Encoding: gzip, chunked\r\n", &coded), expected);
+        assert!(of(chunked, b"4\r\nsome\r\n5\r\n te").unwrap_err().contains("cut"));
         let bomb = {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(&[b'x'; 5000]).unwrap();

@@ -4,19 +4,16 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use dom_query::{Document, NodeId};
+use dom_query::{Document, NodeId, NodeRef};
 use dom_smoothie::Readability;
 
 use super::capped::{Capped, TooLong, too_long};
-use super::decode::{TextEncoding, Undecodable, decode_stream};
+use super::decode::{TextEncoding, Undecodable, decode_stream, decode_whole};
 use super::formats::HtmlPart;
 use super::options::DocumentOptions;
-use super::page_tree;
+use super::{charset, page_text, page_tree};
 use crate::error::Result;
 use fpstore_base::{IoError, source};
-
-/// An HTML page declares its encoding within this many bytes (HTML standard, 13.2.3.2).
-const PRESCAN_LEN: usize = 1024;
 
 /// The reason why a file is not text.
 pub(super) enum NotText {
@@ -31,7 +28,7 @@ pub(super) fn read_plain(
     take: &mut dyn FnMut(&str),
 ) -> Result<Result<(), NotText>> {
     let reader = Capped::new(source::open(path)?, options.len_max);
-    match decode_stream(reader, options.encoding, take) {
+    match decode_stream(reader, options.text_encoding(), take) {
         Ok(decoded) => Ok(decoded.map_err(NotText::Undecodable)),
         Err(fault) => match too_long(&fault) {
             Some(fault) => Ok(Err(NotText::TooLong(fault))),
@@ -45,7 +42,7 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
     let mut page = Vec::new();
     let mut reader = Capped::new(source::open(path)?, options.len_max);
     match reader.read_to_end(&mut page) {
-        Ok(_) => Ok(text_of_page(&page, options.encoding, options.html, options.len_max)),
+        Ok(_) => Ok(text_of_page(&page, options.encoding, options)),
         Err(fault) => match too_long(&fault) {
             Some(fault) => Ok(Err(format!("it is {fault}"))),
             None => Err(IoError::of(source::doing(path), path)(fault).into()),
@@ -53,26 +50,16 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
     }
 }
 
-/// The text of an HTML page.
+/// The text of an HTML page; `said` is the encoding given for it outside the page.
 ///
 /// The result can change with the version of the extractor, so it is not part of a recipe.
 pub(super) fn text_of_page(
     page: &[u8],
-    encoding: TextEncoding,
-    part: HtmlPart,
-    len_max: u64,
+    said: Option<TextEncoding>,
+    options: &DocumentOptions,
 ) -> Result<String, String> {
-    let encoding = if encoding == TextEncoding::UTF_8 {
-        // Pages without a declared encoding can have any.
-        named_encoding(page).unwrap_or(TextEncoding::DETECT)
-    } else {
-        encoding
-    };
-    let mut html = String::with_capacity(page.len());
-    decode_stream(page, encoding, &mut |piece| html.push_str(piece))
-        .map_err(|fault| fault.to_string())?
-        .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
-    text_of_html(&html, part, len_max)
+    let html = decode_whole(page, charset::of_page(page, said))?;
+    text_of_html(&html, options.html, options.len_max)
 }
 
 /// The text of a decoded page or fragment.
@@ -81,36 +68,40 @@ pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<S
     if part == HtmlPart::Full {
         return Ok(all_text(&tree));
     }
-    let reader = Readability::with_document(tree, None, None);
-    let article = reader.and_then(|mut reader| reader.parse());
-    // The extractor has modified the tree.
+    // The extractor looks for the title in the head only.
+    let title = tree.select_single("title").text();
+    page_text::normalise(&tree);
+    // The extractor modifies the tree.
     let again = || page_tree::parse(html, len_max);
-    let article = match article {
-        Ok(article) if printed_len(&article.text_content) > 0 => article,
-        _ => return Ok(all_text(&again()?)),
-    };
-    let main = || page_tree::parse(&article.content, len_max);
-    if part == HtmlPart::Auto && main().is_ok_and(|tree| is_menu(&tree)) {
+    let mut reader = Readability::with_document(tree, None, None).map_err(|it| it.to_string())?;
+    let Ok(article) = reader.parse() else { return Ok(all_text(&again()?)) };
+    let main = reader.doc.select_single(MAIN);
+    let Some(main) = main.nodes().first() else { return Ok(all_text(&again()?)) };
+    let text = page_text::text_of(main);
+    if text.is_empty() {
+        return Ok(all_text(&again()?));
+    }
+    if part == HtmlPart::Auto && is_menu(&lens_below(&reader.doc), main) {
         let text = text_without_menus(&again()?);
-        if printed_len(&text) > 0 {
+        if !text.trim().is_empty() {
             return Ok(text);
         }
     }
-    let (title, text) = (article.title.trim(), article.text_content.trim());
-    Ok(if title.is_empty() { text.to_string() } else { format!("{title}\n{text}") })
+    let own = article.title.trim();
+    Ok(titled(if own.is_empty() { &title } else { own }, &text))
 }
+
+/// The element to which the extractor moves the main part.
+const MAIN: &str = "#readability-page-1";
 
 /// Length in bytes of a text, whitespace not counted.
 fn printed_len(text: &str) -> usize {
     text.split_whitespace().map(str::len).sum()
 }
 
-/// Elements with invisible text.
-const HIDDEN: &str = "script, style, noscript, template";
-
 /// All text except menus, lists of links, comments and the page footer.
 fn text_without_menus(page: &Document) -> String {
-    page.select(HIDDEN).remove();
+    page.select("script, style, noscript, template").remove();
     page.select("nav, footer, aside, form, button, select, [role=navigation]").remove();
     for node in page.select("[class], [id]").iter() {
         let is_comment = |name: &str| {
@@ -123,7 +114,7 @@ fn text_without_menus(page: &Document) -> String {
     }
     let lens = lens_below(page);
     for list in page.select("ul, ol, table, div").nodes() {
-        if lens.get(&list.id).copied().unwrap_or_default().is_menu() {
+        if is_menu(&lens, list) {
             list.remove_from_parent();
         }
     }
@@ -139,11 +130,9 @@ struct TextLen {
     linked: usize,
 }
 
-impl TextLen {
-    /// Whether most of the text is in links.
-    fn is_menu(self) -> bool {
-        self.linked * 2 > self.all
-    }
+/// Whether most of the text below a node is in links.
+fn is_menu(lens: &HashMap<NodeId, TextLen>, node: &NodeRef<'_>) -> bool {
+    lens.get(&node.id).is_some_and(|len| len.linked * 2 > len.all)
 }
 
 /// The text below each node that has any, in one pass from the last node to the first, so that all
@@ -170,27 +159,15 @@ fn lens_below(page: &Document) -> HashMap<NodeId, TextLen> {
     lens
 }
 
-/// Whether most of the text of a tree is in links.
-fn is_menu(tree: &Document) -> bool {
-    lens_below(tree).get(&tree.root().id).copied().unwrap_or_default().is_menu()
-}
-
 fn all_text(page: &Document) -> String {
-    page.select(HIDDEN).remove();
-    let title = page.select("title").text();
-    let body = page.select("body").formatted_text();
-    format!("{title}\n{body}")
+    let title = page.select_single("title").text();
+    let body = page.select_single("body");
+    titled(&title, &body.nodes().first().map(page_text::text_of).unwrap_or_default())
 }
 
-/// The encoding that a page declares in `<meta charset>`.
-fn named_encoding(page: &[u8]) -> Option<TextEncoding> {
-    let head = page.get(..PRESCAN_LEN).unwrap_or(page).to_ascii_lowercase();
-    let head = String::from_utf8_lossy(&head);
-    let tag =
-        head.split("<meta").skip(1).find_map(|tag| tag.split('>').next()?.split_once("charset"));
-    let value = tag?.1.trim_start().strip_prefix('=')?.trim_start_matches([' ', '"', '\'']);
-    let end = value.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c));
-    TextEncoding::named(&value[..end.unwrap_or(value.len())]).ok()
+fn titled(title: &str, text: &str) -> String {
+    let title = title.trim();
+    if title.is_empty() { text.into() } else { format!("{title}\n{text}") }
 }
 
 #[cfg(test)]
@@ -198,7 +175,7 @@ mod tests {
     use super::*;
 
     fn main_text(page: &[u8]) -> Result<String, String> {
-        text_of_page(page, TextEncoding::UTF_8, HtmlPart::Main, 1 << 20)
+        text_of_page(page, None, &DocumentOptions::default().html(HtmlPart::Main))
     }
 
     #[test]
@@ -228,7 +205,9 @@ mod tests {
              <ol class='list comment-list'><li>I think so, too.</ol>\
              <div>{menu}</div><footer>Imprint</footer>"
         );
-        let of = |part| text_of_page(page.as_bytes(), TextEncoding::UTF_8, part, 1 << 20).unwrap();
+        let of = |part| {
+            text_of_page(page.as_bytes(), None, &DocumentOptions::default().html(part)).unwrap()
+        };
         let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(of(HtmlPart::Main).contains("Section 7"));
         assert_eq!(words(of(HtmlPart::Auto)), "T Short Fish bite.");
@@ -238,8 +217,36 @@ mod tests {
         }
         // If there is no other text, the menu is used as the text.
         let page = format!("<title>T</title><ul>{menu}</ul>");
-        let text = text_of_page(page.as_bytes(), TextEncoding::UTF_8, HtmlPart::Auto, 1 << 20);
+        let text = text_of_page(page.as_bytes(), None, &DocumentOptions::default());
         assert!(text.unwrap().contains("T"));
+    }
+
+    #[test]
+    fn what_was_said_of_a_page_outright_wins_and_a_byte_order_mark_before_it() {
+        let words = "\u{441}\u{43e}\u{432}\u{435}\u{442}";
+        let page = format!("<meta charset=windows-1251><title>a</title><p>{words}");
+        let cyrillic = TextEncoding::named("windows-1251").unwrap();
+        let of = |bytes: &[u8], said| text_of_page(bytes, said, &DocumentOptions::default());
+        let recoded = page.as_bytes();
+        let original = encoding_rs::WINDOWS_1251.encode(&page).0.into_owned();
+        let marked = [b"\xef\xbb\xbf", recoded].concat();
+        for (bytes, said, is_read) in [
+            (recoded, Some(TextEncoding::UTF_8), true),
+            (recoded, Some(TextEncoding::DETECT), true),
+            (recoded, None, false),
+            (&marked, None, true),
+            (&marked, Some(cyrillic), true),
+            (&original, None, true),
+            (&original, Some(cyrillic), true),
+            (&original, Some(TextEncoding::UTF_8), false),
+        ] {
+            let text = of(bytes, said);
+            assert_eq!(
+                text.as_ref().is_ok_and(|it| it.contains(words)),
+                is_read,
+                "{said:?} {text:?}"
+            );
+        }
     }
 
     #[test]

@@ -40,7 +40,8 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 /// - `text_format` is `"plain"`, `"html"` or `"markdown"`.
 /// - `unit` (`"paragraph"`, `"line"`, `"words:100"`) makes each passage of a text a document. Its
 ///   id is the id of the text, `#` and a number.
-/// - `encoding` is `"utf-8"`, `"detect"` or a name such as `"gbk"`.
+/// - `encoding` is `"utf-8"`, `"detect"` or a name such as `"gbk"`. Without it texts are UTF-8, and
+///   pages have the encoding that they declare, else the detected one.
 /// - `html_part` is `"auto"`, `"main"` or `"full"`.
 /// - `max_document` is the maximum length in bytes. A longer document is a bad record.
 /// - `include`, `exclude` and `hidden` choose the files in folders.
@@ -163,7 +164,7 @@ impl Documents {
     #[new]
     #[pyo3(signature = (
         paths, *, format=None, id_field=None, line_ids=false, text_field=None,
-        text_format="plain", unit=None, encoding="utf-8", html_part="auto", max_document=None,
+        text_format="plain", unit=None, encoding=None, html_part="auto", max_document=None,
         include=Vec::new(), exclude=Vec::new(), hidden=false, skip_bad=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -176,7 +177,7 @@ impl Documents {
         #[pyo3(from_py_with = text_or_none)] text_field: Option<&str>,
         #[pyo3(from_py_with = text)] text_format: &str,
         #[pyo3(from_py_with = text_or_none)] unit: Option<&str>,
-        #[pyo3(from_py_with = text)] encoding: &str,
+        #[pyo3(from_py_with = text_or_none)] encoding: Option<&str>,
         #[pyo3(from_py_with = text)] html_part: &str,
         max_document: Option<Whole>,
         #[pyo3(from_py_with = texts)] include: Vec<String>,
@@ -202,7 +203,7 @@ impl Documents {
             .line_ids(line_ids)
             .text_format(text_format)
             .unit(unit)
-            .encoding(TextEncoding::named(encoding).map_err(Failure::from)?)
+            .encoding(encoding.map(TextEncoding::named).transpose().map_err(Failure::from)?)
             .html(html_part)
             .skip_bad(skip_bad)
             .files(files);

@@ -49,9 +49,10 @@ pub(crate) struct ReadingArgs {
     /// id of its document, #, and the number of the passage from 1, as in page.html#3.
     #[arg(long, value_name = "UNIT", hide_short_help = true)]
     unit: Option<PassageUnit>,
-    /// Text encoding: utf-8, detect, or a name such as gbk, big5, windows-1252
-    #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
-    encoding: String,
+    /// Text encoding: utf-8, detect, or a name such as gbk, big5, windows-1252 [default: utf-8; for
+    /// pages what they declare, else detect]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    encoding: Option<String>,
     /// Text of a page: its main part, all of it, or by the length of the main part
     #[arg(
         long,
@@ -124,7 +125,7 @@ impl ReadingArgs {
             (self.text_field.is_some(), "--text-field"),
             (self.text_format != TextFormat::Plain, "--text-format"),
             (self.unit.is_some(), "--unit"),
-            (self.encoding != "utf-8", "--encoding"),
+            (self.encoding.is_some(), "--encoding"),
             (self.html_part != HtmlPart::Auto, "--html-part"),
             (self.max_document.is_some(), "--max-document"),
             (!self.include.is_empty(), "--include"),
@@ -169,7 +170,7 @@ impl ReadingArgs {
             .line_ids(self.line_ids)
             .text_format(self.text_format)
             .unit(self.unit)
-            .encoding(TextEncoding::named(&self.encoding)?)
+            .encoding(self.encoding.as_deref().map(TextEncoding::named).transpose()?)
             .html(self.html_part)
             .skip_bad(skip_bad)
             .files(files)

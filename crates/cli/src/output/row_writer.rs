@@ -110,8 +110,9 @@ impl RowForm {
                 _ if is_first => is_first = false,
                 _ => write!(out, "{}", self.separator)?,
             }
-            // Only the last column of a line can contain tabs.
-            let shown = |text| match is_csv || at + 1 == cells.len() {
+            // Only an id in the last column of a line is as it is.
+            let is_last_id = matches!(cell, Cell::Id(_)) && at + 1 == cells.len();
+            let shown = |text| match is_csv || is_last_id {
                 true => self.printer.show(text),
                 false => self.printer.show_column(text),
             };

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
+pub(crate) use fpstore_base::source::quoted;
 pub(crate) use fpstore_plot::numbers::{bytes, counted, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
@@ -183,12 +183,16 @@ impl IdPrinter {
         IdPrinter::new(io::stdout().is_terminal())
     }
 
-    /// An id in a column that is not the last one, with its tabs escaped.
+    /// An id or a name between other columns: a backslash, a tab and line ends are escaped, so that
+    /// different names have different spellings.
     pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.show(text) {
-            Cow::Borrowed(text) if text.contains('\t') => Cow::Owned(text.replace('\t', "\\t")),
-            shown => shown,
+        if !text.contains(['\\', '\t', '\n', '\r']) {
+            return self.show(text);
         }
+        let escaped = [('\\', "\\\\"), ('\t', "\\t"), ('\n', "\\n"), ('\r', "\\r")]
+            .into_iter()
+            .fold(text.to_string(), |text, (from, to)| text.replace(from, to));
+        Cow::Owned(self.show(&escaped).into_owned())
     }
 
     pub(crate) fn show<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -219,17 +223,6 @@ pub(crate) fn counted_texts(count: u64, are_passages: bool) -> String {
     match are_passages {
         true => counted(count, "passage", "passages"),
         false => counted(count, "document", "documents"),
-    }
-}
-
-/// A path, quoted for a shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    if text.chars().all(is_plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -316,5 +309,17 @@ mod tests {
         assert_eq!(terminal.show("a\u{202e}fdp.exe\u{2069}"), "a\\u{202e}fdp.exe\\u{2069}");
         assert_eq!(terminal.show("\u{4e2d}\u{6587}"), "\u{4e2d}\u{6587}");
         assert_eq!(IdPrinter { escape: false }.show("a\tb"), "a\tb");
+    }
+
+    #[test]
+    fn different_ids_have_different_spellings_between_columns() {
+        let plain = IdPrinter { escape: false };
+        let ids =
+            ["C:\\temp", "C:\temp", "C:\\\temp", "C:\\\\temp", "C:\nemp", "C:\\nemp", "C:\remp"];
+        let shown: Vec<_> = ids.iter().map(|id| plain.show_column(id)).collect();
+        assert_eq!(shown[..3], ["C:\\\\temp", "C:\\temp", "C:\\\\\\temp"]);
+        let distinct: std::collections::BTreeSet<_> = shown.iter().collect();
+        assert_eq!(distinct.len(), ids.len());
+        assert!(shown.iter().all(|id| !id.contains(['\t', '\n', '\r'])));
     }
 }

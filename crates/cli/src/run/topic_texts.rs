@@ -199,8 +199,9 @@ In JSON fingerprints are 16 hex digits and ids are texts, because JavaScript and
 2^53. Reports are text for people, or one JSON object.
 
 An output file appears under its name when it is complete, and replaces an existing file only with \
---force. On a terminal, control characters in ids are escaped, and the digits in which two fingerprints \
-differ are coloured; NO_COLOR or --color never turns colours off.";
+--force. Between tabs, a backslash, tab or line end in an id or a name is escaped as in JSON; an id in the \
+last column is unchanged. On a terminal, control characters in ids are escaped, and the digits in which \
+two fingerprints differ are coloured; NO_COLOR or --color never turns colours off.";
 
 pub(crate) const EXIT_STATUS: &str = "\
 Scripts can rely on the exit status of every command:

@@ -236,3 +236,20 @@ fn a_page_shows_items_beside_passages_and_nothing_of_theirs_is_markup() {
     assert!(desk.read("page.html").contains("A sample of 1 of the "));
     assert!(fs::read_dir(desk.folder()).unwrap().count() == 4);
 }
+
+/// The rules for ids are those of `clean`, and no name can break a line.
+#[cfg(unix)]
+#[test]
+fn a_line_has_one_document_whatever_its_id_and_its_file_are_named() {
+    let desk = desk();
+    desk.write("in/bad.jsonl", document("a\nb", LONG));
+    let (_, err) = desk.run(&[&ARGS[..], &["in/bad.jsonl"]].concat(), 2);
+    assert!(err.contains("line 1: bad id: it holds NUL, CR or LF"), "{err}");
+    let odd = "in/odd\n\\name.jsonl";
+    desk.write(odd, [document("a\\nb", LONG), document("a\tb", LONG)].concat());
+    let (out, _) = desk.run(&[&ARGS[..], &[odd]].concat(), 0);
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
+    let ids: Vec<&str> = rows.iter().map(|row| row[3]).collect();
+    assert_eq!(ids, ["a\\\\nb", "a\\tb"], "{out}");
+    assert!(rows.iter().all(|row| row[2] == "in/odd\\n\\\\name.jsonl"), "{out}");
+}

@@ -52,7 +52,7 @@ impl DocumentFile<'_> {
         }
         let begun = self.guarded(|| {
             let reader = BufReader::new(Source::open(self.path())?.reader);
-            let begun = decode::begin(reader, options.encoding, false);
+            let begun = decode::begin(reader, options.text_encoding(), false);
             begun.map_err(|fault| unreadable(self.input, fault))
         });
         decode::check_line_ends(begun?.encoding).map_err(bad)
@@ -106,7 +106,7 @@ impl DocumentFile<'_> {
         if paths::has_array(self.completed(options).text_name()) {
             return Err(bad("its texts are put together from arrays, so no part can be cut out"));
         }
-        if options.encoding != TextEncoding::UTF_8 {
+        if options.text_encoding() != TextEncoding::UTF_8 {
             return Err(bad("its encoding is not UTF-8, and texts are written in no other one"));
         }
         self.check_copy_format(false)
@@ -176,7 +176,7 @@ impl DocumentFile<'_> {
             return warc::copy(archive, options.len_max, out, fates).map_err(failed);
         }
         let reader = observed(Source::open(self.path())?);
-        let begun = decode::begin(reader, options.encoding, false).map_err(failed)?;
+        let begun = decode::begin(reader, options.text_encoding(), false).map_err(failed)?;
         let Begun { encoding, mark, rest } = begun;
         // A file of a folder was not refused before.
         decode::check_line_ends(encoding)
