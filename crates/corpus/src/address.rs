@@ -41,7 +41,7 @@ const TRACKING: [&str; 20] = [
 ///
 /// * `http` and `https` are equal and removed; another scheme is converted to lower case.
 /// * The host is converted to lower case; a dot at its end and the default port are removed.
-/// * The fragment is removed unless it begins with `!`: such fragments select pages.
+/// * The fragment is removed unless it begins with `!` or `/`: such fragments select pages.
 /// * Slashes at the end of the path are removed.
 /// * Tracking parameters are removed: `utm_*`, `gclid`, `fbclid`, `msclkid`, session ids and
 ///   similar ones. The others keep their order.
@@ -104,7 +104,7 @@ pub fn canonical_address(address: &str) -> Option<String> {
             separator = '&';
         }
     }
-    if fragment.starts_with('!') {
+    if fragment.starts_with(['!', '/']) {
         form.push('#');
         push_plain(fragment, &mut form);
     }
@@ -194,6 +194,10 @@ mod tests {
             ("http://a.b/c?gclid=1&fbclid=2&", "a.b/c"),
             ("http://a.b?x=1", "a.b?x=1"),
             ("http://a.b/#!/page", "a.b#!/page"),
+            ("https://a.b/#/install", "a.b#/install"),
+            ("http://A.b/#/%69nstall?id=1", "a.b#/install?id=1"),
+            ("http://a.b/c?d=1#/e/", "a.b/c?d=1#/e/"),
+            ("http://a.b/#section", "a.b"),
             ("http://u:P@A.b/", "u:P@a.b"),
             ("http://a.b/%7E%2f%c3%a9%zz%", "a.b/~%2F%C3%A9%zz%"),
             ("http://\u{c9}.b/\u{e9}%", "\u{e9}.b/\u{e9}%"),

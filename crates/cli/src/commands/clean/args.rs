@@ -34,8 +34,8 @@ pub(super) struct CleaningArgs {
     pub(super) passages: Option<PassageFate>,
     /// Field of the address (URL) of a document; the best document of each address is kept
     ///
-    /// These do not matter: http or https, the case of the host, the default port, the fragment,
-    /// slashes at the end, and tracking parameters, such as utm_source. Documents are removed by
+    /// These do not matter: http or https, the case of the host, the default port, the fragment
+    /// except #! and #/, slashes at the end, and tracking parameters, such as utm_source. Documents are removed by
     /// address before texts are compared; --keep selects the kept document.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) url_field: Option<String>,
