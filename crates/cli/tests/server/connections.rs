@@ -121,6 +121,27 @@ fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
 }
 
 #[test]
+fn a_coding_of_the_transfer_that_is_not_read_is_refused() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    for content_type in ["application/json", "application/x-ndjson"] {
+        for codings in ["gzip, chunked", "identity, chunked", "Chunked"] {
+            let mut connection = server.connect();
+            let head = format!(
+                "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n\
+                 Transfer-Encoding: {codings}\r\n\r\n4\r\n\"1\"\n\r\n0\r\n\r\n"
+            );
+            connection.stream.write_all(head.as_bytes()).unwrap();
+            let answer = connection.answer();
+            match codings {
+                "Chunked" => assert_ne!(answer.status, 501),
+                _ => assert_eq!((answer.status, &*answer.code()), (501, "bad-transfer-encoding")),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_client_that_has_said_all_still_gets_its_answers() {
     let desk = desk();
     let server = Server::start(&desk, &[]);

@@ -213,6 +213,11 @@ pub(crate) async fn next_frame(
 
 /// Refuses compressed bodies, which are not supported.
 pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
+    let mut transfers = headers.get_all(header::TRANSFER_ENCODING).iter();
+    if transfers.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        let message = "of the codings of a transfer only 'chunked' is read";
+        return Err(Failure::new(StatusCode::NOT_IMPLEMENTED, "bad-transfer-encoding", message));
+    }
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {
             let message = "compressed bodies are not read; send it without Content-Encoding";
