@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, UTF_8};
 
-use super::disguise::{Disguise, disguise_of, is_utf8};
+use super::disguise::{Disguise, PADDING_LEN, disguise_of, is_padded, is_utf8};
 use crate::error::{Error, Result};
 
 /// The encoding of texts. A byte order mark in a text takes precedence.
@@ -58,15 +58,18 @@ impl TextEncoding {
         if encoding == UTF_8 { TextEncoding::UTF_8 } else { TextEncoding(Choice::Named(encoding)) }
     }
 
-    /// The encoding of a text that starts with `head`, and the length of its byte order mark.
-    fn of(self, head: &[u8]) -> Result<(&'static Encoding, usize), Undecodable> {
+    /// The encoding of a text that starts with `head`, and the length of its byte order mark. Lines
+    /// may have padding between them.
+    fn of(self, head: &[u8], is_lines: bool) -> Result<(&'static Encoding, usize), Undecodable> {
         if let Some((encoding, len)) = Encoding::for_bom(head) {
             return Ok((encoding, len));
         }
         if let Choice::Named(encoding) = self.0 {
             return Ok((encoding, 0));
         }
-        let expected = match (disguise_of(head), self.0) {
+        let disguise = disguise_of(head)
+            .filter(|it| !(is_lines && *it == Disguise::Binary && is_padded(head)));
+        let expected = match (disguise, self.0) {
             (None, Choice::Detect) if !is_utf8(head) => return Ok((guess(head), 0)),
             (None, _) => return Ok((UTF_8, 0)),
             (Some(Disguise::Encoded(encoding)), Choice::Detect) => return Ok((encoding, 0)),
@@ -76,11 +79,13 @@ impl TextEncoding {
             (Some(Disguise::Hz), _) => {
                 "UTF-8, it may be HZ-GB-2312, which cannot be read; convert it first".into()
             }
-            (Some(Disguise::Binary), _) => "a text: it holds NUL bytes".into(),
+            (Some(Disguise::Binary), _) => HOLDS_NUL.into(),
         };
         Err(Undecodable { offset: 0, expected })
     }
 }
+
+const HOLDS_NUL: &str = "a text: it holds NUL bytes";
 
 /// The number of bytes at the start of a text from which its encoding is detected.
 pub(super) const HEAD_LEN: usize = 1 << 16;
@@ -126,7 +131,7 @@ pub(super) fn decode_stream(
 ) -> io::Result<Result<(), Undecodable>> {
     let mut buffer = Vec::with_capacity(HEAD_LEN);
     reader.by_ref().take(HEAD_LEN as u64).read_to_end(&mut buffer)?;
-    let (encoding, mark_len) = match encoding.of(&buffer) {
+    let (encoding, mark_len) = match encoding.of(&buffer, false) {
         Ok(found) => found,
         Err(fault) => return Ok(Err(fault)),
     };
@@ -136,6 +141,10 @@ pub(super) fn decode_stream(
     // The number of bytes before the buffer.
     let mut passed = 0_u64;
     loop {
+        if let Some(at) = memchr::memmem::find(&buffer, &[0; PADDING_LEN]) {
+            let offset = passed + at as u64;
+            return Ok(Err(Undecodable { offset, expected: HOLDS_NUL.into() }));
+        }
         let last = buffer.len() < HEAD_LEN;
         while start < buffer.len() || last {
             let piece = buffer.get(start..).unwrap_or_default();
@@ -205,7 +214,7 @@ pub(super) fn begin<R: BufRead>(
         };
         reader.consume(len);
     }
-    let found = encoding.of(&head);
+    let found = encoding.of(&head, true);
     let (encoding, mark_len) =
         found.map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))?;
     let rest = head.split_off(mark_len);

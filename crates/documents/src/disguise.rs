@@ -20,14 +20,14 @@ pub(super) enum Disguise {
 const BYTES_PER_NUL: usize = 10;
 
 /// After a crash, blocks of files can be full of NUL: this many in a row, or at the end this many.
-const PADDING_LEN: usize = 512;
+pub(super) const PADDING_LEN: usize = 512;
 const PADDING_LEN_AT_END: usize = 4;
 
 /// The disguise of a file that starts with `head`, if it has one.
 pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     let nul_count = head.iter().filter(|&&byte| byte == 0).count();
     if nul_count > 0 {
-        let is_text = nul_count * BYTES_PER_NUL < head.len() && is_utf8(head) || is_padded(head);
+        let is_text = nul_count * BYTES_PER_NUL < head.len() && is_utf8(head);
         return (!is_text).then(|| utf16(head).map_or(Disguise::Binary, Disguise::Encoded));
     }
     let holds = |part: &[u8]| memchr::memmem::find(head, part).is_some();
@@ -37,8 +37,8 @@ pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
 }
 
-/// Whether bytes are a text with padding: its lines are then read, and those of padding are bad.
-fn is_padded(head: &[u8]) -> bool {
+/// Whether bytes are lines with padding: lines are then read, and those of padding are bad.
+pub(super) fn is_padded(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     let end = if head.len() - end < PADDING_LEN_AT_END { head.len() } else { end };
     let parts = head[..end].split(|&byte| byte == 0);
@@ -123,10 +123,11 @@ mod tests {
         assert_eq!(disguise_of(&[0; 100]), Some(Disguise::Binary));
         let padded = |len: usize, end: &str| [b"a line\n", &*vec![0; len], end.as_bytes()].concat();
         for text in [padded(4, ""), padded(4096, ""), padded(4096, "and more\n")] {
-            assert_eq!(disguise_of(&text), None, "padding is no part of the text");
+            assert_eq!(disguise_of(&text), Some(Disguise::Binary));
+            assert!(is_padded(&text), "{}", text.len());
         }
-        for binary in [padded(9, "\x01"), padded(4096, "\x01"), padded(20, "a")] {
-            assert_eq!(disguise_of(&binary), Some(Disguise::Binary), "{}", binary.len());
+        for binary in [padded(9, "\x01"), padded(4096, "\x01"), padded(20, "a"), vec![0; 4096]] {
+            assert!(!is_padded(&binary), "{}", binary.len());
         }
         assert_eq!(
             disguise_of(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"),

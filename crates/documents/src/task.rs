@@ -535,6 +535,18 @@ mod tests {
                 let summary = hash_documents(&[path], &hasher, &options, take).unwrap();
                 assert_eq!((summary.document_count, summary.skipped_count), (count, 1));
             }
+            for name in ["a.txt", "a.html"] {
+                let path = folder.path().join(name);
+                fs::write(&path, format!("{lines}{padding}")).unwrap();
+                let take = |_: crate::Document<'_>| Ok::<_, Error>(Admission::Taken);
+                let summary = hash_documents(
+                    &[path],
+                    &hasher,
+                    &DocumentOptions::default().skip_bad(true),
+                    take,
+                );
+                assert_eq!(summary.unwrap().skipped_count, 1, "{name} {count}");
+            }
         }
     }
 }
