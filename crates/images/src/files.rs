@@ -68,6 +68,9 @@ pub enum Admission {
 pub struct PictureSummary {
     /// Pictures with a fingerprint.
     pub picture_count: u64,
+    /// Pictures whose pixels have one grey value. They are similar to each other, whatever they show
+    /// by transparency.
+    pub one_colour_count: u64,
     /// Unreadable pictures.
     pub bad_count: u64,
     /// The names and faults of the first ten unreadable pictures.
@@ -150,14 +153,17 @@ pub fn hash_pictures<E: From<Error>>(
                 it.1.as_ref()
                     .map_err(Clone::clone)
                     .and_then(|path| guarded(|| read_gray(path, recipe.orientation)).flatten());
-            read.map(|picture| recipe.hash.fingerprint(&picture))
+            read.map(|picture| (recipe.fingerprint(&picture), picture.has_one_colour()))
         };
         let parallel = Parallel::new(options.threads).bytes(options.memory);
         let results = parallel.run_in(scope, produce, move || work);
         for ((id, _), read) in found.iter().zip(results) {
             match read {
-                Ok(fingerprint) => match take(fingerprint, id)? {
-                    Admission::Taken => summary.picture_count += 1,
+                Ok((fingerprint, has_one_colour)) => match take(fingerprint, id)? {
+                    Admission::Taken => {
+                        summary.picture_count += 1;
+                        summary.one_colour_count += u64::from(has_one_colour);
+                    }
                     Admission::Refused { reason } => summary.bad(id, &reason),
                 },
                 Err(reason) => summary.bad(id, &reason),

@@ -32,6 +32,11 @@ impl Gray {
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
+
+    /// Whether all pixels are equal.
+    pub fn has_one_colour(&self) -> bool {
+        self.pixels.iter().all(|pixel| *pixel == self.pixels[0])
+    }
 }
 
 /// The brightness of each pixel, as in Pillow's `convert("L")`. Transparency is ignored.

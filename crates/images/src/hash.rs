@@ -1,25 +1,23 @@
 //! The hashes of pictures, and the recipes that a store keeps.
 
-use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
 use fpstore_base::{Fingerprint, Recipe};
 
+use crate::dct::{LEN as SIDE, cosine_transform, sums};
 use crate::gray::Gray;
-use crate::resize::resized;
+use crate::resize::{resized, resized_rows_first};
 
-/// The side of the picture that is transformed.
-const SIDE: usize = 32;
 /// The lowest frequencies of each direction.
 const LOW: usize = 8;
 
 /// A hash of pictures.
 ///
 /// For the same pixels both hashes equal those of the Python package imagehash with its defaults,
-/// bit for bit; the most significant bit is the first bit of its rows. Exceptions are pictures with
-/// coefficients that are equal by symmetry (one colour, a drawn gradient): there imagehash counts
-/// the rounding errors of its transform as differences.
+/// bit for bit; the most significant bit is the first bit of its rows. The transform has the
+/// roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn gradients
+/// are equal, too.
 ///
 /// # Examples
 ///
@@ -41,8 +39,17 @@ pub enum PictureHash {
     DHash,
 }
 
-/// The version of the recipes, in their first line.
-const VERSION_LINE: &str = "fpstore-images=1";
+/// The version of the rules that turn pixels into a fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PictureVersion {
+    /// Sums in floating point, whose rounding errors decide the fingerprints of pictures of one
+    /// colour, mirrored pictures and gradients. For existing stores.
+    One,
+    /// The operations of scipy and Pillow 13.
+    #[default]
+    Two,
+}
 
 impl PictureHash {
     /// All hashes.
@@ -65,12 +72,9 @@ impl PictureHash {
         }
     }
 
-    /// The fingerprint of a picture.
+    /// The fingerprint of a picture, by the newest rules.
     pub fn fingerprint(self, picture: &Gray) -> Fingerprint {
-        Fingerprint::new(match self {
-            PictureHash::PHash => phash(picture),
-            PictureHash::DHash => dhash(picture),
-        })
+        PictureRecipe::new(self, Orientation::Stored).fingerprint(picture)
     }
 }
 
@@ -91,12 +95,27 @@ pub struct PictureRecipe {
     pub hash: PictureHash,
     /// The orientation.
     pub orientation: Orientation,
+    /// The version of the rules.
+    pub version: PictureVersion,
 }
 
 impl PictureRecipe {
+    /// The newest recipe for a hash.
+    pub fn new(hash: PictureHash, orientation: Orientation) -> Self {
+        PictureRecipe { hash, orientation, version: PictureVersion::default() }
+    }
+
+    /// The fingerprint of a picture, which is already turned.
+    pub fn fingerprint(self, picture: &Gray) -> Fingerprint {
+        Fingerprint::new(match self.hash {
+            PictureHash::PHash => phash(picture, self.version),
+            PictureHash::DHash => dhash(picture, self.version),
+        })
+    }
+
     /// Converts to the recipe of a store.
     pub fn to_recipe(self) -> Recipe {
-        let PictureRecipe { hash, orientation } = self;
+        let PictureRecipe { hash, orientation, version } = self;
         let size = match hash {
             PictureHash::PHash => "32x32",
             PictureHash::DHash => "9x8",
@@ -105,7 +124,13 @@ impl PictureRecipe {
             Orientation::Exif => "exif",
             Orientation::Stored => "stored",
         };
-        let text = format!("{VERSION_LINE}\nhash={hash}\nresize=lanczos-{size}\norientation={up}");
+        let version = match version {
+            PictureVersion::One => 1,
+            PictureVersion::Two => 2,
+        };
+        let text = format!(
+            "fpstore-images={version}\nhash={hash}\nresize=lanczos-{size}\norientation={up}"
+        );
         Recipe::from_text(&text).expect("it is a short text")
     }
 
@@ -113,47 +138,47 @@ impl PictureRecipe {
     pub fn of_recipe(recipe: &Recipe) -> Option<Self> {
         let all = PictureHash::ALL.into_iter().flat_map(|hash| {
             [Orientation::Exif, Orientation::Stored]
-                .map(|orientation| PictureRecipe { hash, orientation })
+                .map(|orientation| PictureRecipe::new(hash, orientation))
+        });
+        let all = all.flat_map(|it| {
+            [PictureVersion::One, PictureVersion::Two]
+                .map(|version| PictureRecipe { version, ..it })
         });
         all.into_iter().find(|it| it.to_recipe() == *recipe)
     }
 }
 
-fn phash(picture: &Gray) -> u64 {
-    let small = resized(picture, SIDE, SIDE);
-    let pixels = small.pixels().try_into().expect("it has 32 times 32 pixels");
-    let low: [f64; LOW * LOW] = low_frequencies(pixels);
+fn phash(picture: &Gray, version: PictureVersion) -> u64 {
+    let low = low_frequencies(small(picture, SIDE, SIDE, version).pixels(), version);
     let mut sorted = low;
     sorted.sort_by(f64::total_cmp);
     let median = (sorted[31] + sorted[32]) / 2.0;
     bits(low.iter().map(|&coefficient| coefficient > median))
 }
 
-/// The coefficients of the lowest frequencies in both directions, without a common factor; the
-/// vertical frequency counts the rows. Sums of 32 terms need no faster way.
-fn low_frequencies(pixels: &[u8; SIDE * SIDE]) -> [f64; LOW * LOW] {
-    let wave = |frequency: usize, place: usize| {
-        // The angle repeats after 4 * SIDE steps; small angles have exact symmetries.
-        let steps = frequency * (2 * place + 1) % (4 * SIDE);
-        (PI * steps as f64 / (2 * SIDE) as f64).cos()
-    };
-    let waves: [[f64; SIDE]; LOW] =
-        std::array::from_fn(|frequency| std::array::from_fn(|place| wave(frequency, place)));
-    // Along the columns first, then along the rows.
-    let mut columns = [[0.0; SIDE]; LOW];
-    for (frequency, column) in columns.iter_mut().enumerate() {
-        for (x, sum) in column.iter_mut().enumerate() {
-            *sum = (0..SIDE).map(|y| f64::from(pixels[y * SIDE + x]) * waves[frequency][y]).sum();
-        }
+fn small(picture: &Gray, width: usize, height: usize, version: PictureVersion) -> Gray {
+    match version {
+        PictureVersion::One => resized_rows_first(picture, width, height),
+        PictureVersion::Two => resized(picture, width, height),
     }
-    std::array::from_fn(|at| {
-        let (vertical, horizontal) = (at / LOW, at % LOW);
-        (0..SIDE).map(|x| columns[vertical][x] * waves[horizontal][x]).sum()
-    })
 }
 
-fn dhash(picture: &Gray) -> u64 {
-    let small = resized(picture, 9, 8);
+/// The coefficients of the lowest frequencies in both directions; the vertical frequency counts the
+/// rows. Columns are transformed first, as in imagehash.
+fn low_frequencies(pixels: &[u8], version: PictureVersion) -> [f64; LOW * LOW] {
+    let transform = match version {
+        PictureVersion::One => sums,
+        PictureVersion::Two => cosine_transform,
+    };
+    let pixel = |x: usize, y: usize| f64::from(pixels[y * SIDE + x]);
+    let columns: [_; SIDE] =
+        std::array::from_fn(|x| transform(std::array::from_fn(|y| pixel(x, y))));
+    let rows: [_; LOW] = std::array::from_fn(|y| transform(std::array::from_fn(|x| columns[x][y])));
+    std::array::from_fn(|at| rows[at / LOW][at % LOW])
+}
+
+fn dhash(picture: &Gray, version: PictureVersion) -> u64 {
+    let small = small(picture, 9, 8, version);
     bits(
         small.pixels().chunks_exact(9).flat_map(|row| row.windows(2).map(|pair| pair[1] > pair[0])),
     )
@@ -188,8 +213,10 @@ mod tests {
     fn recipes_name_one_hash_each() {
         for hash in PictureHash::ALL {
             for orientation in [Orientation::Exif, Orientation::Stored] {
-                let recipe = PictureRecipe { hash, orientation };
-                assert_eq!(PictureRecipe::of_recipe(&recipe.to_recipe()), Some(recipe));
+                for version in [PictureVersion::One, PictureVersion::Two] {
+                    let recipe = PictureRecipe { hash, orientation, version };
+                    assert_eq!(PictureRecipe::of_recipe(&recipe.to_recipe()), Some(recipe));
+                }
             }
             assert_eq!(hash.name().parse(), Ok(hash));
         }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod dct;
 mod files;
 mod gray;
 mod hash;
@@ -15,5 +16,5 @@ mod resize;
 
 pub use files::{Admission, Error, PictureOptions, PictureSummary, hash_pictures};
 pub use gray::Gray;
-pub use hash::{Orientation, PictureHash, PictureRecipe};
+pub use hash::{Orientation, PictureHash, PictureRecipe, PictureVersion};
 pub use read::{DECODED_LEN_MAX, SIDE_MAX, read_gray};

@@ -18,6 +18,9 @@ pub const DECODED_LEN_MAX: u64 = 512 << 20;
 /// coefficients of a progressive JPEG file are larger than its pixels.
 const MEMORY_FACTOR: u64 = 3;
 
+/// The marker at the start of a JPEG file.
+const JPEG_START: [u8; 2] = [0xff, 0xd8];
+
 /// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the
 /// file.
 ///
@@ -42,16 +45,44 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
         Orientation::Exif => decoder.orientation().unwrap_or(Turn::NoTransforms),
         Orientation::Stored => Turn::NoTransforms,
     };
+    check_end(path)?;
     let picture = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
     let mut gray = DynamicImage::ImageLuma8(gray_of(picture));
     gray.apply_orientation(turn);
     Ok(gray_of(gray).into())
 }
 
+/// Refuses a JPEG file without the marker of its end: its decoder makes missing parts grey.
+fn check_end(path: &Path) -> Result<(), String> {
+    let bytes = fpstore_base::read_inputs::read(path);
+    let bytes = bytes.map_err(|error| format!("cannot read it: {error}"))?;
+    match bytes.starts_with(&JPEG_START) && !jpeg_ends(&bytes) {
+        true => Err("it is damaged: its end is missing, as after an incomplete download".into()),
+        false => Ok(()),
+    }
+}
+
+/// Whether the bytes of a JPEG file contain the marker of its end, outside of all segments.
+fn jpeg_ends(bytes: &[u8]) -> bool {
+    let mut at = JPEG_START.len();
+    while let Some(rest) = bytes.get(at..) {
+        // Markers inside the coded pixels: a stuffed 0, a restart, a fill byte.
+        let is_marker =
+            |pair: &[u8]| pair[0] == 0xff && !matches!(pair[1], 0 | 1 | 0xd0..=0xd7 | 0xff);
+        let Some(found) = rest.windows(2).position(is_marker) else { return false };
+        match rest[found + 1..] {
+            [0xd9, ..] => return true,
+            [_, high, low, ..] => at += found + 2 + usize::from(u16::from_be_bytes([high, low])),
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// The approximate peak memory of reading a picture in bytes; 0 if it cannot be read.
 pub(crate) fn memory_of(path: &Path) -> usize {
     let Ok(decoder) = open(path) else { return 0 };
-    let file_len = path.metadata().map_or(0, |it| it.len());
+    let file_len = path.metadata().map_or(0, |it| it.len()).saturating_mul(2);
     let len = decoder.total_bytes().saturating_mul(MEMORY_FACTOR).saturating_add(file_len);
     usize::try_from(len).unwrap_or(usize::MAX)
 }

@@ -1,7 +1,7 @@
 //! Resizes as Pillow does: Lanczos over three lobes, in fixed-point numbers of 22 bits.
 //!
-//! The first pass shortens rows, the second columns; each rounds to bytes. Every step must equal
-//! the step of Pillow, because a hash compares values that are close to each other.
+//! One pass resizes rows, one columns; each rounds to bytes. Every step must equal the step of
+//! Pillow, because a hash compares values that are close to each other.
 
 use std::f64::consts::PI;
 
@@ -17,29 +17,48 @@ struct Weights {
     weights: Vec<i32>,
 }
 
-/// A picture of `width` times `height` pixels.
+/// A picture of `width` times `height` pixels, as in Pillow 13: columns are resized first if that
+/// shortens the picture by far more.
 pub(crate) fn resized(picture: &Gray, width: usize, height: usize) -> Gray {
-    let (old_width, old_height) = (picture.width(), picture.height());
-    let mut pixels = picture.pixels().to_vec();
-    if old_width != width {
-        let weights = all_weights(old_width, width);
-        let row = |row: &[u8]| {
-            let of = |it: &Weights| sum(it, row[it.first..].iter().copied());
-            weights.iter().map(of).collect::<Vec<u8>>()
-        };
-        pixels = pixels.chunks_exact(old_width).flat_map(row).collect();
+    let [rows, columns] = [(picture.height(), height), (picture.width(), width)]
+        .map(|(old, new)| old as i64 - new as i64);
+    match rows > 0 && rows > 2 * columns {
+        true => resized_rows(resized_columns(picture.clone(), height), width),
+        false => resized_rows_first(picture, width, height),
     }
-    if old_height != height {
-        let weights = all_weights(old_height, height);
-        let column = |it: &Weights, x: usize| {
-            sum(it, pixels[it.first * width + x..].iter().copied().step_by(width))
-        };
-        pixels = weights
-            .iter()
-            .flat_map(|it| (0..width).map(move |x| (it, x)))
-            .map(|(it, x)| column(it, x))
-            .collect();
+}
+
+/// A picture of `width` times `height` pixels, as in earlier versions of Pillow.
+pub(crate) fn resized_rows_first(picture: &Gray, width: usize, height: usize) -> Gray {
+    resized_columns(resized_rows(picture.clone(), width), height)
+}
+
+fn resized_rows(picture: Gray, width: usize) -> Gray {
+    if picture.width() == width {
+        return picture;
     }
+    let weights = all_weights(picture.width(), width);
+    let row = |row: &[u8]| {
+        let of = |it: &Weights| sum(it, row[it.first..].iter().copied());
+        weights.iter().map(of).collect::<Vec<u8>>()
+    };
+    let pixels = picture.pixels().chunks_exact(picture.width()).flat_map(row).collect();
+    Gray::new(width, picture.height(), pixels).expect("there is a pixel for each place")
+}
+
+fn resized_columns(picture: Gray, height: usize) -> Gray {
+    let width = picture.width();
+    if picture.height() == height {
+        return picture;
+    }
+    let column = |it: &Weights, x: usize| {
+        sum(it, picture.pixels()[it.first * width + x..].iter().copied().step_by(width))
+    };
+    let pixels = all_weights(picture.height(), height)
+        .iter()
+        .flat_map(|it| (0..width).map(move |x| (it, x)))
+        .map(|(it, x)| column(it, x))
+        .collect();
     Gray::new(width, height, pixels).expect("there is a pixel for each place")
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fpstore_base::Fingerprint;
 use fpstore_images::{
     Admission, Error, Orientation, PictureHash, PictureOptions, PictureRecipe, PictureSummary,
-    hash_pictures,
+    PictureVersion, hash_pictures,
 };
 
 fn data() -> PathBuf {
@@ -28,7 +28,7 @@ fn hashes(
 }
 
 fn recipe(hash: PictureHash, orientation: Orientation) -> PictureRecipe {
-    PictureRecipe { hash, orientation }
+    PictureRecipe::new(hash, orientation)
 }
 
 /// Lossless formats have the same pixels everywhere. Decoders of lossy formats round differently,
@@ -56,6 +56,67 @@ fn the_fingerprints_are_those_of_imagehash() {
         }
         assert_eq!((summary.picture_count, summary.bad_count), (count, 0));
     }
+}
+
+/// Fingerprints of the first version, from the program that made such stores.
+#[test]
+fn a_store_of_the_first_version_goes_on_with_its_fingerprints() {
+    for (hash, name, expected) in [
+        (PictureHash::PHash, "flat0.png", "0000000000000000"),
+        (PictureHash::PHash, "wide.png", "c6bc0a6395b51e3a"),
+        (PictureHash::PHash, "narrow2.png", "c163e3513e8d1e9c"),
+        (PictureHash::DHash, "narrow2.png", "4bc8d0c2ac92b20d"),
+        (PictureHash::PHash, "flat7.png", "804a6f2b00373f7f"),
+        (PictureHash::PHash, "mirrored.png", "d2f037f0f52ab0a1"),
+        (PictureHash::PHash, "gradient.png", "907f2b3b033f2027"),
+    ] {
+        let recipe =
+            PictureRecipe { version: PictureVersion::One, ..recipe(hash, Orientation::Exif) };
+        let (_, found) = hashes(&data(), &PictureOptions::new(recipe)).unwrap();
+        assert_eq!(found[name].to_string(), expected, "{name}");
+        assert_eq!(recipe.to_recipe().text().lines().next(), Some("fpstore-images=1"));
+    }
+}
+
+/// A decoder makes the missing part grey, so unrelated pictures would be similar.
+#[test]
+fn a_cut_picture_is_damaged_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let names = ["plain.jpg", "progressive.jpg", "gray.jpg", "wide.png", "drawn.gif", "drawn.bmp"];
+    let names = [&names[..], &["drawn.tif", "lossless.webp", "lossy.webp"]].concat();
+    let mut bad = Vec::new();
+    for name in &names {
+        let whole = std::fs::read(data().join(name)).unwrap();
+        std::fs::write(at(name), [&whole[..], b"trailing bytes"].concat()).unwrap();
+        for part in [10, 50, 90] {
+            bad.push(format!("cut{part}.{name}"));
+            std::fs::write(at(bad.last().unwrap()), &whole[..whole.len() * part / 100]).unwrap();
+        }
+        if name.ends_with(".jpg") {
+            let half = whole.len() / 2;
+            bad.extend([format!("endless.{name}"), format!("zeros.{name}")]);
+            std::fs::write(at(&bad[bad.len() - 2]), &whole[..whole.len() - 2]).unwrap();
+            let zeros = [&whole[..half], &vec![0; whole.len() - half]].concat();
+            std::fs::write(at(bad.last().unwrap()), zeros).unwrap();
+        }
+    }
+    let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
+    let (summary, found) =
+        hashes(folder.path(), &PictureOptions { skip_bad: true, ..options.clone() }).unwrap();
+    let taken: Vec<&str> = found.keys().map(String::as_str).collect();
+    let mut expected = names.clone();
+    expected.sort_unstable();
+    assert_eq!((taken, summary.bad_count), (expected, bad.len() as u64));
+    assert!(matches!(hashes(folder.path(), &options), Err(Error::BadPictures(_))));
+}
+
+#[test]
+fn pictures_of_one_colour_are_counted() {
+    let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
+    let (summary, found) = hashes(&data(), &options).unwrap();
+    assert_eq!(summary.one_colour_count, 3);
+    assert_eq!(found["flat7.png"], found["flat255.png"]);
 }
 
 #[test]

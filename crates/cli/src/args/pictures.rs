@@ -87,7 +87,8 @@ impl PictureArgs {
             (false, None) => Orientation::Exif,
         };
         let usual = stored.map_or(PictureHash::PHash, |stored| stored.hash);
-        PictureRecipe { hash: self.image_hash.unwrap_or(usual), orientation }
+        let newest = PictureRecipe::new(self.image_hash.unwrap_or(usual), orientation);
+        PictureRecipe { version: stored.map_or(newest.version, |stored| stored.version), ..newest }
     }
 
     /// The pictures, if a folder is given. `store` is the store to which they are added.
@@ -176,6 +177,12 @@ fn report(summary: &PictureSummary, quiet: bool) {
     if quiet {
         return;
     }
+    if summary.one_colour_count > 0 {
+        message!(
+            "{} one colour, transparency ignored: they match each other",
+            counted(summary.one_colour_count, "picture has", "pictures have")
+        );
+    }
     if summary.other_count > 0 {
         let files = counted(summary.other_count, "file", "files");
         message!("skipped {files} with other extensions");
@@ -206,5 +213,5 @@ pub(crate) fn fingerprint_of(store: &Store, file: &Path) -> anyhow::Result<Finge
     };
     let picture = read_gray(file, recipe.orientation)
         .map_err(|reason| anyhow::anyhow!("{}: {reason}", file.display()))?;
-    Ok(recipe.hash.fingerprint(&picture))
+    Ok(recipe.fingerprint(&picture))
 }

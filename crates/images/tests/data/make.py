@@ -33,6 +33,16 @@ save("turned.jpg", turned, quality=85, exif=exif); save("plain.jpg", draw(100, 7
 save("progressive.jpg", draw(120, 90), quality=60, progressive=True)
 save("gray.jpg", draw(66, 77).convert("L"))
 save("cmyk.jpg", draw(66, 60).convert("CMYK"))
+for grey in (0, 7, 255): save(f"flat{grey}.png", Image.new("L", (50, 40), grey))
+half = draw(60, 90); mirrored = Image.new("RGB", (120, 90)); mirrored.paste(half, (0, 0)); mirrored.paste(ImageOps.mirror(half), (60, 0))
+save("mirrored.png", mirrored); save("flipped.png", mirrored.transpose(Image.Transpose.ROTATE_90))
+save("gradient.png", Image.linear_gradient("L").resize((70, 64)))
+split = Image.new("L", (60, 40), 3); split.paste(250, (0, 0, 30, 40)); save("split.png", split)
+checks = Image.new("L", (64, 64), 20)
+for square in range(8): checks.paste(200, (square % 4 * 16, square // 4 * 32 + square % 2 * 16, square % 4 * 16 + 16, square // 4 * 32 + square % 2 * 16 + 16))
+save("checks.png", checks)
+diagonal = Image.new("L", (64, 64)); diagonal.putdata([x + y for y in range(64) for x in range(64)]); save("diagonal.png", diagonal)
+for number in range(3): save(f"narrow{number}.png", draw(20 + number, 90 + 40 * number))
 rows = []
 for path in sorted(out.iterdir()):
     if path.suffix in {".png", ".gif", ".bmp", ".tif", ".webp", ".jpg"}:
