@@ -143,8 +143,28 @@ fn ordered(number: f64) -> u64 {
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
+/// A compact year, month, date or time of 1900 to 2199, such as 20260105, with dashes: as seconds it
+/// would be a day of 1970. Any other text is unchanged.
+fn dashed(text: &str) -> std::borrow::Cow<'_, str> {
+    let is_compact = text.bytes().all(|byte| byte.is_ascii_digit())
+        && ["19", "20", "21"].iter().any(|century| text.starts_with(century));
+    let part = |from: usize, to: usize| &text[from..to];
+    let dashed = match text.len() {
+        4 if is_compact => format!("{text}-01-01"),
+        6 if is_compact => format!("{}-{}-01", part(0, 4), part(4, 6)),
+        8 if is_compact => format!("{}-{}-{}", part(0, 4), part(4, 6), part(6, 8)),
+        14 if is_compact => format!("{}T{}", part(0, 8), part(8, 14)),
+        _ => return text.into(),
+    };
+    match dashed.parse::<DateTime>() {
+        Ok(_) => dashed.into(),
+        Err(_) => text.into(),
+    }
+}
+
 /// Seconds since 1970. A time without a zone is read as UTC.
 fn seconds(text: &str) -> Option<f64> {
+    let text = &*dashed(text);
     if let Ok(number) = text.parse() {
         return Some(number);
     }
@@ -199,8 +219,15 @@ mod tests {
             "2026-11-22T01:00:00+01:00",
             "2026-11-22T00:00:00.000Z",
             "Sun, 22 Nov 2026 00:00:00 GMT",
+            "20261122",
+            "20261122000000",
         ] {
             assert_eq!(seconds(text), expected, "{text}");
+        }
+        for (compact, expected) in
+            [("2026", 1_767_225_600.0), ("202611", 1_793_491_200.0), ("20261322", 20_261_322.0)]
+        {
+            assert_eq!(seconds(compact), Some(expected), "{compact}");
         }
         for text in ["yesterday", "2026-13-01", "22.11.2026"] {
             assert_eq!(seconds(text), None, "{text}");
