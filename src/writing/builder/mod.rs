@@ -243,9 +243,10 @@ impl Builder {
         &mut self,
         path: &Path,
         options: &InputOptions,
-        inspect: impl FnMut(Fingerprint),
+        mut inspect: impl FnMut(Fingerprint),
     ) -> Result<InputSummary> {
-        self.records.read(path, options, inspect)
+        let mut inspect = |key| inspect(Fingerprint::new(key));
+        self.records.read(path, options, |batch| batch.keys().for_each(&mut inspect))
     }
 
     /// The number of records taken so far.

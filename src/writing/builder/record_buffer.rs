@@ -136,12 +136,12 @@ impl RecordBuffer {
         Ok(self.watch.tick(1)?)
     }
 
-    /// Takes all records of an input, and calls `inspect` with each fingerprint, in any order.
+    /// Takes all records of an input, and calls `inspect` with each batch of them.
     pub(crate) fn read(
         &mut self,
         path: &Path,
         options: &InputOptions,
-        mut inspect: impl FnMut(Fingerprint),
+        mut inspect: impl FnMut(&RecordBatch),
     ) -> Result<InputSummary> {
         self.check_sketch(&[])?;
         self.timer.start();
@@ -149,7 +149,7 @@ impl RecordBuffer {
         let (sorter, watch) = (&mut self.sorter, &self.watch);
         input::read_batches(path, options, self.ids, self.resources.threads, |batch| match batch {
             Some(batch) => {
-                batch.keys().for_each(|key| inspect(Fingerprint::new(key)));
+                inspect(batch);
                 sorter.push_batch(batch)?;
                 Ok(watch.tick(batch.count())?)
             }

@@ -78,6 +78,14 @@ impl RecordBatch {
         self.bare.iter().copied().chain(with_ids)
     }
 
+    /// All records of a batch without sketches.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u64, Option<IdRef<'_>>)> {
+        let bare = self.bare.iter().map(|&key| (key, None));
+        let numbers = self.numbers.iter().map(|&(key, id)| (key, Some(IdRef::U64(id))));
+        let text = |place| str::from_utf8(self.arena.text(place)).ok().map(IdRef::Text);
+        bare.chain(numbers).chain(self.texts.iter().map(move |&(key, place)| (key, text(place))))
+    }
+
     pub(crate) fn count(&self) -> u64 {
         (self.bare.len() + self.numbers.len() + self.texts.len()) as u64
     }

@@ -79,7 +79,7 @@ impl Arena {
         base
     }
 
-    fn text(&self, place: u64) -> &[u8] {
+    pub(super) fn text(&self, place: u64) -> &[u8] {
         let (len, rest) = self.bytes[place as usize..].split_at(4);
         let len = len.iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
         &rest[..len]

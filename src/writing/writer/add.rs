@@ -101,8 +101,8 @@ impl Writer {
         }
     }
 
-    /// Takes all records of an input, as
-    /// [`Builder::read_and_inspect`](crate::Builder::read_and_inspect).
+    /// Takes all records of an input, and calls `inspect` with the first ones until it returns
+    /// `false`.
     ///
     /// # Errors
     ///
@@ -111,13 +111,17 @@ impl Writer {
         &mut self,
         path: &Path,
         options: &InputOptions,
-        mut inspect: impl FnMut(Fingerprint),
+        mut inspect: impl FnMut(Fingerprint, Option<IdRef<'_>>) -> bool,
     ) -> Result<InputSummary> {
+        let mut goes_on = true;
         if self.replacing.is_none() {
-            return self.pending.read(path, options, inspect);
+            return self.pending.read(path, options, |batch| {
+                let mut inspect = |(key, id)| inspect(Fingerprint::new(key), id);
+                goes_on = goes_on && batch.records().all(&mut inspect);
+            });
         }
         read_records(path, &options.width(self.recipe.width()), |record| {
-            inspect(record.fingerprint);
+            goes_on = goes_on && inspect(record.fingerprint, record.id);
             match record.id {
                 Some(id) => self.push(record.fingerprint, id),
                 None => self.push_bare(record.fingerprint),

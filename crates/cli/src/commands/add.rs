@@ -169,13 +169,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
                 writer.push_sketched(fingerprint, id, sketch)
             })
             .map(|summary| monitor.suspend(|| documents::report(&summary))),
-        (None, None) => {
-            if may_repeat {
-                let lines = args.documents.lines(&read)?;
-                first = FirstRecords::of_files(files.iter().map(PathBuf::as_path), &lines);
-            }
-            read_fingerprints(args, &read, &files, &mut writer, &monitor)
-        }
+        (None, None) => read_fingerprints(args, &read, &files, (&mut writer, &mut first), &monitor),
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
     // Checked before the commit, after which all records are stored.
@@ -226,7 +220,7 @@ fn read_fingerprints(
     args: &AddArgs,
     read: &ReadArgs,
     files: &[PathBuf],
-    writer: &mut Writer,
+    (writer, first): (&mut Writer, &mut FirstRecords),
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
     let input = args.documents.lines(read)?;
@@ -234,7 +228,7 @@ fn read_fingerprints(
         writer.expect(&expected, !args.work.resources.skip_space_check)?;
     }
     for file in files {
-        let summary = writer.read_and_inspect(file, &input, |_| {})?;
+        let summary = writer.read_and_inspect(file, &input, |it, id| first.push(it, id))?;
         monitor.suspend(|| report_skipped(file, &summary));
     }
     Ok(())

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use fpstore::input::{InputOptions, read_records};
 use fpstore::{Error, Fingerprint, Id, IdRef, Store};
 use fpstore_base::chain;
 
@@ -66,28 +65,6 @@ pub(crate) struct Repeated {
 }
 
 impl FirstRecords {
-    /// The first records of the first file. Empty if the file can be read only once, such as a
-    /// pipe.
-    pub(crate) fn of_files<'a>(
-        files: impl IntoIterator<Item = &'a Path>,
-        input: &InputOptions,
-    ) -> Self {
-        let mut files = files.into_iter();
-        let mut first = FirstRecords::default();
-        let Some(file) = files.next().filter(|file| file.is_file()) else { return first };
-        let read =
-            read_records(file, input, |record| match first.push(record.fingerprint, record.id) {
-                true => Ok(()),
-                false => Err(Stop::Enough),
-            });
-        // The command that adds the file reports its errors.
-        if matches!(read, Err(Stop::Failed)) {
-            return FirstRecords::default();
-        }
-        first.has_more |= files.next().is_some();
-        first
-    }
-
     /// Takes a record unless there are enough. Returns whether it was taken.
     pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
         self.has_more |= self.records.len() == LOOKED_AT;
@@ -117,17 +94,5 @@ impl Repeated {
             if self.is_least { "at least " } else { "" },
             counted(self.count, "record", "records"),
         );
-    }
-}
-
-/// Why reading the first records stopped.
-enum Stop {
-    Enough,
-    Failed,
-}
-
-impl From<Error> for Stop {
-    fn from(_: Error) -> Self {
-        Stop::Failed
     }
 }

@@ -408,6 +408,10 @@ fn records_that_were_added_before_are_told() {
     let (_, err) = desk.run(&["add", "a.tsv", "-s", "s.fps"], 0);
     let said = "3 records of the input were already in the store, and are there twice now";
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
+    // A pipe, which can be read only once, is no exception.
+    desk.ok(&["build", "a.tsv", "-s", "piped.fps", "-q"], "");
+    let (_, err) = desk.run_on(&["add", "-", "-s", "piped.fps"], desk.read("a.tsv"), 0);
+    assert!(err.contains(said) && err.contains("--replace"), "{err}");
     // Another page with an equal fingerprint is not a repetition.
     let (_, err) = desk.run(&["add", "b.tsv", "-s", "s.fps"], 0);
     assert!(!err.contains("before"), "{err}");
