@@ -112,6 +112,9 @@ impl fmt::Display for ParseFingerprintError {
         let shown: String = self.text.chars().take(40).collect();
         let dots = if shown.len() < self.text.len() { "..." } else { "" };
         write!(f, "'{}{dots}' is not a fingerprint: ", shown.escape_debug())?;
+        if let Some(spelling) = foreign_spelling(&self.text) {
+            return write!(f, "it is {spelling}");
+        }
         match &self.fault {
             SpellingFault::Empty => write!(f, "it has no digits")?,
             SpellingFault::Digit { place, found } => {
@@ -125,6 +128,21 @@ impl fmt::Display for ParseFingerprintError {
 }
 
 impl std::error::Error for ParseFingerprintError {}
+
+/// The description of a spelling of 64 bits that is not read, with the remedy.
+pub fn foreign_spelling(text: &str) -> Option<&'static str> {
+    let is_bits = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0' | b'1'));
+    // Whole numbers above 2^53 are rounded.
+    let is_rounded = || text.contains('.') && text.parse().is_ok_and(|it: f64| it.abs() > 9e15);
+    match is_bits {
+        true => Some("64 binary digits: write the bits as 16 hex digits"),
+        false if is_rounded() => Some(
+            "a floating-point number, which rounded the fingerprint: write whole numbers or hex \
+             digits",
+        ),
+        false => None,
+    }
+}
 
 fn parse_hex(text: &str) -> Result<u64, SpellingFault> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);

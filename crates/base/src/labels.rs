@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::lists;
+
 /// A human judgement of a pair of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
@@ -77,11 +79,8 @@ impl LabelFile {
     /// [`BadLabel`] with the line that lacks two ids or a label.
     pub fn parse(text: &str) -> Result<Self, BadLabel> {
         let mut rows = Vec::new();
-        for (line, row) in (1..).zip(text.lines()) {
-            if row.trim().is_empty() || row.starts_with('#') {
-                continue;
-            }
-            let mut fields = row.trim_end_matches('\r').split('\t');
+        for (line, row) in lists::rows(text) {
+            let mut fields = row.split('\t');
             let (Some(a), Some(b), Some(label)) = (fields.next(), fields.next(), fields.next())
             else {
                 let reason = "expected two ids and a label, separated by tabs".into();

@@ -17,6 +17,7 @@ pub mod fields;
 mod fingerprint;
 mod id;
 pub mod labels;
+pub mod lists;
 #[cfg(feature = "work")]
 mod packed;
 #[cfg(feature = "work")]
@@ -37,7 +38,7 @@ mod width;
 
 pub use choice::{Choice, UnknownName};
 pub use error::{InputPlace, Interrupted, IoError, chain, innermost, plain_cause};
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
+pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix, foreign_spelling};
 pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
 pub use resources::{Resources, thread_count};

@@ -13,6 +13,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::lists;
+
 #[derive(Debug, Default)]
 struct Inputs {
     /// Each with its option, if an option names it.
@@ -203,15 +205,13 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As [`read`], for text.
+/// The text of a list, which is recorded.
 ///
 /// # Errors
 ///
-/// As [`std::fs::read_to_string`].
-pub fn read_to_string(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    open(path)?.read_to_string(&mut text)?;
-    Ok(text)
+/// As [`File::open`] and [`lists::text_of`].
+pub fn read_list(path: &Path) -> io::Result<String> {
+    lists::text_of(open(path)?)
 }
 
 /// The reason why `path` must not be an output: completes a sentence that begins with its name.

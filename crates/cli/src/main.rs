@@ -218,7 +218,7 @@ fn main() -> ExitCode {
             let told = format!("{error:#}");
             message!("{told}");
             if let Some(hint) = hint::of(&error, &told, &given, offers) {
-                message!("{hint}");
+                hint.lines().for_each(|line| message!("{line}"));
             }
             ExitCode::from(2)
         }

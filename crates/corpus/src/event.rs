@@ -22,6 +22,14 @@ pub enum Event<'a> {
     Read(&'a DocumentSummary),
     /// Documents share ids, so lists by id are ambiguous. All documents are read by then.
     RepeatedIds(&'a RepeatedIds),
+    /// Judged pairs without effect: neither of their ids, or no second one, is the id of a
+    /// document.
+    UnknownPairs {
+        /// The number of these pairs.
+        unknown: u64,
+        /// The number of all judged pairs.
+        count: u64,
+    },
     /// Very many documents are compared and not similar, which takes long.
     ManyUnlike(Unlike),
     /// A file found in a folder could not be copied; the other files are.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
+use super::event::Event;
 use super::number::Number;
 use super::ranking::{Namesake, Rank, Ranking};
 use super::spool::Spools;
@@ -45,8 +46,18 @@ impl JudgedPairs {
                 ))),
             }
         })?;
+        let (mut unknown, mut count) = (0, 0);
         for (one, other, label) in labels.rows() {
-            let both = numbers.get(one).zip(numbers.get(other));
+            let (first, second) = (numbers.get(one), numbers.get(other));
+            let both = first.zip(second);
+            if label != Label::Ignored {
+                // The other document may be a stored one.
+                let is_half_known = work.stored.is_some()
+                    && label == Label::Different
+                    && first.or(second).is_some();
+                count += 1;
+                unknown += u64::from(both.is_none() && !is_half_known);
+            }
             match (label, both) {
                 (Label::Duplicate, Some((one, other))) => judged.one.push((*one, *other)),
                 (Label::Different, _) => {
@@ -56,6 +67,9 @@ impl JudgedPairs {
                 }
                 _ => {}
             }
+        }
+        if unknown > 0 {
+            work.tell(Event::UnknownPairs { unknown, count });
         }
         Ok(judged)
     }

@@ -214,6 +214,9 @@ impl<R: BufRead> FieldReader<R> {
             }
             State::AfterQuote => {
                 self.state = State::Lost;
+                if let Some(other) = separator(first).filter(|_| self.line == 1) {
+                    return Ok(Step::Fault(of_separator(other, false)));
+                }
                 return Ok(Step::Fault(format!(
                     "text after a closing quote in line {}; the quote opens in line {}",
                     self.line, self.quote_line
@@ -272,6 +275,38 @@ impl<R: BufRead> FieldReader<R> {
             }
         }
     }
+}
+
+/// The name of another separator of columns.
+fn separator(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b';' => "';'",
+        b'|' => "'|'",
+        b'\t' => "tabs",
+        b',' => "commas",
+        _ => return None,
+    })
+}
+
+fn of_separator(found: &str, is_tsv: bool) -> String {
+    let expected = if is_tsv { "tabs" } else { "commas" };
+    format!("the columns are separated by {found}, expected {expected}")
+}
+
+/// The reason why the first line of a table without the expected columns is not its header, if it
+/// shows one.
+pub(super) fn header_fault(names: &[&str], is_tsv: bool) -> Option<String> {
+    let first = names.first()?;
+    let is_alone = names.len() == 1;
+    if first.starts_with("sep=") {
+        return Some(format!("line 1 is '{first}', a note for Excel, expected a header"));
+    }
+    if first.starts_with('#') && (is_alone || first.starts_with("# ")) {
+        return Some("line 1 is a comment, expected a header".into());
+    }
+    let other = |byte: &u8| first.as_bytes().contains(byte).then(|| separator(*byte)).flatten();
+    let found = b";|\t,".iter().find_map(other).filter(|_| is_alone)?;
+    Some(of_separator(found, is_tsv))
 }
 
 #[cfg(test)]
@@ -381,5 +416,30 @@ mod tests {
                 proptest::prop_assert_eq!(fields, csv_of_others(text.as_bytes()));
             }
         }
+    }
+
+    #[test]
+    fn a_first_line_that_is_no_header_is_named() {
+        for (names, is_tsv, expected) in [
+            (&["id;text"][..], false, Some("separated by ';', expected commas")),
+            (&["id;text"], true, Some("separated by ';', expected tabs")),
+            (&["id\ttext"], false, Some("separated by tabs, expected commas")),
+            (&["id,text"], true, Some("separated by commas, expected tabs")),
+            (&["sep=", ""], false, Some("a note for Excel")),
+            (&["# exported", " today"], false, Some("a comment")),
+            (&["#id", "text"], false, None),
+            (&["title"], false, None),
+            (&["a;b", "c"], false, None),
+            (&[], false, None),
+        ] {
+            let found = header_fault(names, is_tsv);
+            match expected {
+                Some(part) => assert!(found.unwrap().contains(part), "{names:?}"),
+                None => assert_eq!(found, None, "{names:?}"),
+            }
+        }
+        let mut rows = FieldReader::csv(&b"\"id\";\"text\"\n"[..], 1000);
+        let fault = rows.next(&mut Fields::default()).unwrap().unwrap().unwrap_err();
+        assert_eq!(fault, "the columns are separated by ';', expected commas");
     }
 }

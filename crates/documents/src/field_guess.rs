@@ -9,7 +9,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::decode;
-use super::delimited::{FieldReader, Fields};
+use super::delimited::{FieldReader, Fields, header_fault};
 use super::formats::DocumentFormat;
 use super::inputs::Input;
 use super::options::listed;
@@ -45,8 +45,10 @@ struct Field {
     name: String,
     /// The length of its value in bytes, 0 if unknown; `None` if it cannot be a text.
     text_len: Option<usize>,
+    /// Whether its value may be a text of several words; true if it is unknown.
+    is_prose: bool,
     can_be_id: bool,
-    /// A path to the texts in it, if it is an array.
+    /// A path to the texts in it, if it is an array or an object.
     inner: Option<String>,
 }
 
@@ -79,6 +81,12 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     let text = if has_features && text == Choice::None { Choice::Default } else { text };
     if let Some(reason) = unclear(&id, "id").or_else(|| unclear(&text, "text")) {
         let names: Vec<&str> = found.iter().map(|field| field.name.as_str()).collect();
+        let format = options.format_of(input, false);
+        let is_table = matches!(format, DocumentFormat::Csv | DocumentFormat::Tsv);
+        let fault = header_fault(&names, format == DocumentFormat::Tsv).filter(|_| is_table);
+        if let Some(reason) = fault {
+            return Err(Error::BadFile { name: input.name.clone(), reason });
+        }
         let reason = format!("{reason} among {}", listed(&names));
         return Err(unclear_fields(input, reason, &found, &id, &text));
     }
@@ -154,8 +162,14 @@ fn unclear_fields(
     };
     let fingerprints = found.iter().find(|field| fields::is_of_fingerprints(&field.name));
     let is_table_of_fingerprints = *text == Choice::None && fingerprints.is_some();
+    // A key or a whole row as the text would make different documents equal.
     let longest = || {
-        let texts = found.iter().filter(|field| !fields::is_id(&field.name));
+        let texts = found.iter().filter(|field| {
+            found.len() > 1
+                && field.is_prose
+                && !field.name.starts_with('_')
+                && !fields::is_id(&field.name)
+        });
         let longest = texts.filter_map(|field| Some((field.text_len?, &field.name))).max();
         let inner = || found.iter().find_map(|field| field.inner.clone());
         longest.map(|it| it.1.clone()).or_else(inner)
@@ -164,15 +178,21 @@ fn unclear_fields(
         Choice::None if !is_table_of_fingerprints => longest(),
         text => likely(text),
     };
+    // The key of records in MongoDB and Elasticsearch.
+    let key = found.iter().find(|field| field.name == "_id" && field.can_be_id);
+    let key = key.filter(|_| *id == Choice::None).map(|field| field.name.clone());
+    // Without a likely text no command would work.
+    let has_content = *text != Choice::None || is_table_of_fingerprints || text_field.is_some();
     let likely = LikelyFields {
-        id_field: likely(id),
-        line_ids: *id == Choice::None,
+        line_ids: *id == Choice::None && key.is_none(),
+        id_field: likely(id).or(key),
         text_field: text_field.filter(|_| !is_table_of_fingerprints),
         fingerprint_field: fingerprints
             .filter(|_| is_table_of_fingerprints)
             .map(|field| field.name.clone()),
         radix: None,
     };
+    let likely = if has_content { likely } else { LikelyFields::default() };
     Error::UnclearFields { name: input.name.clone(), reason, likely: likely.into() }
 }
 
@@ -206,6 +226,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
                     serde_json::Value::Null => Some(0),
                     _ => None,
                 },
+                is_prose: value.as_str().is_none_or(|text| is_prose(text.as_bytes())),
                 can_be_id: value.is_string() || value.is_u64(),
             };
             Some(object.into_iter().map(field).collect())
@@ -223,6 +244,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
             let field = |(place, name): (usize, &[u8])| Field {
                 name: String::from_utf8_lossy(name).into_owned(),
                 text_len: Some(len(place)),
+                is_prose: !has_row || row.get(place).is_none_or(is_prose),
                 can_be_id: true,
                 inner: None,
             };
@@ -232,16 +254,30 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
     }
 }
 
-/// The path to the texts in an array of texts, or of objects with a usual text field.
+/// Whether a value may be a text of several words, and not a key, a date or a hash.
+fn is_prose(value: &[u8]) -> bool {
+    let value = value.trim_ascii();
+    value.is_empty() || value.iter().any(|byte| byte.is_ascii_whitespace() || !byte.is_ascii())
+}
+
+/// The path to the texts in an array of texts, or to a usual text field of an object, of an object
+/// in it, or of the first object in an array.
 fn inner_path(name: &str, value: &serde_json::Value) -> Option<String> {
-    match value.as_array()?.first()? {
-        serde_json::Value::String(_) => Some(format!("{name}[]")),
-        serde_json::Value::Object(object) => {
-            let is_text = |(key, value): &(&String, &serde_json::Value)| {
+    use serde_json::Value;
+    match value {
+        Value::Array(items) => match items.first()? {
+            Value::String(_) => Some(format!("{name}[]")),
+            Value::Object(_) => inner_path(&format!("{name}[]"), &items[0]),
+            _ => None,
+        },
+        Value::Object(object) => {
+            let is_text = |(key, value): &(&String, &Value)| {
                 value.is_string() && (fields::is_text(key) || *key == TEXT_FIELD)
             };
-            let (key, _) = object.iter().find(is_text)?;
-            Some(format!("{name}[].{key}"))
+            let text = object.iter().find(is_text).map(|(key, _)| format!("{name}.{key}"));
+            // A key with these characters is not a part of a path.
+            let mut inner = object.iter().filter(|(key, _)| !key.contains(['.', '[']));
+            text.or_else(|| inner.find_map(|(key, it)| inner_path(&format!("{name}.{key}"), it)))
         }
         _ => None,
     }
@@ -253,6 +289,7 @@ fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
     let field = |(name, is_text, is_whole): (String, bool, bool)| Field {
         name,
         text_len: is_text.then_some(0),
+        is_prose: true,
         can_be_id: is_text || is_whole,
         inner: None,
     };
@@ -316,6 +353,21 @@ mod tests {
                 None,
             ),
             ("{\"id\":1,\"parts\":[\"t\"]}", None, false, Some("parts[]"), None),
+            (
+                "{\"_index\":\"news\",\"_id\":\"1\",\"_source\":{\"tag\":\"a b\",\"content\":\"t\"}}",
+                Some("_id"),
+                false,
+                Some("_source.content"),
+                None,
+            ),
+            (
+                "{\"id\":1,\"page\":{\"meta\":{\"n\":1},\"parts\":[{\"body\":\"t\"}]}}",
+                None,
+                false,
+                Some("page.parts[].body"),
+                None,
+            ),
+            ("{\"_index\":\"all news\",\"date\":\"2026-11-22\"}", None, false, None, None),
         ] {
             match guessed("a.jsonl", content) {
                 Err(Error::UnclearFields { likely, .. }) => {

@@ -81,8 +81,8 @@ fn parse<'a>(
     let paths: Vec<Option<&str>> = others.iter().map(|name| Some(name.as_str())).collect();
     let fields =
         Fields { id, content: Some(content), others: &paths, new, features, ready, inside: None };
-    let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
-    deserializer.end().map_err(|fault| reason(&fault))?;
+    let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault, text))?;
+    deserializer.end().map_err(|fault| reason(&fault, text))?;
     let missing = |field: &str| {
         let passed: Vec<&str> = found.passed.iter().map(|name| name.as_ref()).collect();
         match passed.as_slice() {
@@ -107,8 +107,16 @@ fn parse<'a>(
 }
 
 /// The message of serde without its line number, which is always 1 here.
-fn reason(fault: &serde_json::Error) -> String {
+fn reason(fault: &serde_json::Error, line: &str) -> String {
     let mut text = fault.to_string();
+    let rest = line.get(fault.column().saturating_sub(1)..).unwrap_or_default();
+    if let Some(name) = ["NaN", "Infinity"].into_iter().find(|name| rest.starts_with(name)) {
+        let column = fault.column();
+        return format!(
+            "{name} at column {column} is not JSON; json.dumps of Python writes it without \
+             allow_nan=False, null is JSON"
+        );
+    }
     // The message of serde reports the byte, without an explanation.
     if text.starts_with("invalid type: sequence, expected an object") {
         return JSON_ARRAY.into();
@@ -426,6 +434,19 @@ mod tests {
     fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
         let found = text_of(line, Names { id: Some(id), text, ..NAMES })?;
         Ok((found.id, found.text))
+    }
+
+    #[test]
+    fn numbers_that_are_not_json_are_named() {
+        for (line, part) in [
+            ("{\"id\":1,\"text\":NaN}", "NaN at column 16 is not JSON"),
+            ("{\"id\":1,\"s\":[Infinity],\"text\":\"t\"}", "Infinity at column 14 is not JSON"),
+            ("{\"id\":1,\"s\":-Infinity,\"text\":\"t\"}", "Infinity at column 14 is not JSON"),
+        ] {
+            let refused = pick(line.as_bytes(), "id", "text").unwrap_err();
+            assert!(refused.contains(part), "{refused}");
+        }
+        assert_eq!(pick(b"{\"id\":1,\"text\":\"NaN\"}", "id", "text").unwrap().1, "NaN");
     }
 
     #[test]

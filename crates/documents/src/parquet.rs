@@ -149,6 +149,10 @@ fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, 
         Field::UShort(number) if width <= 16 => form.digits_of_number((*number).into()),
         Field::Byte(number) if width <= 8 => form.digits_of_signed((*number).into()),
         Field::UByte(number) if width <= 8 => form.digits_of_number((*number).into()),
+        Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_err() => Err(format!(
+            "column '{name}' holds bytes, which are not read: expected fingerprints as numbers of \
+             {width} bits or as texts, such as value.hex() of Python"
+        )),
         Field::Null | Field::Str(_) | Field::Bytes(_) => {
             form.digits_of_text(&text_of(field, name)?)
         }
@@ -241,6 +245,16 @@ mod tests {
         }
         group.close().unwrap();
         writer.close().unwrap();
+    }
+
+    #[test]
+    fn fingerprints_as_bytes_are_refused() {
+        let of = |bytes: &[u8]| {
+            fingerprint_of(&Field::Bytes(bytes.to_vec().into()), "h", ReadyForm::default())
+        };
+        let refused = of(&[0xf2, 0xa7, 0x4d, 0xe4, 0x52, 0xe6, 0xb4, 0x30]).unwrap_err();
+        assert!(refused.starts_with("column 'h' holds bytes, which are not read"), "{refused}");
+        assert_eq!(of(b"f2a74de452e6b430").unwrap(), "hf2a74de452e6b430");
     }
 
     #[test]

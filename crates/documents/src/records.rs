@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 use memchr::memchr;
 
 use super::capped::TooLong;
-use super::delimited::{FieldReader, Fields};
+use super::delimited::{FieldReader, Fields, header_fault};
 use super::json;
 use super::options::DocumentOptions;
 use super::options::{Names, listed};
@@ -169,7 +169,12 @@ pub(super) fn read_rows(
     let names = columns.names;
     check_new(&all, names).map_err(TableFault::Header)?;
     let is_ready = names.ready.is_some();
-    let find = |name| column(&all, name, is_ready).map_err(TableFault::Header);
+    let find = |name| {
+        let found = column(&all, name, is_ready);
+        found
+            .map_err(|fault| header_fault(&all, columns.is_tsv).unwrap_or(fault))
+            .map_err(TableFault::Header)
+    };
     let id = names.id.map(find).transpose()?;
     let text = find(names.text)?;
     let fields: Vec<usize> =

@@ -56,6 +56,24 @@ impl Separator {
             }
         }
     }
+
+    /// The id in a column of a line: as readers of tables take it, without quotes as in CSV and
+    /// with the spaces around a column without quotes.
+    fn id_of<'a>(self, line: &'a str, column: &'a str) -> std::borrow::Cow<'a, str> {
+        match self {
+            Separator::Comma | Separator::Semicolon if column.starts_with('"') => unquoted(column),
+            Separator::Comma | Separator::Semicolon => {
+                // `column` is a part of `line`.
+                let start = column.as_ptr() as usize - line.as_ptr() as usize;
+                let (before, after) = (&line[..start], &line[start + column.len()..]);
+                let blanks = |len: usize, rest: usize| len - rest;
+                let leading = blanks(before.len(), before.trim_end_matches(' ').len());
+                let trailing = blanks(after.len(), after.trim_start_matches(' ').len());
+                line[start - leading..start + column.len() + trailing].into()
+            }
+            _ => column.into(),
+        }
+    }
 }
 
 /// Splits a line at each `separator` outside quotes. A column keeps its quotes.
@@ -165,7 +183,8 @@ impl Columns {
             }
         };
         let Some(place) = self.id else { return take(Ok(Some((fingerprint, None)))) };
-        match columns.get(place).map(|column| unquoted(column)) {
+        let column = columns.get(place).map(|column| self.separator.id_of(line, column));
+        match column {
             Some(id) if !id.is_empty() => take(Ok(Some((fingerprint, Some(IdRef::Text(&id)))))),
             _ => take(Err(format!("column {} is empty, expected an id", place + 1))),
         }

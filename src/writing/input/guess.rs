@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use super::columns::{Columns, Separator, unquoted};
 use super::line_record::{parse_record, text_of};
 use fpstore_base::column::{Held, is_in_doubt};
-use fpstore_base::{Fingerprint, Radix, Width, fields};
+use fpstore_base::{Fingerprint, Radix, Width, fields, foreign_spelling};
 
 /// The maximum number of sampled lines.
 const SAMPLE_COUNT: usize = 100;
@@ -159,7 +159,7 @@ impl<'a> Sample<'a> {
         }
         let doubt = layouts.iter().find_map(Layout::hex_or_decimal);
         let doubt = doubt.or_else(|| layouts.iter().find_map(Layout::hashes_of_32_bits));
-        if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::long_hashes)) {
+        if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::foreign)) {
             return Err(unclear);
         }
         // The radix is set, so shorter numbers are intended.
@@ -440,25 +440,31 @@ impl<'a> Layout<'a> {
         (0..self.count).find(|place| self.held[*place].0 == Held::HashesOf32Bits).map(of_32_bits)
     }
 
-    /// Rejects hashes of more than 64 bits.
-    fn long_hashes(&self) -> Option<Unclear> {
+    /// Rejects hashes of more than 64 bits, bits and rounded numbers.
+    fn foreign(&self) -> Option<Unclear> {
         let hex_len = |value: &str| {
             let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
             (is_hex && value.len() >= LONG_HASH_MIN).then_some(value.len())
         };
-        let long = |place: usize| {
-            let last = hex_len(&unquoted(self.rows.last()?[place]))?;
-            let count = self.values(place).filter(|it| hex_len(it) == Some(last)).count();
+        let width = self.sample.wish.width;
+        let kind = |value: &str| match foreign_spelling(value) {
+            Some(spelling) => Some(format!("numbers, each {spelling}")),
+            None => hex_len(value).map(|len| {
+                format!(
+                    "hashes of {} bits ({len} hex digits), and a fingerprint has {width}: make \
+                     hashes of {width} bits, such as hash_size=8 of imagehash for 64",
+                    4 * len
+                )
+            }),
+        };
+        let other = |place: usize| {
+            let last = kind(&unquoted(self.rows.last()?[place]))?;
+            let count = self.values(place).filter(|it| kind(it).as_ref() == Some(&last)).count();
             (4 * count >= 3 * (self.rows.len() - usize::from(self.held[place].1))).then_some(last)
         };
-        let (place, len) = (0..self.count).find_map(|place| Some((place, long(place)?)))?;
-        let reason = format!(
-            "{} holds hashes of {} bits ({len} hex digits), and a fingerprint has {width}: make \
-             hashes of {width} bits, such as hash_size=8 of imagehash for 64",
-            self.call(place, self.held[place].1),
-            4 * len,
-            width = self.sample.wish.width
-        );
+        let (place, kind) = (0..self.count).find_map(|place| Some((place, other(place)?)))?;
+        let has_header = self.held[place].1 && foreign_spelling(&self.name(place)).is_none();
+        let reason = format!("{} holds {kind}", self.call(place, has_header));
         Some(Unclear { reason, ..Unclear::default() })
     }
 }

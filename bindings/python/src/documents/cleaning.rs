@@ -296,6 +296,9 @@ pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
                 found.count
             )]
         }
+        Event::UnknownPairs { unknown, count } => vec![format!(
+            "{unknown} of {count} judged pairs without effect: no document has one of its ids"
+        )],
         Event::ManyUnlike(unlike) => vec![unlike.to_string()],
         Event::Unmerged(error) => vec![chained(error)],
         Event::NotRemoved(error) => vec![format!("all is done, but {}", chained(error))],

@@ -1,11 +1,11 @@
 //! Files of labelled pairs.
 
-use std::io::Read;
 use std::path::Path;
 
 use fpstore::IoError;
 use fpstore::input::open_input;
 use fpstore::join::{ClusterMethod, JudgedPairs, LabelFile};
+use fpstore_base::lists;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, input_error};
@@ -16,17 +16,17 @@ pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     if path.as_os_str() == "-" {
         return Err(refused("pairs are a file, and '-' names none".into()));
     }
-    let mut text = String::new();
-    let read = open_input(path).map(|mut file| file.read_to_string(&mut text));
-    read.map_err(fpstore::Error::Io).map_err(Failure::from)?.map_err(|error| {
-        match error.raw_os_error() {
-            Some(_) => {
-                let refused = IoError { doing: "read", path: path.into(), source: error };
-                Failure::from(fpstore::Error::Io(refused)).into()
+    let read = open_input(path).map(lists::text_of);
+    let text =
+        read.map_err(fpstore::Error::Io).map_err(Failure::from)?.map_err(|error| {
+            match error.raw_os_error() {
+                Some(_) => {
+                    let refused = IoError { doing: "read", path: path.into(), source: error };
+                    Failure::from(fpstore::Error::Io(refused)).into()
+                }
+                None => refused(error.to_string()),
             }
-            None => refused(error.to_string()),
-        }
-    })?;
+        })?;
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 

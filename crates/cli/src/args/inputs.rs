@@ -1,7 +1,7 @@
 //! Files of fingerprints and ids: their names, options to read them, and messages about them.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,8 +12,8 @@ use fpstore::input::{
 };
 use fpstore::join::{JudgedPairs, LabelFile};
 use fpstore::{Radix, Width};
-use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
+use fpstore_base::{lists, read_inputs};
 
 use crate::output::text::counted;
 use crate::session::choice::{choice, width};
@@ -227,9 +227,8 @@ pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
 
 /// Reads labelled pairs: two ids and a label on each line.
 pub(crate) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
-    let mut text = String::new();
-    let read = open_input(path)?.read_to_string(&mut text);
-    read.with_context(|| format!("cannot read {}", path.display()))?;
+    let text = lists::text_of(open_input(path)?);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let labels = LabelFile::parse(&text);
     let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
     // A pipe cannot be read again for its digest.

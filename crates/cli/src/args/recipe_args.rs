@@ -235,7 +235,7 @@ fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
     match TextRecipe::named(name) {
         Err(_) if path.is_file() => {
             let text =
-                read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+                read_inputs::read_list(path).with_context(|| format!("cannot read {name}"))?;
             // `info` prints the recipe indented, and the first line can begin with another word.
             let lines: Vec<&str> = text
                 .lines()

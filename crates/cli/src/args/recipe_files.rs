@@ -27,8 +27,7 @@ pub(crate) struct RecipeFileArgs {
 impl RecipeFileArgs {
     pub(crate) fn load(&self) -> anyhow::Result<TextResources> {
         let read = |path: &PathBuf| {
-            read_inputs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))
+            read_inputs::read_list(path).with_context(|| format!("cannot read {}", path.display()))
         };
         let mut resources = TextResources::default();
         if let Some(path) = &self.df {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use fpstore_base::read_inputs;
+use fpstore_base::{lists, read_inputs};
 use fpstore_client::Client;
 
 use crate::session::command::variable;
@@ -41,8 +41,7 @@ impl TokenFileArg {
 /// The first token in a file.
 fn first_token(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
-    let text = read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let mut lines = text.lines().map(str::trim);
-    let token = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(token.with_context(|| format!("{name} holds no token"))?.into())
+    let text = read_inputs::read_list(path).with_context(|| format!("cannot read {name}"))?;
+    let (_, token) = lists::rows(&text).next().with_context(|| format!("{name} holds no token"))?;
+    Ok(token.trim().into())
 }

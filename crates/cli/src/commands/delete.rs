@@ -1,12 +1,13 @@
 //! `fpstore delete`: deletes records by id or by fingerprint.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use fpstore::input::{open_input, read_records};
 use fpstore::{Fingerprint, IdRef, Writer, WriterOptions};
+use fpstore_base::lists;
 use fpstore_base::source::name_of;
 
 use crate::args::fingerprint_arg;
@@ -15,9 +16,6 @@ use crate::args::resources::WriteArgs;
 use crate::output::text::{ReportFormat, counted, stdout};
 use crate::session::command::ExitStatus;
 use crate::session::stores::StorePlace;
-
-/// Maximum length of a line in a list of ids.
-const LINE_LEN_MAX: u64 = 1 << 17;
 
 const LONG_ABOUT: &str = "\
 Delete ids, or fingerprints with all their ids. Readers that open or refresh the store no longer \
@@ -138,24 +136,12 @@ pub(crate) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
 /// Reads the ids of a file, one on each line; blank lines are ignored.
 fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
     let name = name_of(file);
-    let mut reader = BufReader::new(open_input(file)?);
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = reader.by_ref().take(LINE_LEN_MAX).read_until(b'\n', &mut line);
-        if read.with_context(|| format!("cannot read {name}"))? == 0 {
-            break;
-        }
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let text = str::from_utf8(text)
-            .with_context(|| format!("{name}: line {number} is not UTF-8, expected an id"))?;
-        if let (false, Some(fault)) = (text.is_empty(), IdRef::fault_of_text(text)) {
+    let text = lists::text_of(open_input(file)?).with_context(|| format!("cannot read {name}"))?;
+    for (number, id) in (1_u64..).zip(text.lines()).filter(|(_, id)| !id.is_empty()) {
+        if let Some(fault) = IdRef::fault_of_text(id) {
             bail!("{name}: line {number} is not an id: {fault}");
         }
-        if !text.is_empty() {
-            ids.push(text.into());
-        }
+        ids.push(id.into());
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             if let Some(width) = width.filter(|_| offers("bits")) {
                 more.extend(["--bits".into(), width.to_string()]);
             }
-            (!more.is_empty()).then(|| format!("if so, run: {}", remedy::again(given, &more)))
+            (!more.is_empty()).then(|| remedy::so_run(given, &more))
         }
         Error::BadInput { reason, .. } if remedy::says_what_to_do(reason) => None,
         Error::BadInput { name, place, reason } => {
@@ -100,6 +100,11 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
         {
             Some(remedy::of_folder(path, offers("images"), offers("docs")))
+        }
+        Error::Io(IoError { path, source, doing: "put temporary files into" })
+            if source.kind() == ErrorKind::NotFound =>
+        {
+            Some(remedy::of_no_folder(path))
         }
         Error::NotAStore { path, .. } if path.is_dir() && holds_pictures(path) => {
             Some(remedy::of_folder(path, offers("images"), offers("docs")))
@@ -170,8 +175,13 @@ fn of_text(
         }
         return Some(match more.is_empty() {
             true => remedy::fields(&offers),
-            false => format!("if so, run: {}", remedy::again(given, &more)),
+            false => remedy::so_run(given, &more),
         });
+    }
+    if let fpstore_documents::Error::BadFile { name, reason } = error
+        && let Some(hint) = remedy::of_header(name, reason, given)
+    {
+        return Some(hint);
     }
     if let fpstore_documents::Error::Io(IoError { path, .. }) = error
         && !path.exists()

@@ -151,6 +151,17 @@ pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     }
 }
 
+/// Proposes the given command with more options. Numbers that may be decimal may also be hex.
+pub(crate) fn so_run(given: &[OsString], more: &[String]) -> String {
+    let command = again(given, more);
+    match command.strip_suffix(" --radix dec") {
+        Some(start) => format!(
+            "if they are decimal, run: {command}\nif they are hex, run: {start} --radix hex"
+        ),
+        None => format!("if so, run: {command}"),
+    }
+}
+
 /// The given command with more options, quoted for a shell.
 pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
     let given = given.iter().skip(1).map(|word| word.to_string_lossy());
@@ -161,6 +172,38 @@ pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
         .map(|word| in_quotes(&word))
         .collect();
     words.join(" ")
+}
+
+/// The hint for a table whose first line is not a header with the expected separators.
+pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<String> {
+    let is_table = |format: &str| {
+        let has_format = given.iter().any(|word| word == "--docs-format");
+        let more = ["--docs-format".into(), format.into()];
+        (!has_format).then(|| format!("if so, run: {}", again(given, &more)))
+    };
+    if reason.contains("are separated by tabs") {
+        return is_table("tsv");
+    }
+    if reason.contains("are separated by commas") {
+        return is_table("csv");
+    }
+    if !has_end(name, &["csv", "tsv", "tab", "txt"])
+        || name.ends_with(".gz")
+        || name.ends_with(".zst")
+    {
+        return None;
+    }
+    let (path, more) = (in_quotes(name), "and name the new file");
+    let new = in_quotes(&Path::new(name).with_extension("new.csv").to_string_lossy());
+    if reason.starts_with("line 1 is ") {
+        return Some(format!("run: sed 1d {path} > {new}, {more}"));
+    }
+    let (_, separator) = reason.split_once("are separated by '")?;
+    let convert = format!(
+        "import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=\"{}\"))",
+        separator.chars().next()?
+    );
+    Some(format!("run: python3 -c '{convert}' < {path} > {new}, {more}"))
 }
 
 /// A word, quoted for a shell.
@@ -200,8 +243,8 @@ pub(crate) fn answers_stream(arguments: &[OsString]) -> bool {
 }
 
 /// The hint for documents in place of fingerprints.
-fn documents(with_docs: WithDocs<'_>) -> String {
-    match with_docs(&[]) {
+fn documents(with_docs: WithDocs<'_>, more: &[String]) -> String {
+    match with_docs(more) {
         Some(command) => {
             format!(
                 "if it contains documents, run: {command}; --fingerprint-field NAME reads a field \
@@ -270,6 +313,12 @@ pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> Stri
     }
 }
 
+/// The hint for a missing folder.
+pub(crate) fn of_no_folder(folder: &Path) -> String {
+    let name = in_quotes(&folder.to_string_lossy());
+    format!("there is no folder {name}; 'mkdir -p {name}' makes it")
+}
+
 /// The hint for a bad record of fingerprints, if it shows that the whole file has another format.
 pub(crate) fn of_fingerprints(name: &str, reason: &str, with_docs: WithDocs<'_>) -> Option<String> {
     if let Some(text) = reason.strip_prefix('\'')
@@ -283,7 +332,7 @@ pub(crate) fn of_fingerprints(name: &str, reason: &str, with_docs: WithDocs<'_>)
     if reason.starts_with("byte ") && reason.contains("not UTF-8") {
         let binary = "the input looks binary";
         return Some(if has_end(name, &["parquet"]) {
-            format!("{binary}; {}", documents(with_docs))
+            format!("{binary}; {}", documents(with_docs, &[]))
         } else {
             format!("{binary}; --input-format reads binary fingerprints, and {DOCUMENTS}")
         });
@@ -303,17 +352,25 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
     if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
         return Some("--radix dec reads decimal numbers, sdec signed ones".into());
     }
+    // A name with another end would make the whole file one plain text.
+    let of_format = |format: &str, ends: &[&str]| {
+        let more = ["--docs-format".into(), format.into()];
+        let is_named = name == STANDARD_INPUT || has_end(name, ends);
+        documents(with_docs, if is_named { &[] } else { &more })
+    };
     if text.starts_with('{') || text.starts_with('[') {
-        return Some(format!("the input looks like JSON; {}", documents(with_docs)));
+        let documents = of_format("jsonl", &["jsonl", "ndjson", "json"]);
+        return Some(format!("the input looks like JSON; {documents}"));
     }
     if text.starts_with('<') {
-        return Some(format!("the input looks like HTML or XML; {}", documents(with_docs)));
+        let documents = of_format("html", &["html", "htm", "xhtml", "xml"]);
+        return Some(format!("the input looks like HTML or XML; {documents}"));
     }
     if text.starts_with("PAR1") {
-        return Some(format!("the input is Parquet; {}", documents(with_docs)));
+        return Some(format!("the input is Parquet; {}", of_format("parquet", &["parquet"])));
     }
     let is_of_documents = ["jsonl", "ndjson", "json", "parquet", "html", "htm"];
-    has_end(name, &is_of_documents).then(|| documents(with_docs))
+    has_end(name, &is_of_documents).then(|| documents(with_docs, &[]))
 }
 
 /// Whether a name ends with one of these extensions, possibly followed by `.gz` or `.zst`.
@@ -331,6 +388,9 @@ pub(crate) fn says_what_to_do(reason: &str) -> bool {
         "an array, expected one object a line",
         "is an object, expected a text",
         " converts it",
+        "bytes, which are not read",
+        "it is a floating-point number",
+        "it is 64 binary digits",
     ]
     .iter()
     .any(|part| reason.contains(part))

@@ -62,13 +62,17 @@ fn a_doubt_gets_one_command_that_ends_it_and_never_skip_bad() {
     for (file, command) in [
         ("three.tsv", "fpstore build three.tsv --fingerprint-field 2 --id-field 3"),
         ("two.csv", "fpstore build two.csv --fingerprint-field 2 --id-field 1"),
-        ("sixteen.csv", "fpstore build sixteen.csv --fingerprint-field 2 --id-field 1 --radix dec"),
         ("null.csv", "fpstore build null.csv --fingerprint-field 2 --id-field 1"),
         (quoted, r"fpstore build 'a '\''b'\''.tsv' --fingerprint-field 2 --id-field 3"),
     ] {
         let (_, err) = desk.run(&["build", file], 2);
         assert!(err.contains(&format!("if so, run: {command}\n")), "{file}: {err}");
         assert!(!err.contains("skip-bad") && !desk.path("store.fps").exists());
+    }
+    let (_, err) = desk.run(&["build", "sixteen.csv"], 2);
+    for (kind, radix) in [("decimal", "dec"), ("hex", "hex")] {
+        let command = "fpstore build sixteen.csv --fingerprint-field 2 --id-field 1 --radix";
+        assert!(err.contains(&format!("if they are {kind}, run: {command} {radix}\n")), "{err}");
     }
     let words: Vec<&str> =
         "build three.tsv --fingerprint-field 2 --id-field 3".split(' ').collect();
@@ -297,8 +301,8 @@ fn decimals_by_name_are_no_hex_in_silence() {
         let pairs = ["pairs", file, "--fingerprint-field", "h", "--id-field", "id", "-k", "1"];
         let (_, err) = desk.run(&pairs, 2);
         assert!(err.contains("hex or decimal"), "{err}");
-        let (_, ready) = err.split_once("if so, run: fpstore ").unwrap();
-        let ready: Vec<&str> = ready.trim().split(' ').collect();
+        let (_, ready) = err.split_once("if they are decimal, run: fpstore ").unwrap();
+        let ready: Vec<&str> = ready.lines().next().unwrap().split(' ').collect();
         assert_eq!(ready, [&pairs[..], &["--radix", "dec"]].concat());
         let (out, _) = desk.run(&ready, 0);
         assert!(out.contains("\t1\t1\t2\n") || out.contains("\t1\t2\t1\n"), "{out}");
@@ -312,4 +316,75 @@ fn decimals_by_name_are_no_hex_in_silence() {
     // A single hex letter resolves the ambiguity.
     desk.write("hex.csv", "id,h\n1,9007199254740991\n2,90071992547409ab\n");
     desk.ok(&["build", "hex.csv", "-s", "hex.fps", "--fingerprint-field", "h", "-q"], "");
+}
+
+/// Other spellings of 64 bits are named, by every door.
+#[test]
+fn rounded_numbers_and_binary_digits_are_named() {
+    let desk = Desk::new();
+    let bits = [A, B].map(|hex| format!("{:064b}", u64::from_str_radix(hex, 16).unwrap()));
+    let rounded = ["9.223372036854776e+18", "1.7481278371328172e+19"].map(String::from);
+    for (values, part) in [(&bits, "64 binary digits"), (&rounded, "a floating-point number")] {
+        let [one, two] = values;
+        desk.write("named.csv", format!("id,h\na,{one}\nb,{two}\n"));
+        desk.write("last.tsv", format!("a.jpg\t{one}\nb.jpg\t{two}\n"));
+        desk.write("first.tsv", format!("{one}\ta.jpg\n{two}\tb.jpg\n"));
+        desk.write("alone.txt", format!("{one}\n{two}\n"));
+        desk.write("t.jsonl", format!("{{\"id\":1,\"h\":\"{one}\"}}\n"));
+        for args in [
+            &["named.csv"][..],
+            &["named.csv", "--fingerprint-field", "h"],
+            &["named.csv", "--fingerprint-field", "2", "--id-field", "1"],
+            &["last.tsv"],
+            &["first.tsv"],
+            &["alone.txt"],
+            &["t.jsonl", "--fingerprint-field", "h"],
+        ] {
+            let (_, err) = desk.run(&[&["build", "-s", "no.fps"], args].concat(), 2);
+            assert!(err.contains(part) && !err.contains("256 bits"), "{args:?}: {err}");
+            assert!(!err.contains("skip-bad"), "{args:?}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_table_has_the_same_ids_by_every_door() {
+    let desk = Desk::new();
+    let names = [" lead", "trail ", "\u{a0}", " ", "a  b"];
+    let rows = |separator: &str, quote: &str| -> String {
+        let ids = names.iter().chain([&"\"q\""]).enumerate();
+        let id = |id: &str| match (quote, id.contains('"')) {
+            ("", _) => id.to_string(),
+            (_, false) => id.to_string(),
+            (_, true) => format!("\"{}\"", id.replace('"', "\"\"")),
+        };
+        ids.map(|(at, name)| format!("{}{separator}f2a74de452e6b43{at}\n", id(name))).collect()
+    };
+    let expected: Vec<String> =
+        names.iter().map(|name| name.to_string()).chain(["\"q\"".into()]).collect();
+    let ids = |args: &[&str]| -> Vec<String> {
+        desk.ok(&[&["build", "-s", "t.fps", "-f", "-q"], args].concat(), "");
+        let dumped = desk.ok(&["dump", "-s", "t.fps", "--format", "json"], "");
+        let of = |line: &str| {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            record["id"].as_str().unwrap().to_string()
+        };
+        dumped.lines().map(of).collect()
+    };
+    let by_name = ["--fingerprint-field", "hash", "--id-field", "id"];
+    let by_number = ["--fingerprint-field", "2", "--id-field", "1"];
+    for (file, separator, quote) in [("t.csv", ",", "\""), ("t.tsv", "\t", "")] {
+        desk.write(file, format!("id{separator}hash\n{}", rows(separator, quote)));
+        for more in [&[][..], &by_name, &by_number] {
+            assert_eq!(ids(&[&[file], more].concat()), expected, "{file} {more:?}");
+        }
+        desk.write(file, rows(separator, quote));
+        for more in [&[][..], &by_number] {
+            assert_eq!(ids(&[&[file], more].concat()), expected, "{file} {more:?}");
+        }
+    }
+    // A dump in CSV is read back.
+    let csv = desk.ok(&["dump", "-s", "t.fps", "--format", "csv"], "");
+    desk.write("dumped.csv", csv);
+    assert_eq!(ids(&["dumped.csv"]), expected);
 }

@@ -1,5 +1,6 @@
 //! Tests of the guarantees of the program: commands, outputs, exit statuses.
 
+mod advice;
 mod basics;
 mod clean;
 mod commit;
@@ -14,6 +15,7 @@ mod judge;
 mod judged_clusters;
 mod labels;
 mod life;
+mod lists;
 mod man;
 mod options;
 mod output;

@@ -111,3 +111,17 @@ fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
         assert!(!err.contains("skip-bad"), "{args:?}: {err}");
     }
 }
+
+#[test]
+fn pictures_of_one_colour_are_counted_and_match_each_other() {
+    let desk = desk();
+    let data = root().join("crates/images/tests/data");
+    for name in ["flat7.png", "flat255.png"] {
+        desk.write(&format!("photos/{name}"), std::fs::read(data.join(name)).unwrap());
+    }
+    let (_, err) = desk.run(&["build", "--images", "photos", "-s", "p.fps"], 0);
+    assert!(err.contains("2 pictures have one colour, transparency ignored"), "{err}");
+    let pairs = desk.ok(&["pairs", "p.fps", "-k", "0", "-q"], "");
+    assert_eq!(pairs.lines().count(), 1, "{pairs}");
+    assert!(pairs.contains("flat7.png") && pairs.contains("flat255.png"), "{pairs}");
+}

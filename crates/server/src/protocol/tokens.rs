@@ -1,7 +1,6 @@
 //! Bearer tokens for reading and for writing.
 
-use fpstore_base::IoError;
-use std::io::Read;
+use fpstore_base::{IoError, lists};
 use std::path::Path;
 
 use hyper::StatusCode;
@@ -97,25 +96,20 @@ fn is_same(wanted: &[u8], given: &[u8]) -> bool {
 fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
     let name = path.display();
     let invalid = |reason| Err(Error::InvalidOptions { reason });
-    let mut file = std::fs::File::open(path).map_err(IoError::of("read", path))?;
+    let file = std::fs::File::open(path).map_err(IoError::of("read", path))?;
     if is_open_to_all(&file) {
         return invalid(format!(
             "{name} is open to every user of this machine: 'chmod o-rwx {name}' makes it a secret"
         ));
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(IoError::of("read", path))?;
+    let text = lists::text_of(file).map_err(IoError::of("read", path))?;
     let mut tokens = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in lists::rows(&text) {
         let token = line.trim();
-        if token.is_empty() || token.starts_with('#') {
-            continue;
-        }
         if token.len() < LEN_MIN || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return invalid(format!(
-                "{name}: line {} is no token: expected {LEN_MIN} or more ASCII characters without \
-                 spaces; 'openssl rand -hex 32' makes one",
-                number + 1
+                "{name}: line {number} is no token: expected {LEN_MIN} or more ASCII characters without \
+                 spaces; 'openssl rand -hex 32' makes one"
             ));
         }
         tokens.push(token.as_bytes().to_vec());

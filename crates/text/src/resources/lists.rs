@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
 use crate::resource_id::ResourceId;
-use fpstore_base::InputPlace;
+use fpstore_base::{InputPlace, lists};
 
 /// Words removed before features are formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl StopWords {
     /// The words of a list with a word on each line; blank lines and lines that start with `#` are
     /// ignored. A recipe brings them into the form of its tokens, so `The` is the token `the`.
     pub fn from_list(list: &str) -> Self {
-        StopWords::of(content_lines(list).map(|(_, line)| line.into()))
+        StopWords::of(lists::rows(list).map(|(_, line)| line.into()))
     }
 
     fn of(words: impl Iterator<Item = Box<str>>) -> Self {
@@ -108,7 +108,7 @@ impl GivenWeights {
     /// twice with different weights.
     pub fn from_list(list: &str, name: &str) -> Result<Self> {
         let mut weights: BTreeMap<Box<str>, u8> = BTreeMap::new();
-        for (number, line) in content_lines(list) {
+        for (number, line) in lists::rows(list) {
             let bad = |reason: String| {
                 let place = InputPlace::Line(number);
                 Error::BadInput { name: name.into(), place, reason }
@@ -174,12 +174,6 @@ impl GivenWeights {
     pub(super) fn by_hash(&self, hash: FeatureHash) -> HashMap<u64, u8> {
         self.weights.iter().map(|(text, &weight)| (hash.of(text.as_bytes()), weight)).collect()
     }
-}
-
-/// Lines that are neither blank nor comments, with their numbers.
-fn content_lines(list: &str) -> impl Iterator<Item = (u64, &str)> {
-    let list = list.strip_prefix('\u{feff}').unwrap_or(list);
-    (1..).zip(list.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
 #[cfg(test)]

@@ -177,6 +177,12 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
                  first with --unit and --passages"
             );
         }),
+        Event::UnknownPairs { unknown, count } => monitor.suspend(|| {
+            let pairs = counted(count, "judged pair", "judged pairs");
+            message!(
+                "warning: {unknown} of {pairs} without effect: no document has one of its ids"
+            );
+        }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
         Event::NotCopied(error) => {
             monitor.suspend(|| message!("{}; its documents were left out", chain(error)));

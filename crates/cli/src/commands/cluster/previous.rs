@@ -1,6 +1,5 @@
 //! Reads the clusters of an earlier run from the output of `cluster`.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -23,16 +22,15 @@ struct JsonMember {
 
 /// Reads the tab-separated lines or JSON lines of an earlier run.
 pub(crate) fn read(path: &Path) -> anyhow::Result<EarlierClusters> {
-    let file =
-        read_inputs::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let text =
+        read_inputs::read_list(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut earlier = EarlierClusters::default();
-    for (number, line) in (1..).zip(BufReader::new(file).lines()) {
+    for (number, line) in (1_u64..).zip(text.lines()) {
         let place = || format!("{}: line {number}", path.display());
-        let line = line.with_context(place)?;
         if line.starts_with('{') {
-            take_object(&mut earlier, &line).with_context(place)?;
+            take_object(&mut earlier, line).with_context(place)?;
         } else {
-            take_line(&mut earlier, &line).with_context(place)?;
+            take_line(&mut earlier, line).with_context(place)?;
         }
     }
     Ok(earlier)

@@ -1,0 +1,88 @@
+//! Lists beside documents: judged pairs, ids, words, weights, recipes, earlier clusters. Their bytes
+//! may come from any system.
+
+use crate::common::program::Desk;
+
+const SAME: &str = "{\"id\":\"x1\",\"text\":\"one two three four five six\"}\n\
+                    {\"id\":\"x2\",\"text\":\"one two three four five six\"}\n";
+
+/// A list as saved on Windows, with a byte order mark or with line ends of its own.
+fn saved(list: &str) -> [String; 3] {
+    [
+        list.replace('\n', "\r\n"),
+        format!("\u{feff}{list}"),
+        format!("\u{feff}{list}").replace('\n', "\r\n"),
+    ]
+}
+
+#[test]
+fn a_list_saved_on_windows_is_read_as_any_other() {
+    let desk = Desk::with("t.jsonl", SAME);
+    desk.write("words.jsonl", "{\"id\":\"q\",\"text\":\"the cat and the hat and the mat sat\"}\n");
+    let clusters = desk.ok(&["cluster", "--docs", "t.jsonl", "-q"], "");
+    let lists: [(&str, &str, &[&str]); 5] = [
+        ("pairs", "x1\tx2\t0\n", &["clean", "t.jsonl", "--list", "-q", "--pairs"]),
+        ("pairs", "x1\tx2\t0\n", &["cluster", "--docs", "t.jsonl", "-q", "--pairs"]),
+        ("stable", &clusters, &["cluster", "--docs", "t.jsonl", "-q", "--stable"]),
+        ("words", "the\nand\n", &["fingerprint", "words.jsonl", "-q", "--stop-words"]),
+        (
+            "weights",
+            "the\t5\n",
+            &["fingerprint", "words.jsonl", "-q", "--recipe", "simhash", "--weights"],
+        ),
+    ];
+    for (name, list, args) in lists {
+        desk.write(name, list);
+        let expected = desk.output(&[args, &[name]].concat(), "");
+        for bytes in saved(list) {
+            desk.write(name, &bytes);
+            let found = desk.output(&[args, &[name]].concat(), "");
+            assert_eq!(found, expected, "{args:?} {bytes:?}");
+        }
+    }
+    for bytes in saved("x1\nx2\n") {
+        desk.ok(&["build", "--docs", "t.jsonl", "-s", "t.fps", "-fq"], "");
+        desk.write("ids", bytes);
+        let (_, err) = desk.run(&["delete", "--ids", "ids", "-s", "t.fps"], 0);
+        assert!(err.contains("2 ids found\n"), "{err}");
+        assert_eq!(desk.ok(&["dump", "-s", "t.fps"], ""), "");
+    }
+}
+
+#[test]
+fn a_list_in_utf_16_is_named_as_such() {
+    let desk = Desk::with("t.jsonl", SAME);
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    desk.ok(&["build", "--docs", "t.jsonl", "-s", "t.fps", "-q"], "");
+    desk.write("list", wide("\u{feff}x1\tx2\t0\r\n"));
+    for args in [
+        &["clean", "t.jsonl", "--list", "--pairs", "list"][..],
+        &["cluster", "--docs", "t.jsonl", "--pairs", "list"],
+        &["cluster", "--docs", "t.jsonl", "--stable", "list"],
+        &["delete", "-s", "t.fps", "--ids", "list"],
+        &["fingerprint", "t.jsonl", "--stop-words", "list"],
+        &["fingerprint", "t.jsonl", "--weights", "list"],
+        &["fingerprint", "t.jsonl", "--recipe", "list"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("cannot read list: it is UTF-16"), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn judged_pairs_of_unknown_documents_are_counted() {
+    let desk = Desk::with("t.jsonl", SAME);
+    desk.write("pairs", "\"x1\"\t\"x2\"\t0\nx1\tgone\t0\nx1\tx2\t-1\n");
+    let clean = ["clean", "t.jsonl", "--list", "--pairs", "pairs"];
+    let (_, err) = desk.run(&clean, 0);
+    assert!(err.contains("warning: 2 of 2 judged pairs without effect"), "{err}");
+    desk.write("pairs", "x1\tx2\t0\n");
+    let (_, err) = desk.run(&clean, 0);
+    assert!(!err.contains("without effect"), "{err}");
+    // The second document may be a stored one.
+    desk.write("old.jsonl", SAME.replace("x1", "old1").replace("x2", "old2"));
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "-q"], "");
+    desk.write("pairs", "x1\told1\t0\ngone\told1\t0\n");
+    let (_, err) = desk.run(&[&clean[..], &["-s", "old.fps", "--within"]].concat(), 0);
+    assert!(err.contains("warning: 1 of 2 judged pairs without effect"), "{err}");
+}
