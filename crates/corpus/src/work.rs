@@ -207,8 +207,7 @@ impl Cleaner<'_> {
             self.source.text_hasher()?;
             if self.k.is_some() && self.against.is_none() {
                 return Err(Error::refused(
-                    "similarities are computed from all features, so a distance has no effect; give \
-                     the similarity or the distance",
+                    "similarities are computed from all features, so a distance has no effect",
                 ));
             }
         }
@@ -220,8 +219,7 @@ impl Cleaner<'_> {
             }
             if self.confirm.is_none() {
                 return Err(Error::refused(
-                    "what is contained is found by features, and a distance compares fingerprints; \
-                     leave out one of them",
+                    "what is contained is found by features, and a distance compares fingerprints",
                 ));
             }
             if self.against.is_some() {

@@ -21,13 +21,14 @@ const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits s
     fingerprints in files";
 
 /// Parts of error messages, each with its hint.
-const REFUSED: [(&str, &str); 16] = [
+const REFUSED: [(&str, &str); 17] = [
     ("no field of addresses is named", "--url-field names it"),
     ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
     ("a store knows no addresses", "--within compares them"),
     ("what is confirmed is near", "add near to --judge, or leave out --confirm"),
     ("the distance is that of near documents", "add near to --judge, or leave out -k"),
-    ("what is contained is looked for among", "--confirm names it"),
+    ("what is contained is found by features", "leave out --confirm-contains or -k"),
+    ("so a distance has no effect", "leave out -k or --confirm"),
     ("does not know what its documents contain", "leave out --confirm-contains or -s"),
     ("several of a cluster would be more", "leave out --per-cluster or --target"),
     ("the target is reached by what is near, and judged", "leave out --pairs or --target"),

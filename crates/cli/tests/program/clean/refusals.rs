@@ -371,7 +371,8 @@ fn hints_name_options_of_the_command() {
         (&["--annotate", "x", "--cluster-size", "x"], "--annotate and --cluster-size name them"),
         (&["--annotate", "x", "--max-loss", "1%"], "leave out --max-loss or --annotate"),
         (&["--target", "1", "--per-cluster", "2"], "leave out --per-cluster or --target"),
-        (&["-k", "3", "--confirm-contains", "1"], "--confirm names it"),
+        (&["-k", "3", "--confirm-contains", "1"], "leave out --confirm-contains or -k"),
+        (&["-k", "3", "--confirm", "0.8"], "leave out -k or --confirm"),
     ] {
         let err = told(&[&ARGS[..], more].concat());
         assert!(err.contains(help), "{more:?}: {err}");
