@@ -19,7 +19,7 @@ mod id;
 pub mod labels;
 pub mod lists;
 #[cfg(feature = "work")]
-mod packed;
+pub mod packed;
 #[cfg(feature = "work")]
 pub mod parallel;
 pub mod read_inputs;

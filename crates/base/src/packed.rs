@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::source::quoted;
-
 /// In magic bytes: any byte.
 pub(crate) const ANY: u8 = b'?';
 /// The magic bytes of a tar archive, and their offset.
@@ -87,4 +85,14 @@ pub(crate) fn archive_of(head: &[u8], path: &Path) -> Option<String> {
         true => "it is a tar archive; unpack it: tar -xOf - | fpstore ...".into(),
         false => format!("it is a tar archive; unpack it: tar -xf {}", quoted(path)),
     })
+}
+
+/// A path, quoted for a shell.
+pub fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }

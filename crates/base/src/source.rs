@@ -175,16 +175,6 @@ pub fn doing(path: &Path) -> &'static str {
     if Compression::of(path).is_some() { "decompress" } else { "read" }
 }
 
-/// A path, quoted for a shell.
-pub fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 /// A file that counts the bytes read from it.
 struct Counted {
     file: WaitingFile,

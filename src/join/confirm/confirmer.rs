@@ -4,8 +4,7 @@
 use super::clusters::ConfirmedClusters;
 use super::compared::Compared;
 use super::confirmed::Confirmed;
-use super::digest;
-use super::features::{FeatureFile, FeatureKind};
+use super::features::{FeatureFile, FeatureKind, digest};
 use super::ids::DocumentIds;
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::similarity::check_threshold;

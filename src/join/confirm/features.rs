@@ -1,8 +1,10 @@
 //! The features or the sketches of documents, in a temporary file.
 
+use std::hash::Hasher;
 use std::ops::Range;
 
 use bytemuck::Pod;
+use siphasher::sip::SipHasher13;
 
 use super::nodes::Nodes;
 use super::prefixes::FeatureSets;
@@ -139,4 +141,16 @@ impl FeatureSets for InOrder<'_> {
         }
         Ok(())
     }
+}
+
+/// A hash that identifies a set of features, which is ascending and without repeats.
+pub fn feature_digest(features: &[u64]) -> u64 {
+    digest(bytemuck::cast_slice(features))
+}
+
+/// A hash that identifies features or a sketch.
+pub(super) fn digest(features: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(features);
+    hasher.finish()
 }

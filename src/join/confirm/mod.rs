@@ -33,13 +33,10 @@ mod similarity;
 mod tests;
 mod unlike;
 
-use std::hash::Hasher;
-
-use siphasher::sip::SipHasher13;
-
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, Goal, InClusters, InPairs};
+pub use features::feature_digest;
 pub use groups::{DocumentGroups, Documents};
 pub use led_sets::{LeadingCosts, LedSet, lead_sets};
 pub use led_sketches::{ReadSketch, lead_sketches};
@@ -48,14 +45,3 @@ pub use outline::{OUTLINE_LEN, Outline};
 pub use prefixes::FeatureSets;
 pub use similarity::{jaccard, sketch_similarity};
 pub use unlike::Unlike;
-
-/// A hash that identifies a set of features, which is ascending and without repeats.
-pub fn feature_digest(features: &[u64]) -> u64 {
-    digest(bytemuck::cast_slice(features))
-}
-
-fn digest(features: &[u8]) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(features);
-    hasher.finish()
-}

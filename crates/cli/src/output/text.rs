@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
-pub(crate) use fpstore_base::source::quoted;
+pub(crate) use fpstore_base::packed::quoted;
 pub(crate) use fpstore_plot::numbers::{bytes, counted, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 

@@ -49,7 +49,7 @@ fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -
 #[test]
 fn confirmed_pairs_are_those_of_each_with_each() {
     let (desk, documents) = desk(150);
-    for threshold in ["0.8", "0.6", "1", "0.3"] {
+    for threshold in ["0.8", "0.6", "1", "0.9"] {
         let args = ["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
         let threshold: f64 = threshold.parse().unwrap();
         let expected = alike(&documents, 64, threshold);

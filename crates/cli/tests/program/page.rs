@@ -99,7 +99,8 @@ fn rows_come_with_the_page_if_they_are_asked_for() {
     assert_eq!(kept.lines().count(), 3);
     assert_eq!(groups(&desk.read("page.html")).len(), 2);
     // Confirmed documents with their similarity.
-    desk.ok(&[&args[..], &["--confirm", "0.5"]].concat(), "");
+    let confirmed = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.5", "-q"];
+    desk.ok(&[&confirmed[..], &["--html", "page.html", "-f"]].concat(), "");
     let found = groups(&desk.read("page.html"));
     assert!(found[0]["documents"][1]["similarity"].as_f64().unwrap() > 0.5, "{found:?}");
     assert!(!text(&found[0], 1).is_empty());

@@ -418,7 +418,7 @@ fn documents_without_fingerprint_are_counted_by_file_and_source() {
 fn progress_is_lines_where_standard_error_is_no_terminal() {
     let desk = desk();
     let contamination = ["contamination", "--against", "in.jsonl", "in.jsonl", "--found", "f.tsv"];
-    for (args, told) in [(&ARGS[..], "step 2 of 3, join"), (&contamination, "begun")] {
+    for (args, told) in [(&ARGS[..], "step 2 of 3, join 0 %"), (&contamination, "begun")] {
         let (_, err) = desk.run(&[args, &["-f"]].concat(), 0);
         assert!(!err.contains("progress"), "{err}");
         let (_, err) = desk.run(&[args, &["-f", "--progress", "always"]].concat(), 0);
