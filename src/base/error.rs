@@ -53,6 +53,14 @@ pub enum Error {
         /// The id of that process, if known.
         process: Option<u32>,
     },
+    /// The store follows another one, so only its follower may change it, until it is
+    /// [promoted](crate::writer::promote).
+    Follower {
+        /// The store.
+        path: PathBuf,
+        /// The followed store: the address of its server, or its path.
+        followed: String,
+    },
     /// The store was moved, removed or replaced while this process was writing to it. Nothing was
     /// written to the files that are now at the path.
     Replaced {
@@ -276,6 +284,11 @@ impl fmt::Display for Error {
             Error::Compacting { path, process } => {
                 write!(f, "{} is compacting {}", holder(*process), path.display())
             }
+            Error::Follower { path, followed } => write!(
+                f,
+                "{} follows {followed}, which alone changes it",
+                path.display()
+            ),
             Error::Replaced { path } => write!(
                 f,
                 "the store at {} was moved or replaced while this process was writing to it; move it \

@@ -11,6 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::check_output;
+use crate::writing::directory::followed::MARK;
 use crate::writing::directory::lock::{LOCKS, lock_writer};
 use crate::writing::directory::lock::{is_unfinished, number_of};
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
@@ -35,7 +36,10 @@ pub(crate) fn open_copy(
         // Another process may have finished its copy before it released the lock.
         if !has_manifest() {
             let is_of_a_copy = |name: &String| {
-                LOCKS.contains(&name.as_str()) || is_unfinished(name) || number_of(name).is_some()
+                LOCKS.contains(&name.as_str())
+                    || name == MARK
+                    || is_unfinished(name)
+                    || number_of(name).is_some()
             };
             if !names_in(path)?.iter().all(is_of_a_copy) {
                 let found = "a directory with other files in it";
@@ -44,6 +48,7 @@ pub(crate) fn open_copy(
             return Ok((StoreDirectory::for_writer(path, lock, Some(store_id), patience)?, None));
         }
     }
-    let directory = Destination::acquire(path.into(), OpenMode::Change, patience)?.open(None)?;
+    let directory = Destination::acquire_copy(path.into(), OpenMode::Change, patience)?;
+    let directory = directory.open(None)?;
     Ok((directory, Some(read_manifest(path)?)))
 }

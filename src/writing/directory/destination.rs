@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, IoError, Result};
 use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
+use crate::writing::directory::followed::refuse_follower;
 use crate::writing::directory::lock::is_unfinished;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
 use crate::writing::directory::staging::remove_leftovers;
@@ -48,8 +49,17 @@ enum Place {
 
 impl Destination {
     /// Checks that `path` suits `mode`, and takes the writer lock if the directory exists,
-    /// otherwise a lock on the name.
+    /// otherwise a lock on the name. Rejects a directory that follows another store.
     pub(crate) fn acquire(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
+        let destination = Destination::acquire_copy(path, mode, patience)?;
+        if destination.lock.is_some() {
+            refuse_follower(&destination.path)?;
+        }
+        Ok(destination)
+    }
+
+    /// As [`Destination::acquire`], also for a directory that follows another store.
+    pub(super) fn acquire_copy(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
         loop {
             let place = examine(&path, mode)?;
             if mode != OpenMode::Change {

@@ -8,6 +8,7 @@
 mod abandoned;
 mod copy;
 mod destination;
+mod followed;
 mod lock;
 mod lock_file;
 mod staging;
@@ -19,6 +20,7 @@ mod waiting;
 pub(crate) use copy::open_copy;
 pub use destination::check_output;
 pub(crate) use destination::{Destination, OpenMode};
+pub(crate) use followed::{mark_follower, refuse_follower, source_of, unmark_follower};
 pub(crate) use lock::{Patience, lock_compaction, reserve};
 pub(crate) use store_directory::{StoreDirectory, random_store_id};
 pub(crate) use transaction::Transaction;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::base::error::Result;
 use crate::store::Store;
 use crate::writing::budget::divide;
-use crate::writing::directory::{StoreDirectory, lock_compaction};
+use crate::writing::directory::{StoreDirectory, lock_compaction, refuse_follower};
 use crate::writing::sort::SortResources;
 use crate::writing::writer::compact::compact;
 use crate::writing::writer::merge::Merger;
@@ -75,6 +75,7 @@ impl Compactor {
         let store = Store::map(&path)?;
         let patience = options.patience();
         let lock = lock_compaction(&path, &patience.at_least(PATIENCE))?;
+        refuse_follower(&path)?;
         let directory = StoreDirectory::for_compactor(&path, lock, patience)?;
         let resources = divide(&options.resources, || path)?;
         store.refresh()?;

@@ -9,10 +9,13 @@ use crate::base::setters::setters;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions;
 use crate::format::manifest::{self, Manifest, SegmentEntry};
-use crate::search::snapshot::parse_manifest;
+use crate::search::snapshot::{parse_manifest, read_manifest};
 use crate::segment::map;
 use crate::store::verify::faults_of;
-use crate::writing::directory::{Patience, StoreDirectory, Waiting, open_copy};
+use crate::writing::directory::{
+    Patience, StoreDirectory, Waiting, mark_follower, open_copy, random_store_id, source_of,
+    unmark_follower,
+};
 use crate::writing::writer::transfer::check_copy;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 use fpstore_disk::plain_file;
@@ -24,6 +27,7 @@ pub struct BackupOptions {
     pub(super) max_rate: Option<u64>,
     pub(super) wait: Waiting,
     pub(super) observer: Option<Observer>,
+    pub(super) follows: Option<String>,
 }
 
 impl BackupOptions {
@@ -33,6 +37,10 @@ impl BackupOptions {
         /// Sets whether segments that are already in the folder are fully read and checked, and
         /// copied again if they are damaged. New copies are always checked.
         verify: bool,
+        /// Marks the folder as a follower of this store, given by the address of its server or by
+        /// its path: until [`promote`], writers refuse the folder with
+        /// [`Error::Follower`](crate::Error::Follower).
+        follows: impl Into<Option<String>>,
     }
 }
 
@@ -102,6 +110,32 @@ pub fn backup_from(
     }
 }
 
+/// Makes a follower a store of its own, which accepts changes, and returns its generation.
+///
+/// The store gets a new id, because its history is another one from now on: no follower of the
+/// earlier store takes its states, and it takes none of the earlier store, so that changes of both
+/// are never mixed.
+///
+/// # Errors
+///
+/// * [`Error::InvalidOptions`] if the store at `path` follows no other one.
+/// * [`Error::Locked`] if its follower is copying a state.
+/// * As for every change of a store. The store still follows then.
+pub fn promote(path: impl AsRef<Path>) -> Result<u64> {
+    let path = path.as_ref();
+    let before = read_manifest(path)?;
+    let (directory, _) = open_copy(path, before.store_id, Patience::default())?;
+    if source_of(path)?.is_none() {
+        let reason = format!("{} follows no other store, and accepts changes", path.display());
+        return Err(Error::InvalidOptions { reason });
+    }
+    let manifest = Manifest { store_id: random_store_id()?, ..read_manifest(path)? };
+    let manifest = Manifest { generation: manifest.generation + 1, ..manifest };
+    let generation = directory.begin()?.commit_copy(manifest)?;
+    unmark_follower(path).map_err(Error::in_effect(generation))?;
+    Ok(generation)
+}
+
 /// Updates the folder `to` to the state of `manifest`. See [`backup`](super::backup).
 pub(super) fn copy_state(
     manifest: Manifest,
@@ -113,6 +147,9 @@ pub(super) fn copy_state(
     let (directory, before) = open_copy(to, manifest.store_id, patience)?;
     if let Some(before) = &before {
         check_history(to, before, &manifest)?;
+    }
+    if let Some(followed) = &options.follows {
+        mark_follower(to, followed)?;
     }
     let generation = manifest.generation;
     let is_new = before.as_ref() != Some(&manifest);
@@ -160,19 +197,23 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
         ));
     }
     // Numbers are never reused, so within one history files with the same number are equal.
-    let digests: BTreeMap<u64, Digest> =
-        before.segments.iter().map(|entry| (entry.number, entry.digest)).collect();
-    let mut segments = manifest.segments.iter();
-    let is_other = |entry: &SegmentEntry| {
-        digests.get(&entry.number).is_some_and(|digest| *digest != entry.digest)
-    };
-    if old == new && before != manifest || segments.any(is_other) {
+    let digests: BTreeMap<u64, Digest> = before.segments.iter().flat_map(files_of).collect();
+    let mut files = manifest.segments.iter().flat_map(files_of);
+    let is_other =
+        |(number, digest)| digests.get(&number).is_some_and(|before| *before != digest);
+    if old == new && before != manifest || files.any(is_other) {
         return refused(format!(
             "{to} holds a state that is not of the history of the store: one of them was written to \
              by itself; name another folder"
         ));
     }
     Ok(())
+}
+
+/// The numbers and the digests of a segment and of its deletions, which are numbered together.
+fn files_of(entry: &SegmentEntry) -> impl Iterator<Item = (u64, Digest)> {
+    let deletions = entry.deletions.map(|of| (of.number, of.digest));
+    [(entry.number, entry.digest)].into_iter().chain(deletions)
 }
 
 /// Whether the file at `path` is the segment of `entry`.

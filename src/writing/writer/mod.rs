@@ -44,7 +44,7 @@ pub use checked::{Ahead, CheckedWriter, Compared, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;
 pub use compactor::Compactor;
-pub use copied_state::{BackedUp, BackupOptions, StateSource, backup_from};
+pub use copied_state::{BackedUp, BackupOptions, StateSource, backup_from, promote};
 pub use delete::Deleted;
 pub use expire::Expired;
 pub use expiry::Expiry;

@@ -1,0 +1,62 @@
+//! The mark of a follower: a file in the directory of a copy that receives the states of another
+//! store.
+//!
+//! A change by anyone else would split the history of the copy, and its next state would be
+//! refused. So writers reject a directory with the mark, until
+//! [`promote`](crate::writer::promote) removes it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use fpstore_disk::plain_file::{self, Refused};
+use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
+
+/// The name of the file, which contains the source of the states and a newline.
+pub(super) const MARK: &str = "FOLLOWS";
+/// The largest number of bytes that are read of a source.
+const SOURCE_LEN_MAX: u64 = 4096;
+
+/// The store that the directory `path` follows, if it follows any.
+pub(crate) fn source_of(path: &Path) -> Result<Option<String>> {
+    let place = path.join(MARK);
+    let mut bytes = Vec::new();
+    let read = match plain_file::open(&place) {
+        Ok(file) => file.take(SOURCE_LEN_MAX).read_to_end(&mut bytes).map(drop),
+        // Anything else with that name is no mark, and does no harm.
+        Err(Refused::Kind(_)) => return Ok(None),
+        Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(Refused::Io(error)) => Err(error),
+    };
+    read.map_err(Error::io("read", &place))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).trim().into()))
+}
+
+/// Rejects a directory that follows another store.
+pub(crate) fn refuse_follower(path: &Path) -> Result<()> {
+    match source_of(path)? {
+        Some(followed) => Err(Error::Follower { path: path.into(), followed }),
+        None => Ok(()),
+    }
+}
+
+/// Marks the directory `path`, whose writer lock the caller holds, as a follower of `followed`,
+/// durably.
+pub(crate) fn mark_follower(path: &Path, followed: &str) -> Result<()> {
+    if source_of(path)?.as_deref() == Some(followed) {
+        return Ok(());
+    }
+    let place = path.join(MARK);
+    let mut file = TemporaryFile::create_in_store(path, super::lock::TEMPORARY_PREFIX)?;
+    writeln!(file, "{followed}").map_err(Error::io("write", &place))?;
+    file.sync(&place)?;
+    file.rename_over(&place).map_err(Error::io("move the new file to", &place))?;
+    Ok(sync_directory(path)?)
+}
+
+/// Removes the mark of the directory `path`, whose writer lock the caller holds.
+pub(crate) fn unmark_follower(path: &Path) -> Result<()> {
+    let place = path.join(MARK);
+    remove_file(&place).map_err(Error::io("remove", &place))?;
+    Ok(sync_directory(path)?)
+}
