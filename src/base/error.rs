@@ -284,11 +284,9 @@ impl fmt::Display for Error {
             Error::Compacting { path, process } => {
                 write!(f, "{} is compacting {}", holder(*process), path.display())
             }
-            Error::Follower { path, followed } => write!(
-                f,
-                "{} follows {followed}, which alone changes it",
-                path.display()
-            ),
+            Error::Follower { path, followed } => {
+                write!(f, "{} follows {followed}, which alone changes it", path.display())
+            }
             Error::Replaced { path } => write!(
                 f,
                 "the store at {} was moved or replaced while this process was writing to it; move it \

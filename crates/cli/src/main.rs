@@ -32,7 +32,7 @@ use commands::serve;
 use commands::{
     add, backup, build, clean, cluster, commit, compact, compare, completions, contamination,
     dedup, delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join,
-    log, man, pairs, plan, query, stats, verify,
+    log, man, pairs, plan, promote, query, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
@@ -117,6 +117,7 @@ commands! {
     Import(import::ImportArgs) => import::run,
     Export(export::ExportArgs) => export::run,
     Backup(backup::BackupArgs) => backup::run,
+    Promote(promote::PromoteArgs) => promote::run,
     Info(info::InfoArgs) => info::run,
     Log(log::LogArgs) => log::run,
     Stats(stats::StatsArgs) => stats::run,

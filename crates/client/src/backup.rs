@@ -1,4 +1,4 @@
-//! Backups of a store over the network.
+//! Backups of a store over the network, and followers.
 
 use fpstore_base::IoError;
 use std::cell::RefCell;
@@ -9,11 +9,18 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use tokio::runtime::{self, Runtime};
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use super::{Client, ClientError};
 use fpstore::Result;
+use fpstore::state::StateId;
 use fpstore::writer::{BackedUp, BackupOptions, StateSource, backup_from};
 
+/// The longest time for the answer to a question for the state.
+const STATE_TIME: Duration = Duration::from_secs(10);
+/// The longest time for one part of a file.
+const PART_TIME: Duration = Duration::from_secs(60);
 /// Bytes of a segment in one request.
 const PART_LEN: u64 = 4 << 20;
 /// The number of attempts if the connection breaks off.
@@ -50,17 +57,79 @@ pub fn backup(
     to: impl AsRef<Path>,
     options: &BackupOptions,
 ) -> Result<BackedUp> {
-    let url = client.url();
+    let runtime = runtime_for(client)?;
+    backup_from(
+        &Remote { url: client.url(), asking: RefCell::new((client, &runtime)) },
+        to,
+        options,
+    )
+}
+
+fn runtime_for(client: &Client) -> Result<Runtime> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(IoError::of("start a connection to", &url))?;
-    let server = Remote { url, asking: RefCell::new((client, runtime)) };
-    backup_from(&server, to, options)
+    Ok(runtime.map_err(IoError::of("start a connection to", client.url()))?)
+}
+
+/// A server whose states are copied again and again, over one connection.
+#[derive(Debug)]
+pub struct Followed {
+    client: Client,
+    /// A connection belongs to one runtime.
+    runtime: Runtime,
+}
+
+impl Followed {
+    /// Follows the server of a client. It does not connect yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](fpstore::Error::Io) if the system refuses a runtime.
+    pub fn new(client: Client) -> Result<Self> {
+        let runtime = runtime_for(&client)?;
+        Ok(Followed { client, runtime })
+    }
+
+    /// The address of the server.
+    pub fn url(&self) -> String {
+        self.client.url()
+    }
+
+    /// The state that the server shows. This is one short request.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](fpstore::Error::Io) if the server cannot be reached, refuses, or does not
+    /// answer within ten seconds.
+    pub fn state(&mut self) -> Result<StateId> {
+        let url = self.url();
+        let client = &mut self.client;
+        // Dropping a request that was not answered closes its connection.
+        let answer = self.runtime.block_on(async { timeout(STATE_TIME, client.state()).await });
+        let answer = answer.unwrap_or_else(|late| Err(too_slow(STATE_TIME, late)));
+        Ok(answer.map_err(io::Error::other).map_err(IoError::of("ask the state of", url))?)
+    }
+
+    /// As [`backup`].
+    ///
+    /// # Errors
+    ///
+    /// As [`backup`].
+    pub fn copy(&mut self, to: impl AsRef<Path>, options: &BackupOptions) -> Result<BackedUp> {
+        let url = self.url();
+        let asking = RefCell::new((&mut self.client, &self.runtime));
+        backup_from(&Remote { url, asking }, to, options)
+    }
+}
+
+fn too_slow(most: Duration, late: Elapsed) -> ClientError {
+    let doing = format!("the server did not answer within {} s", most.as_secs());
+    ClientError::connection(doing)(late)
 }
 
 /// The files of a server.
 struct Remote<'a> {
     url: String,
-    asking: RefCell<(&'a mut Client, Runtime)>,
+    asking: RefCell<(&'a mut Client, &'a Runtime)>,
 }
 
 impl Remote<'_> {
@@ -71,7 +140,8 @@ impl Remote<'_> {
             let mut tries = 0;
             loop {
                 tries += 1;
-                match client.file(name, range.clone()).await {
+                let answer = timeout(PART_TIME, client.file(name, range.clone())).await;
+                match answer.unwrap_or_else(|late| Err(too_slow(PART_TIME, late))) {
                     Ok(bytes) => return Ok(bytes),
                     Err(ClientError::Connection { .. }) if tries < TRIES => {
                         tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;

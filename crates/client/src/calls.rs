@@ -17,6 +17,7 @@ use crate::wire::{
     QueryBody, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody, ServerInfo,
 };
 use fpstore::rows::AnswerRow;
+use fpstore::state::{MANIFEST, StateId};
 
 const JSON: &str = "application/json";
 /// The largest number of fingerprints in one request of [`Client::query_all`].
@@ -102,9 +103,31 @@ impl Client {
     ///
     /// As [`Client::info`]; [`ClientError::Refused`] if the server refuses even this request.
     pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
-        let (status, bytes) = self.connection.answer(&Call::new(Method::GET, "/readyz")).await?;
+        let (head, bytes) = self.connection.answer(&Call::new(Method::GET, "/readyz")).await?;
         // A server that is not ready answers with the status of a failure.
-        serde_json::from_slice(&bytes).map_err(|_| refused(status, &bytes))
+        serde_json::from_slice(&bytes).map_err(|_| refused(head.status, &bytes))
+    }
+
+    /// The state that the server shows.
+    pub(super) async fn state(&mut self) -> Result<StateId, ClientError> {
+        let path = format!("/v1/files/{MANIFEST}");
+        let (head, bytes) = self.connection.answer(&Call::new(Method::HEAD, &path)).await?;
+        if !head.status.is_success() {
+            return Err(refused(head.status, &bytes));
+        }
+        let header = |name: &str| head.headers.get(name)?.to_str().ok();
+        let id = |name: &str| {
+            let digits = header(name).filter(|digits| digits.len() == 32)?;
+            Some(u128::from_str_radix(digits, 16).ok()?.to_be_bytes())
+        };
+        let state = || {
+            let generation = header("fpstore-generation")?.parse().ok()?;
+            let (store_id, manifest) = (id("fpstore-store-id")?, id("fpstore-manifest")?);
+            Some(StateId { store_id, generation, manifest })
+        };
+        state().ok_or_else(|| ClientError::NotAServer {
+            reason: "the answer does not name the state of a store; is it 'fpstore serve'?".into(),
+        })
     }
 
     /// Makes the server switch to the newest state of its store now.

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RANGE, RETRY_AFTER};
+use hyper::http::response::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -57,15 +58,12 @@ pub(super) struct Connection {
 impl Connection {
     /// As [`Connection::answer`]; an answer with another status than success is an error.
     pub(super) async fn ask(&mut self, call: &Call<'_>) -> Result<Bytes, ClientError> {
-        let (status, bytes) = self.answer(call).await?;
-        if status.is_success() { Ok(bytes) } else { Err(refused(status, &bytes)) }
+        let (head, bytes) = self.answer(call).await?;
+        if head.status.is_success() { Ok(bytes) } else { Err(refused(head.status, &bytes)) }
     }
 
     /// Sends a request, repeats it while the server is busy, and reads the whole answer.
-    pub(super) async fn answer(
-        &mut self,
-        call: &Call<'_>,
-    ) -> Result<(StatusCode, Bytes), ClientError> {
+    pub(super) async fn answer(&mut self, call: &Call<'_>) -> Result<(Parts, Bytes), ClientError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -78,7 +76,7 @@ impl Connection {
                     continue;
                 }
             }
-            return Ok((head.status, bytes));
+            return Ok((head, bytes));
         }
     }
 

@@ -28,7 +28,7 @@ mod error;
 mod url;
 mod wire;
 
-pub use backup::backup;
+pub use backup::{Followed, backup};
 pub use calls::Client;
 pub use error::ClientError;
 pub use fpstore::rows::{AnswerRow, MatchRow};

@@ -40,11 +40,12 @@ mod writing;
 
 pub use fpstore_client::PageTemplates;
 pub use fpstore_client::limits::{LIMIT_OPTIONS, ServeLimits};
-pub use protocol::access_entry::{AccessEntry, AccessLog};
 pub use protocol::address::Address;
+pub use protocol::line_queue::LineQueue;
 pub use protocol::request::{BoxError, ResponseBody};
 pub use protocol::socket::Listener;
 pub use protocol::tokens::Tokens;
+pub use state::following::FollowOptions;
 pub use state::live_store::Log;
 pub use state::opened::HasherOf;
 pub use state::scrub::ScrubOptions;

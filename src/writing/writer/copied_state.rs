@@ -199,8 +199,7 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
     // Numbers are never reused, so within one history files with the same number are equal.
     let digests: BTreeMap<u64, Digest> = before.segments.iter().flat_map(files_of).collect();
     let mut files = manifest.segments.iter().flat_map(files_of);
-    let is_other =
-        |(number, digest)| digests.get(&number).is_some_and(|before| *before != digest);
+    let is_other = |(number, digest)| digests.get(&number).is_some_and(|before| *before != digest);
     if old == new && before != manifest || files.any(is_other) {
         return refused(format!(
             "{to} holds a state that is not of the history of the store: one of them was written to \

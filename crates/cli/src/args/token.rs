@@ -21,20 +21,20 @@ impl TokenFileArg {
     /// A client of the server with the URL given by `--server`.
     pub(crate) fn client(&self, url: &str) -> anyhow::Result<Client> {
         let client = Client::new(url).map_err(|error| anyhow!("--server {error}"))?;
-        Ok(match self.token()? {
+        Ok(match token_of(self.token_file.as_deref())? {
             Some(token) => client.token(token),
             None => client,
         })
     }
+}
 
-    /// The token given by the user, if any.
-    fn token(&self) -> anyhow::Result<Option<String>> {
-        match &self.token_file {
-            Some(path) => first_token(path).map(Some),
-            None => variable("FPSTORE_TOKEN")
-                .map(|token| token.into_string().ok().context("FPSTORE_TOKEN is not UTF-8"))
-                .transpose(),
-        }
+/// The token for another server that the user gives in a file or in the environment, if any.
+pub(crate) fn token_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    match file {
+        Some(path) => first_token(path).map(Some),
+        None => variable("FPSTORE_TOKEN")
+            .map(|token| token.into_string().ok().context("FPSTORE_TOKEN is not UTF-8"))
+            .transpose(),
     }
 }
 

@@ -29,8 +29,10 @@ states, use several folders; 'query --as-of' and 'log' read them. To restore a s
 FOLDER with another store, or with a later state, is refused.
 
 --server copies the state of 'fpstore serve' at URL, with the permission to read. --every TIME continues \
-and copies each newer state, so that FOLDER follows the store: searches on this machine open FOLDER, \
-and refresh. It retries while the store cannot be reached.
+and copies each newer state, so that FOLDER follows the store: programs on this machine open FOLDER, \
+and refresh. It retries while the store cannot be reached. Other commands then refuse to write to FOLDER \
+until 'fpstore promote'. To serve FOLDER, use 'fpstore serve --follow URL' instead, which also reports \
+how far it is behind.
 
 An interrupted backup keeps the copied segments, and the next backup continues.";
 
@@ -79,6 +81,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
         .verify(args.verify)
         .max_rate(args.max_rate)
         .wait(args.wait.duration())
+        .follows(args.every.is_some().then(|| args.source_name()))
         .observer(monitor.observer());
     let mut source = Source::of(args)?;
     let mut told = None;
@@ -111,6 +114,19 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
     }
     monitor.finish();
     Ok(ExitStatus::Done)
+}
+
+impl BackupArgs {
+    /// The followed store, as writers that are refused should name it.
+    fn source_name(&self) -> String {
+        match &self.server {
+            Some(url) => url.clone(),
+            None => {
+                let path = &self.store.store;
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+            }
+        }
+    }
 }
 
 /// The source of the states.

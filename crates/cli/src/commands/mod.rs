@@ -27,6 +27,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+pub(crate) mod promote;
 pub(crate) mod query;
 pub(crate) mod serve;
 pub(crate) mod stats;

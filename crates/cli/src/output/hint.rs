@@ -148,6 +148,11 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
              build', then POST /v1/import"
                 .into(),
         ),
+        Error::Follower { path, .. } => Some(format!(
+            "change the followed store; or end the follower, and 'fpstore promote {}' makes this a store \
+             of its own",
+            path.display()
+        )),
         Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
         Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
         _ => None,

@@ -64,13 +64,18 @@ macro_rules! message {
 
 /// See the macro `message`.
 pub(crate) fn print_message(message: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_all(&line_of_message(message));
+}
+
+/// The line of a message on standard error, with its newline.
+pub(crate) fn line_of_message(message: fmt::Arguments<'_>) -> Vec<u8> {
     let mut line = format!("fpstore: {message}");
-    let mut stderr = io::stderr();
-    if stderr.is_terminal() {
+    if io::stderr().is_terminal() {
         // File names can come from other people.
         line = without_controls(&line).into_owned();
     }
-    let _ = writeln!(stderr, "{line}");
+    line.push('\n');
+    line.into_bytes()
 }
 
 /// A writer that adds the name of its destination to errors.

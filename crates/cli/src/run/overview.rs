@@ -11,7 +11,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Search a store", &["query", "join", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "clean", "dedup", "contamination"]),
-    ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
+    ("Change a store", &["add", "delete", "expire", "compact", "export", "backup", "promote"]),
     ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),
     ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),
     ("Set up a shell", &["completions", "man"]),

@@ -6,13 +6,16 @@ use hyper::{StatusCode, Uri};
 use serde_json::json;
 
 use crate::protocol::failure::{Failure, FaultCode, chain};
-use crate::protocol::params::no_options;
+use crate::protocol::line_queue::LineQueue;
+use crate::protocol::params::{no_options, pairs};
 use crate::protocol::request::{HttpResponse, HttpResult, JSON, json_response, response};
 use crate::state::lanes::blocking;
 use crate::state::shared::Shared;
 use fpstore::FORMAT_VERSIONS;
 use fpstore_client::{NeedsToken, ServerInfo};
 
+/// The answer of `/healthz`.
+pub(crate) const ALIVE: &str = "{\"alive\":true}\n";
 /// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -41,18 +44,38 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> HttpResult {
 
 /// `/healthz`: the process answers.
 pub(crate) fn healthy() -> HttpResponse {
-    response(StatusCode::OK, JSON, "{\"alive\":true}\n")
+    response(StatusCode::OK, JSON, ALIVE)
 }
 
-/// `/readyz`: whether the server should receive requests.
-pub(crate) fn ready(server: &Shared) -> HttpResponse {
-    let fault = server.live.health.fault();
+/// `/readyz`: whether the server should receive queries, or with `for=writes` changes.
+pub(crate) fn ready(server: &Shared, uri: &Uri) -> HttpResult {
+    let mut for_writes = false;
+    for (name, value) in pairs(uri)? {
+        for_writes = match (&*name, &*value) {
+            ("for", "reads") => false,
+            ("for", "writes") => true,
+            ("for", other) => {
+                let message = format!("for='{}', expected reads or writes", other.escape_debug());
+                return Err(Failure::bad("bad-parameter", message));
+            }
+            (other, _) => {
+                let message = format!("'{}' is unknown here, expected for", other.escape_debug());
+                return Err(Failure::bad("unknown-parameter", message));
+            }
+        };
+    }
+    let no_writer = || Some(("not-writable", "this server only reads".to_string()));
+    let of_writes = || match server.writing {
+        Some(_) => server.live.health.writing_fault(),
+        None => no_writer(),
+    };
+    let fault = server.live.fault().or_else(|| for_writes.then(of_writes).flatten());
     let status = match fault {
         None => StatusCode::OK,
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let mut answer =
-        json!({ "ready": fault.is_none(), "generation": server.live.opened().generation });
+    let generation = server.live.opened().generation;
+    let mut answer = json!({ "ready": fault.is_none(), "generation": generation });
     if let Some((code, message)) = &fault {
         answer["error"] = json!({ "code": code, "message": message });
     }
@@ -65,16 +88,20 @@ pub(crate) fn ready(server: &Shared) -> HttpResponse {
     if let Some((faults, first)) = server.live.scrubbed.found() {
         answer["scrub"] = json!({ "faults": faults, "message": first });
     }
+    if let Some(following) = &server.live.following {
+        answer["follow"] = following.report(generation);
+    }
     let mut response = json_response(status, &answer);
     if let Some((code, _)) = fault {
         response.extensions_mut().insert(FaultCode(code));
     }
-    response
+    Ok(response)
 }
 
 /// `/metrics`.
 pub(crate) fn metrics(server: &Shared) -> HttpResponse {
-    response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held()))
+    let lost = server.access_log.as_ref().map_or(0, LineQueue::lost);
+    response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held(), lost))
 }
 
 /// `/v1/refresh`: switches to the newest state of the store now.

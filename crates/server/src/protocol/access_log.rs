@@ -5,17 +5,46 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::access_entry::{AccessEntry, AccessLog};
+use super::line_queue::LineQueue;
 use super::request::{HttpRequest, HttpResponse};
 use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{HeaderName, HeaderValue};
 use jiff::Timestamp;
+use serde::Serialize;
 
 /// The header with the id of a request, and of its answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest accepted id of a client.
 const REQUEST_ID_LEN_MAX: usize = 128;
+
+/// The header to which each proxy appends the address of its client.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// A line of the log. The parameters of the address, which contain the query, are omitted.
+#[derive(Serialize)]
+struct AccessEntry<'a> {
+    /// The time of the answer, in UTC.
+    time: String,
+    request_id: &'a str,
+    /// `None` for a Unix socket without a proxy, and for requests from a frontend.
+    client: Option<IpAddr>,
+    method: &'a str,
+    path: &'a str,
+    status: u16,
+    /// The code of the failure, if the request failed.
+    code: Option<&'a str>,
+    /// Bytes of the body of the answer; `None` for a stream.
+    bytes: Option<u64>,
+    /// The time from the head of the request to the answer; of a stream, to the head of the answer.
+    seconds: f64,
+}
+
+/// The address of the client of the last proxy.
+pub(crate) fn forwarded_for(request: &HttpRequest) -> Option<IpAddr> {
+    let last = request.headers().get_all(&FORWARDED_FOR).iter().next_back()?;
+    last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
+}
 
 /// The fields of a request that its log entry needs.
 pub(crate) struct Noted {
@@ -23,7 +52,7 @@ pub(crate) struct Noted {
     method: Method,
     path: String,
     client: Option<IpAddr>,
-    log: Option<AccessLog>,
+    log: Option<LineQueue>,
 }
 
 impl Noted {
@@ -31,7 +60,7 @@ impl Noted {
     pub(crate) fn of(
         request: &HttpRequest,
         client: Option<IpAddr>,
-        log: Option<AccessLog>,
+        log: Option<&LineQueue>,
     ) -> Option<Self> {
         let named = request.headers().get(&REQUEST_ID).filter(|id| is_name(id));
         if named.is_none() && log.is_none() {
@@ -42,13 +71,13 @@ impl Noted {
             Some(_) => (request.method().clone(), request.uri().path().to_string()),
             None => (Method::GET, String::new()),
         };
-        Some(Noted { id, method, path, client, log })
+        Some(Noted { id, method, path, client, log: log.cloned() })
     }
 
     /// Adds the id to the answer, and logs the request.
     pub(crate) fn answered(self, response: &mut HttpResponse, code: Option<&str>, time: Duration) {
         if let Some(log) = self.log {
-            log(&AccessEntry {
+            let entry = AccessEntry {
                 time: format!("{:.3}", Timestamp::now()),
                 request_id: self.id.to_str().unwrap_or_default(),
                 client: self.client,
@@ -58,7 +87,10 @@ impl Noted {
                 code,
                 bytes: response.body().size_hint().exact(),
                 seconds: time.as_secs_f64(),
-            });
+            };
+            let mut line = serde_json::to_vec(&entry).expect("a vector takes all bytes");
+            line.push(b'\n');
+            log.push(&line);
         }
         response.headers_mut().insert(REQUEST_ID, self.id);
     }

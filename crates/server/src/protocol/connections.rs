@@ -27,6 +27,7 @@ use super::failure::{Failure, chain};
 use super::routes;
 use super::slow_clients::{Busy, TimedStream};
 use super::socket::{Listener, Socket};
+use crate::api::info;
 use crate::state::shared::Shared;
 use fpstore_base::IoError;
 use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
@@ -36,20 +37,43 @@ use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 const TURNED_AWAY_MAX: usize = 64;
 /// The longest time in which an excess connection may read its refusal.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
+/// The connections of a listener for metrics.
+const METRICS_CONNECTIONS: usize = 64;
+/// The start of a request for the health of the process.
+const HEALTH_LINE: &[u8; 13] = b"GET /healthz ";
+/// The longest time in which the first bytes of an excess connection show whether it is one.
+const HEALTH_TIME: Duration = Duration::from_millis(200);
 /// The pause after an error that the next connection would meet too, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The length of a read buffer, and of the longest head. Many connections may each hold one.
 const READ_LEN: usize = 1 << 16;
 
+/// The routes behind a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    All,
+    /// `/metrics`, `/healthz` and `/readyz`, without tokens.
+    Metrics,
+}
+
 /// Accepts connections until `ends` is true, then waits for the open connections.
-pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::Receiver<bool>) {
-    let most = usize::try_from(server.limits.max_connections).unwrap_or(usize::MAX);
+pub(crate) async fn serve(
+    server: Arc<Shared>,
+    listener: Listener,
+    door: Door,
+    ends: watch::Receiver<bool>,
+) {
+    let most = match door {
+        Door::All => usize::try_from(server.limits.max_connections).unwrap_or(usize::MAX),
+        Door::Metrics => METRICS_CONNECTIONS,
+    };
     let most = most.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(most));
     let away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let door = Door {
+    let entrance = Entrance {
         server: Arc::clone(&server),
+        door,
         places: Arc::clone(&places),
         away,
         ends: ends.clone(),
@@ -59,7 +83,7 @@ pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::
     {
         let mut ended = pin!(end.wait_for(|ends| *ends));
         loop {
-            let mut next = pin!(door.next(&listener));
+            let mut next = pin!(entrance.next(&listener));
             let is_end = poll_fn(|context| {
                 if ended.as_mut().poll(context).is_ready() {
                     return Poll::Ready(true);
@@ -83,8 +107,9 @@ pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::
 }
 
 /// Accepts connections.
-struct Door {
+struct Entrance {
     server: Arc<Shared>,
+    door: Door,
     /// One permit for each connection.
     places: Arc<Semaphore>,
     /// One permit for each connection that receives a refusal.
@@ -94,7 +119,7 @@ struct Door {
     is_failing: AtomicBool,
 }
 
-impl Door {
+impl Entrance {
     async fn next(&self, listener: &Listener) {
         let accepted = match &listener.socket {
             Socket::Tcp(listener) => listener.accept().await.map(|(stream, from)| {
@@ -136,7 +161,7 @@ impl Door {
             Ok(place) => {
                 metrics.connections_open.fetch_add(1, Relaxed);
                 let (server, ends) = (Arc::clone(&self.server), self.ends.clone());
-                tokio::spawn(attend(server, stream, client, place, ends));
+                tokio::spawn(attend(server, stream, (self.door, client), place, ends));
             }
             Err(_) => {
                 metrics.connections_refused.fetch_add(1, Relaxed);
@@ -159,7 +184,7 @@ fn is_of_client(error: &io::Error) -> bool {
 async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     server: Arc<Shared>,
     stream: S,
-    client: Option<IpAddr>,
+    (door, client): (Door, Option<IpAddr>),
     place: OwnedSemaphorePermit,
     mut ends: watch::Receiver<bool>,
 ) {
@@ -172,7 +197,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             let (server, busy) = (Arc::clone(&server), busy.enter());
             async move {
                 let request = request.map(Either::Left);
-                Ok::<_, Infallible>(routes::handle(&server, request, client, busy).await)
+                Ok::<_, Infallible>(routes::handle(&server, request, door, client, busy).await)
             }
         })
     };
@@ -199,7 +224,8 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     drop(place);
 }
 
-/// Answers an excess connection with a refusal.
+/// Answers an excess connection with a refusal, unless it only asks whether the process answers: a
+/// full server must not be restarted.
 async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     most: u64,
@@ -207,13 +233,24 @@ async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let failure = Failure::busy("too many connections").of_limit(&MAX_CONNECTIONS, most);
     let mut body = Vec::new();
-    failure.write(&mut body);
-    let head = format!(
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
     let tell = async {
+        let mut asked = [0; HEALTH_LINE.len()];
+        let is_about_health = match timeout(HEALTH_TIME, stream.read_exact(&mut asked)).await {
+            Ok(read) => read.is_ok() && asked == *HEALTH_LINE,
+            Err(_) => false,
+        };
+        let status = if is_about_health {
+            body.extend_from_slice(info::ALIVE.as_bytes());
+            "200 OK"
+        } else {
+            failure.write(&mut body);
+            "503 Service Unavailable\r\nRetry-After: 1"
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
         stream.write_all(&[head.as_bytes(), &body].concat()).await?;
         stream.shutdown().await?;
         // Closing with unread bytes would discard the answer.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http_body_util::Either;
-use hyper::header::{AUTHORIZATION, DATE, HOST, ORIGIN};
+use hyper::header::{DATE, HOST, HeaderName, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Response, StatusCode, Version};
 
-use super::access_log::Noted;
+use super::access_log::{Noted, forwarded_for};
 use super::address::{is_local_name, name_of};
+use super::connections::Door;
 use super::date;
 use super::failure::{Failure, FaultCode};
 use super::request::{HttpRequest, HttpResponse, HttpResult};
@@ -67,6 +68,9 @@ const fn route(method: &'static str, path: &'static str, right: Right, to: To) -
     Route { method, path, right, to }
 }
 
+/// The relation of the page of a request to this server, from browsers.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 /// All routes. Methods are in capitals, as in hyper.
 const ROUTES: [Route; 24] = [
     route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
@@ -99,15 +103,20 @@ const ROUTES: [Route; 24] = [
 pub(crate) async fn handle(
     server: &Arc<Shared>,
     request: HttpRequest,
+    door: Door,
     client: Option<IpAddr>,
     busy: BusyGuard,
 ) -> HttpResponse {
     let start = Instant::now();
     let found = find(request.method(), request.uri().path());
     let at = found.as_ref().ok().copied();
-    let noted = Noted::of(&request, client, server.access_log);
+    let client = match server.behind_proxy {
+        true => forwarded_for(&request),
+        false => client,
+    };
+    let noted = Noted::of(&request, client, server.access_log.as_ref());
     let answered = match found {
-        Ok(at) => answer(server, &ROUTES[at], request, busy).await,
+        Ok(at) => answer(server, &ROUTES[at], door, request, busy).await,
         Err(failure) => Err(failure),
     };
     let code = answered.as_ref().err().map(|failure| failure.code);
@@ -154,10 +163,22 @@ fn find(method: &Method, path: &str) -> Result<usize, Failure> {
 async fn answer(
     server: &Arc<Shared>,
     route: &Route,
+    door: Door,
     request: HttpRequest,
     busy: BusyGuard,
 ) -> HttpResult {
-    check_origin(server, &request)?;
+    if door == Door::Metrics {
+        return match route.to {
+            To::Healthy => Ok(info::healthy()),
+            To::Ready => info::ready(server, request.uri()),
+            To::Metrics => Ok(info::metrics(server)),
+            _ => {
+                let message = "only /metrics, /healthz and /readyz are here";
+                Err(Failure::new(StatusCode::NOT_FOUND, "not-found", message))
+            }
+        };
+    }
+    check_origin(server, route.right, &request)?;
     server.tokens().check(route.right, request.headers()).inspect_err(|failure| {
         server.live.metrics.denied(failure.code);
     })?;
@@ -177,16 +198,16 @@ async fn answer(
         To::Plan => price::plan(server, request.uri()),
         To::Info => info::info(server, request.uri()),
         To::Healthy => Ok(info::healthy()),
-        To::Ready => Ok(info::ready(server)),
+        To::Ready => info::ready(server, request.uri()),
         To::Metrics => Ok(info::metrics(server)),
         To::Page(file) => Ok(page::answer(file)),
     }
 }
 
-/// Refuses requests of foreign web pages: without tokens, a page in a browser on this machine could
-/// reach the server.
-fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
-    let (method, headers) = (request.method(), request.headers());
+/// Refuses requests of foreign web pages: a page in a browser on this machine could reach the
+/// server, change it, or keep it busy.
+fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<(), Failure> {
+    let headers = request.headers();
     let forbidden = |code, message: String| Failure::new(StatusCode::FORBIDDEN, code, message);
     let named = host_of(request)?;
     let authority = request.uri().authority().map(Authority::as_str);
@@ -201,15 +222,18 @@ fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
             return Err(forbidden("wrong-host", message));
         }
     }
-    if [Method::GET, Method::HEAD].contains(method) || headers.contains_key(AUTHORIZATION) {
+    if right == Right::Open {
         return Ok(());
     }
-    match headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
-        Some(origin) if origin.split_once("://").map(|(_, host)| host) != host => {
-            Err(forbidden("cross-origin", "pages of other sites may not ask here".into()))
-        }
-        _ => Ok(()),
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_foreign =
+        text(ORIGIN).is_some_and(|origin| origin.split_once("://").map(|(_, host)| host) != host);
+    // Browsers send this header also with a GET request for a picture or a script, which has no
+    // `Origin`.
+    if is_foreign || text(FETCH_SITE) == Some("cross-site") {
+        return Err(forbidden("cross-origin", "pages of other sites may not ask here".into()));
     }
+    Ok(())
 }
 
 /// The header `Host`, which must be ASCII. An HTTP/1.1 request over a connection of the server must

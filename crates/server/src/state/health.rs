@@ -120,6 +120,12 @@ impl Health {
         Some((why.clone(), since.elapsed().as_secs_f64()))
     }
 
+    /// The reason why a writing server should receive no changes, although it answers queries.
+    pub(crate) fn writing_fault(&self) -> Option<Fault> {
+        let (why, seconds) = self.failing_commit()?;
+        Some(("commits-failing", format!("commits have failed for {seconds:.0} s: {why}")))
+    }
+
     pub(crate) fn seconds_since_good_refresh(&self) -> f64 {
         self.trouble().good.elapsed().as_secs_f64()
     }
@@ -131,8 +137,8 @@ impl Health {
         Some((why.clone(), since.elapsed().as_secs_f64()))
     }
 
-    /// The reason why the server should receive no requests: a stable code and a sentence.
-    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+    /// The reason why the server should receive no requests.
+    pub(crate) fn fault(&self) -> Option<Fault> {
         if self.draining.load(Ordering::Relaxed) {
             return Some(("draining", "the server is ending".into()));
         }
@@ -143,13 +149,6 @@ impl Health {
         if !self.started.load(Ordering::Acquire) {
             return Some(("warming", "the store is being read into memory".into()));
         }
-        if let Some((since, why)) = &trouble.commit {
-            let seconds = since.elapsed().as_secs();
-            return Some((
-                "commits-failing",
-                format!("commits have failed for {seconds} s: {why}"),
-            ));
-        }
         match &trouble.refresh {
             Some((since, why)) if since.elapsed() >= self.stale_after => {
                 let seconds = since.elapsed().as_secs();
@@ -159,6 +158,9 @@ impl Health {
         }
     }
 }
+
+/// A stable code and a sentence.
+pub(crate) type Fault = (&'static str, String);
 
 /// Notes a failure. Returns whether it is the first failure, or has another reason than the last.
 fn note_failure(failing: &mut Option<(Instant, String)>, why: &str) -> bool {

@@ -9,7 +9,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::health::Health;
+use super::following::Following;
+use super::health::{Fault, Health};
 use super::metrics::{Metrics, Scrubbed};
 use super::opened::{HasherOf, Opened};
 use crate::protocol::failure::{Failure, chain};
@@ -27,8 +28,10 @@ pub(crate) struct LiveStore {
     store: Store,
     pub(crate) path: PathBuf,
     pub(crate) metrics: Metrics,
-    pub(crate) health: Health,
+    pub(crate) health: Arc<Health>,
     pub(crate) scrubbed: Scrubbed,
+    /// The followed server, if this server is a follower.
+    pub(crate) following: Option<Following>,
     opened: RwLock<Arc<Opened>>,
     /// Changes with `opened`, so that a thread can detect an outdated searcher with one load.
     epoch: AtomicU64,
@@ -49,6 +52,7 @@ impl LiveStore {
         path: PathBuf,
         metrics: Metrics,
         health: Health,
+        following: Option<Following>,
         warm: Option<Warm>,
         hasher_of: HasherOf,
         log: Log,
@@ -60,8 +64,9 @@ impl LiveStore {
             store,
             path,
             metrics,
-            health,
+            health: Arc::new(health),
             scrubbed: Scrubbed::default(),
+            following,
             opened,
             epoch,
             refreshing,
@@ -108,9 +113,16 @@ impl LiveStore {
         Failure::busy(message)
     }
 
-    /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn metrics_text(&self, body_bytes: u64) -> String {
-        self.metrics.text(&self.store.info(), &self.health, &self.scrubbed, body_bytes)
+    /// The reason why the server should receive no queries.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        let lagging = || self.following.as_ref()?.fault(self.opened().generation);
+        self.health.fault().or_else(lagging)
+    }
+
+    /// All counters, and the state of the server, in the text format of Prometheus. `held` are the
+    /// bytes of bodies in memory, `lost` the lines missing in the access log.
+    pub(crate) fn metrics_text(&self, held: u64, lost: u64) -> String {
+        self.metrics.text(self, [held, lost])
     }
 
     /// Starts a thread that warms the store, and then refreshes it regularly until the returned end
@@ -120,6 +132,9 @@ impl LiveStore {
         let live = Arc::clone(self);
         std::thread::Builder::new().name("refresh".into()).spawn(move || {
             live.warm_up();
+            if live.following.is_some() {
+                let _ = live.refresh();
+            }
             while ends.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 // `/readyz` reports a failure.
                 let _ = live.refresh();
@@ -141,9 +156,30 @@ impl LiveStore {
     }
 
     /// Warms the newest state of the store and makes it the current snapshot. Returns whether it
-    /// changed.
+    /// changed. A follower copies the state first.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(following) = &self.following else { return self.refresh_from_folder() };
+        let health = Arc::clone(&self.health);
+        let copied = following.copy(Some(self.store.state_id()), move || health.is_ending());
+        let refreshed = self.refresh_from_folder();
+        let (url, result) = (following.url(), copied.and_then(|time| Ok((time, refreshed?))));
+        match &result {
+            Ok((time, _)) if following.note_success(*time) => {
+                self.log(format_args!("{url} is followed again"));
+            }
+            Ok(_) | Err(Error::Interrupted) => {}
+            Err(error) => {
+                let why = chain(error);
+                if following.note_failure(&why) {
+                    self.log(format_args!("{url} is not followed, the last state is kept: {why}"));
+                }
+            }
+        }
+        result.map(|(_, changed)| changed)
+    }
+
+    fn refresh_from_folder(&self) -> Result<bool, Error> {
         let before = self.store.state_id().store_id;
         let refreshed = match self.warm {
             Some(what) => self.store.refresh_warm(what),

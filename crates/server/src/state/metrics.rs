@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 use hyper::StatusCode;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::health::Health;
-use fpstore::info::StoreInfo;
+use super::live_store::LiveStore;
 use fpstore::{FORMAT_VERSIONS, SearchStats, VerifyReport};
 
 use crate::protocol::failure::chain;
@@ -146,13 +145,9 @@ impl Metrics {
     }
 
     /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn text(
-        &self,
-        info: &StoreInfo,
-        health: &Health,
-        scrubbed: &Scrubbed,
-        body_bytes: u64,
-    ) -> String {
+    pub(crate) fn text(&self, live: &LiveStore, [held, lost]: [u64; 2]) -> String {
+        let LiveStore { health, scrubbed, .. } = live;
+        let info = live.store().info();
         let mut out = String::new();
         let name = "fpstore_requests_total";
         head(&mut out, "counter", name, "Requests that were answered.");
@@ -215,6 +210,12 @@ impl Metrics {
             &scrubbed.bytes,
         );
         total("scrub_pages_total", "Pages whose checksums scrubs compared.", &scrubbed.pages);
+        let lost = AtomicU64::new(lost);
+        total("access_log_lost_total", "Lines missing in the access log.", &lost);
+        if let Some(following) = &live.following {
+            total("follow_failures_total", "Attempts to follow that failed.", &following.failures);
+            total("follow_bytes_total", "Bytes of copied segments.", &following.bytes);
+        }
         let commit = self.commit_nanos.load(Relaxed) as f64 / 1e9;
         number("counter", "commit_seconds_total", "Time spent in commits.", commit);
         let mut now = |name, help, value| number("gauge", name, help, value);
@@ -223,7 +224,7 @@ impl Metrics {
         now(
             "body_bytes",
             "Bytes of the bodies of requests and of long answers that are held.",
-            body_bytes as f64,
+            held as f64,
         );
         now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
         now("generation", "The generation that is shown.", info.generation as f64);
@@ -231,7 +232,7 @@ impl Metrics {
         now("fingerprints", "Live fingerprints.", info.fingerprint_count() as f64);
         now("ids", "Live ids.", info.id_count() as f64);
         now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
-        now("ready", "1 if /readyz says so.", f64::from(u8::from(health.fault().is_none())));
+        now("ready", "1 if /readyz says so.", f64::from(u8::from(live.fault().is_none())));
         let failing = f64::from(u8::from(health.failing_commit().is_some()));
         now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
         let faults = scrubbed.faults.load(Relaxed) as f64;
@@ -243,6 +244,14 @@ impl Metrics {
             last,
         );
         let age = health.seconds_since_good_refresh();
+        if let Some(lag) = live.following.as_ref().map(|it| it.lag(info.generation)) {
+            let help = "Time since this server had the newest state of the followed one.";
+            now("follow_lag_seconds", help, lag.seconds);
+            if let Some(generations) = lag.generations {
+                let help = "States of the followed server that are not shown here yet.";
+                now("follow_lag_generations", help, generations as f64);
+            }
+        }
         now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
         out
     }

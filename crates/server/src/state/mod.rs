@@ -4,6 +4,7 @@
 //! the writer. `shared` has the rest: limits, tokens, the lanes for searches (`lanes`). `scrub`
 //! reads the store again to find damage. `server` starts all parts and ends them in order.
 
+pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod lanes;
 pub(crate) mod limits;

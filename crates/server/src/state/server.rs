@@ -12,6 +12,7 @@ use hyper::body::{Body, Bytes};
 use hyper::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
+use super::following::Following;
 use super::health::Health;
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
@@ -20,13 +21,14 @@ use super::scrub;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::protocol::address::Address;
+use crate::protocol::connections::{self, Door};
 use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::MemoryBudget;
 use crate::protocol::request::{BoxError, ResponseBody};
+use crate::protocol::routes;
 use crate::protocol::slow_clients::Busy;
 use crate::protocol::socket::Listener;
 use crate::protocol::tokens::Tokens;
-use crate::protocol::{connections, routes};
 use crate::writing::Writing;
 use fpstore::Stores;
 use fpstore::join::JudgedPairs;
@@ -73,12 +75,13 @@ impl Server {
     /// # Errors
     ///
     /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the
-    /// settings allow writing or scrubbing, which need a server of a single store.
+    /// settings allow writing, scrubbing or following, which need a server of a single store.
     pub fn open_all<P: AsRef<Path>>(paths: &[P], settings: ServeSettings) -> Result<Self> {
-        let refused = match (&settings.writing, &settings.scrub) {
-            (Some(_), _) => "write to",
-            (_, Some(_)) => "scrub",
-            (None, None) => {
+        let refused = match (&settings.writing, &settings.scrub, &settings.follow) {
+            (Some(_), ..) => "write to",
+            (_, Some(_), _) => "scrub",
+            (.., Some(_)) => "copy",
+            (None, None, None) => {
                 let open = |options| Ok(Stores::with_options(paths, options)?.as_store().clone());
                 let first = paths.first().map_or_else(PathBuf::new, |path| path.as_ref().into());
                 return Server::start(first, open, settings);
@@ -94,6 +97,14 @@ impl Server {
         settings: ServeSettings,
     ) -> Result<Self> {
         let ServeSettings { limits, tokens, hosts, templates, .. } = settings;
+        let following = match settings.follow {
+            Some(_) if settings.writing.is_some() => {
+                let reason = "a server that follows another one cannot write to its store".into();
+                return Err(Error::InvalidOptions { reason });
+            }
+            Some(options) => Some(Following::start(&path, options)?),
+            None => None,
+        };
         // The lock comes first: if it is taken, the store need not be opened.
         let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
         let live = Arc::new(LiveStore::new(
@@ -101,6 +112,7 @@ impl Server {
             path,
             Metrics::new(routes::names()),
             Health::new(settings.stale_after),
+            following,
             settings.warm,
             settings.hasher_of,
             settings.log,
@@ -123,6 +135,7 @@ impl Server {
             refreshes: Arc::new(Semaphore::new(1)),
             writing,
             access_log: settings.access_log,
+            behind_proxy: settings.behind_proxy,
         };
         Ok(Server {
             shared: Arc::new(shared),
@@ -164,6 +177,15 @@ impl Server {
         Listener::bind(address, self.socket_mode)
     }
 
+    /// Starts to listen at `address` for [`Server::run_metrics`]. Nobody can write there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::bind`].
+    pub fn bind_metrics(&self, address: &Address) -> Result<Listener> {
+        Listener::bind(address, self.socket_mode)
+    }
+
     /// Answers the connections of `listener` until [`Server::shutdown`], and then for
     /// [`ServeSettings::drain_delay`]; waits for open requests at most
     /// [`ServeLimits::drain_timeout`](crate::ServeLimits::drain_timeout), and then calls
@@ -173,6 +195,19 @@ impl Server {
     ///
     /// As [`Server::close`].
     pub async fn run(self, listener: Listener) -> Result<()> {
+        connections::serve(Arc::clone(&self.shared), listener, Door::All, self.ends()).await;
+        self.close().await
+    }
+
+    /// As [`Server::run`], for `/metrics`, `/healthz` and `/readyz` alone, which need no token
+    /// there: for a Prometheus server that cannot reach a Unix socket or has no token. It has its
+    /// own limit of connections, so it answers also while [`Server::run`] refuses them.
+    pub async fn run_metrics(self, listener: Listener) {
+        connections::serve(Arc::clone(&self.shared), listener, Door::Metrics, self.ends()).await;
+    }
+
+    /// True once connections should end: after [`Server::shutdown`] and the drain delay.
+    fn ends(&self) -> watch::Receiver<bool> {
         let (end, ends) = watch::channel(false);
         let (live, delay) = (Arc::clone(&self.shared.live), self.drain_delay);
         let mut asked = self.end.subscribe();
@@ -183,8 +218,7 @@ impl Server {
             live.health.note_end();
             end.send_replace(true);
         });
-        connections::serve(Arc::clone(&self.shared), listener, ends).await;
-        self.close().await
+        ends
     }
 
     /// Answers one request that a frontend has received. It never fails: a failure is an answer
@@ -215,7 +249,7 @@ impl Server {
     {
         let request =
             request.map(|body| Either::Right(BodyExt::map_err(body, Into::into).boxed_unsync()));
-        routes::handle(&self.shared, request, None, Busy::default().enter()).await
+        routes::handle(&self.shared, request, Door::All, None, Busy::default().enter()).await
     }
 
     /// Reads the newest state of the store into memory, which may take long, and makes it the

@@ -8,10 +8,11 @@ use std::time::Duration;
 use fpstore_base::Recipe;
 use fpstore_text::{TextHasher, TextRecipe};
 
+use super::following::FollowOptions;
 use super::live_store::Log;
 use super::opened::HasherOf;
 use super::scrub::ScrubOptions;
-use crate::protocol::access_entry::AccessLog;
+use crate::protocol::line_queue::LineQueue;
 use crate::protocol::tokens::Tokens;
 use crate::writing::WritingOptions;
 use fpstore::join::JudgedPairs;
@@ -72,13 +73,18 @@ pub struct ServeSettings {
     pub writing: Option<WritingOptions>,
     /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
     pub hasher_of: HasherOf,
+    /// The followed server; `None` for a store that others change. A follower is read-only.
+    pub follow: Option<FollowOptions>,
     /// The time for which the server continues to answer after [`Server::shutdown`], while
     /// `/readyz` reports that it drains: the time that a load balancer needs to notice it.
     ///
     /// [`Server::shutdown`]: crate::Server::shutdown
     pub drain_delay: Duration,
-    /// Receives each answered request.
-    pub access_log: Option<AccessLog>,
+    /// Receives a line of JSON for each answered request.
+    pub access_log: Option<LineQueue>,
+    /// Whether requests come through a proxy, which adds the address of its client as the last one
+    /// of `X-Forwarded-For`. The address is logged only.
+    pub behind_proxy: bool,
     /// Receives log lines for the operator, for example about failing refreshes, commits and
     /// merges.
     pub log: Log,
@@ -104,8 +110,10 @@ impl Default for ServeSettings {
             pairs: JudgedPairs::default(),
             writing: None,
             hasher_of: Arc::new(hasher_of),
+            follow: None,
             drain_delay: Duration::ZERO,
             access_log: None,
+            behind_proxy: false,
             log: |_| {},
         }
     }

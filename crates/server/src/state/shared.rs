@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
-use crate::protocol::access_entry::AccessLog;
+use crate::protocol::line_queue::LineQueue;
 use crate::protocol::memory_budget::MemoryBudget;
 use crate::protocol::tokens::Tokens;
 use crate::writing::Writing;
@@ -33,7 +33,8 @@ pub(crate) struct Shared {
     /// pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
-    pub(crate) access_log: Option<AccessLog>,
+    pub(crate) access_log: Option<LineQueue>,
+    pub(crate) behind_proxy: bool,
 }
 
 impl Shared {

@@ -1,17 +1,16 @@
 //! The options of `fpstore serve`.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use bytesize::ByteSize;
 use clap::{Arg, Args};
 use fpstore::join::JudgedPairs;
 use fpstore::{Warm, WriterOptions};
 use fpstore_server::{
-    AccessEntry, AccessLog, Address, PageTemplates, ScrubOptions, ServeSettings, Tokens,
+    Address, FollowOptions, LineQueue, PageTemplates, ScrubOptions, ServeSettings, Tokens,
     WritingOptions,
 };
 
@@ -21,11 +20,15 @@ use crate::args::recipe_files::RecipeFileArgs;
 use crate::args::resources::{QuietArgs, rate};
 use crate::args::segment_args::LabelArgs;
 use crate::args::time::Time;
-use crate::output::text::print_message;
+use crate::args::token::token_of;
+use crate::output::text::{line_of_message, print_message};
 use crate::session::choice::choice;
 use crate::session::command::AccessArgs;
 use crate::session::stores::StoresPlace;
 use crate::session::wait::{WaitArgs, announcer};
+
+/// The attempt that failed if the system refuses a thread.
+pub(super) const THREADS: &str = "cannot start threads";
 
 const LONG_ABOUT: &str = "\
 Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
@@ -40,6 +43,10 @@ The server looks for a newer state of the store every --refresh-every, on SIGHUP
 before it is used. If the store vanishes or is damaged, the last state is still used, and /readyz \
 reports this. SIGTERM and an interrupt end the server in order.
 
+--follow URL copies the states of another server to the store, verifies them, and shows them, as a \
+follower: more servers for reading, and a second copy. While it is more than --max-lag behind, /readyz \
+reports this; other commands refuse to write to the store until 'fpstore promote'.
+
 For TLS use a reverse proxy.";
 
 const AFTER_HELP: &str = "\
@@ -47,6 +54,7 @@ Examples:
   fpstore serve -s pages.fps
   curl 'http://127.0.0.1:7700/v1/query?fingerprint=c0f1789bed2eb9b8'
   fpstore serve -s pages.fps --writable --listen 0.0.0.0:7700 --token-file read --write-token-file write
+  fpstore serve -s copy.fps --follow http://192.0.2.7:7700 --max-lag 30s
 
 Exit status: 0 ended by a signal, all answered requests are done; 2 error.";
 
@@ -68,6 +76,8 @@ pub(crate) struct ServeArgs {
     /// [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
+    #[command(flatten)]
+    follow: FollowArgs,
     /// Interval to look for a newer state of the store
     #[arg(long, alias = "refresh", value_name = "TIME",
           default_value_t = Time(ServeSettings::default().refresh))]
@@ -106,6 +116,12 @@ pub(crate) struct ServeArgs {
     /// Print a line of JSON for each request to standard output
     #[arg(long)]
     access_log: bool,
+    /// Log the address in the header X-Forwarded-For of a proxy as the client
+    #[arg(long, requires = "access_log")]
+    behind_proxy: bool,
+    /// Further address for /metrics, /healthz and /readyz alone, without a token
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) metrics_listen: Option<String>,
     /// Time to continue after SIGTERM while /readyz reports the end, for a load balancer
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<Time>,
@@ -163,7 +179,7 @@ fn in_long_help(arg: Arg) -> Arg {
              memory on a network file system, if it takes at most a quarter of the memory [default: \
              auto]",
         ),
-        "quiet" | "access_log" | "drain_delay" => arg.help_heading(None::<&str>),
+        "quiet" | "access_log" | "drain_delay" | "behind_proxy" | "metrics_listen" => arg.help_heading(None::<&str>),
         _ => arg,
     };
     let rare = [
@@ -178,6 +194,10 @@ fn in_long_help(arg: Arg) -> Arg {
         "commit_every",
         "pairs",
         "drain_delay",
+        "max_lag",
+        "follow_token_file",
+        "behind_proxy",
+        "metrics_listen",
     ]
     .contains(&arg.get_id().as_str());
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
@@ -231,11 +251,52 @@ fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
 }
 
-/// Prints an answered request. Errors are ignored, because a failing log must not end the server.
-fn print_entry(entry: &AccessEntry<'_>) {
-    let mut line = serde_json::to_vec(entry).expect("a vector takes all bytes");
-    line.push(b'\n');
-    let _ = std::io::stdout().lock().write_all(&line);
+/// The queue of messages. Whoever reads standard error must not hold the server.
+static MESSAGES: OnceLock<LineQueue> = OnceLock::new();
+
+/// Prints a message, without waiting for standard error.
+fn print_later(message: std::fmt::Arguments<'_>) {
+    match MESSAGES.get() {
+        Some(queue) => queue.push(&line_of_message(message)),
+        None => print_message(message),
+    }
+}
+
+/// Waits a moment for messages that are not printed yet.
+pub(super) fn flush_messages() {
+    if let Some(queue) = MESSAGES.get() {
+        queue.flush(Duration::from_secs(1));
+    }
+}
+
+/// The queue of the access log.
+fn access_log() -> anyhow::Result<LineQueue> {
+    let told = |why: &str| print_later(format_args!("access log: {why}"));
+    LineQueue::start(std::io::stdout(), told).context(THREADS)
+}
+
+/// The store that is followed, and how far this server may be behind.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Following")]
+struct FollowArgs {
+    /// Copy each newer state of 'fpstore serve' at http://ADDRESS:PORT or unix:PATH to the store
+    #[arg(long, value_name = "URL", conflicts_with = "writable")]
+    follow: Option<String>,
+    /// Maximum age of the shown state, above which /readyz reports that the server is not ready
+    #[arg(long, value_name = "TIME", default_value_t = Time(FollowOptions::default().max_lag),
+          requires = "follow")]
+    max_lag: Time,
+    /// File with the token for the followed server in its first line [default: $FPSTORE_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "follow")]
+    follow_token_file: Option<PathBuf>,
+}
+
+impl FollowArgs {
+    fn options(&self) -> anyhow::Result<Option<FollowOptions>> {
+        let Some(url) = self.follow.clone() else { return Ok(None) };
+        let token = token_of(self.follow_token_file.as_deref())?;
+        Ok(Some(FollowOptions { url, token, max_lag: self.max_lag.0 }))
+    }
 }
 
 /// Parses a file mode in octal, such as `660`.
@@ -249,6 +310,9 @@ fn file_mode(text: &str) -> Result<u32, String> {
 impl ServeArgs {
     /// The address, and the checked settings of the server.
     pub(crate) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
+        if MESSAGES.get().is_none() {
+            let _ = MESSAGES.set(LineQueue::start(std::io::stderr(), |_| {}).context(THREADS)?);
+        }
         let address: Address = self.listen.parse().map_err(|error| anyhow!("--listen {error}"))?;
         let tokens = self.tokens.open()?;
         self.check(&address, &tokens)?;
@@ -284,8 +348,10 @@ impl ServeArgs {
                 files.hasher_of(recipe).map_err(|error| format!("{error:#}"))
             }),
             drain_delay: self.drain_delay.map_or(Duration::ZERO, |delay| delay.0),
-            access_log: self.access_log.then_some(print_entry as AccessLog),
-            log: print_message,
+            follow: self.follow.options()?,
+            access_log: self.access_log.then(access_log).transpose()?,
+            behind_proxy: self.behind_proxy,
+            log: print_later,
         };
         Ok((address, settings))
     }
@@ -298,6 +364,9 @@ impl ServeArgs {
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
         if self.writing.writable {
             self.stores.check_one("--writable")?;
+        }
+        if self.follow.follow.is_some() {
+            self.stores.check_one("--follow")?;
         }
         if self.scrub_every.is_some() {
             self.stores.check_one("--scrub-every")?;

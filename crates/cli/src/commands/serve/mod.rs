@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use fpstore::{Error, IoError};
 use fpstore_server::{Address, Listener, Server};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     #[cfg(unix)]
     tell_of_lost_pages();
     let (address, settings) = args.settings()?;
-    let threads = settings.threads;
+    let (threads, log) = (settings.threads, settings.access_log.clone());
     let judged = [settings.pairs.different_count(), settings.pairs.duplicate_count()];
     allow_connections(settings.limits.max_connections);
     let paths = args.stores.paths();
@@ -58,10 +58,12 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         .thread_name("serve")
         .enable_all()
         .build()
-        .context("cannot start threads")?;
+        .context(args::THREADS)?;
     let ended = runtime.block_on(async {
-        let listener = match listen(&server, &address) {
-            Ok(listener) => listener,
+        let listeners = listen(&server, &address)
+            .and_then(|listener| Ok((listener, args.listen_for_metrics(&server)?)));
+        let (listener, metrics) = match listeners {
+            Ok(listeners) => listeners,
             Err(error) => {
                 server.close().await?;
                 return Err(error);
@@ -70,12 +72,22 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         heed_signals(&server, &args.tokens, args.pairs())?;
         if !args.quiet.is_on() {
             report_pairs(judged);
+            if let Some(metrics) = &metrics {
+                message!("metrics at {}", metrics.address());
+            }
             message!("serving {} at {}", names.join(", "), listener.address());
+        }
+        if let Some(metrics) = metrics {
+            tokio::spawn(server.clone().run_metrics(metrics));
         }
         Ok(server.run(listener).await?)
     });
     // The result of a running search is no longer needed.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    args::flush_messages();
+    if let Some(log) = log {
+        log.flush(Duration::from_secs(1));
+    }
     ended?;
     if !args.quiet.is_on() {
         message!("ended");
@@ -90,6 +102,16 @@ fn report_pairs([different, duplicates]: [usize; 2]) {
             "using {} of different documents; pairs of duplicates are not used, {duplicates}",
             counted(different as u64, "judged pair", "judged pairs"),
         );
+    }
+}
+
+impl ServeArgs {
+    /// Listens for requests for metrics, if the user gives an address for them.
+    fn listen_for_metrics(&self, server: &Server) -> anyhow::Result<Option<Listener>> {
+        let Some(address) = &self.metrics_listen else { return Ok(None) };
+        let address = address.parse();
+        let address: Address = address.map_err(|error| anyhow!("--metrics-listen {error}"))?;
+        Ok(Some(server.bind_metrics(&address)?))
     }
 }
 
