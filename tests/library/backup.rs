@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fpstore::writer::{BackupOptions, Compaction, Expiry, backup};
+use fpstore::writer::{
+    BackupOptions, Compaction, Compactor, Expiry, SharedWriter, backup, promote,
+};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
 use crate::common::{Ends, Random, records_of};
@@ -211,4 +213,63 @@ fn damage_is_not_copied_and_a_damaged_copy_is_made_again() {
     assert!(matches!(take(&path, &elsewhere), Err(Error::Corrupt { .. })));
     assert!(matches!(Store::open(&elsewhere), Err(Error::NotAStore { .. })));
     assert!(take(&path, &to).is_ok(), "nothing is to be copied");
+}
+
+/// Deletion files have numbers of their own, and a later state may reuse the number of another one.
+#[test]
+fn deletions_of_both_copies_are_another_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    build(&at("store.fps"), 0..50);
+    take(&at("store.fps"), &at("copy.fps")).unwrap();
+    let delete = |name: &str, ids: &[&str]| {
+        let mut writer = Writer::open(at(name)).unwrap();
+        for id in ids {
+            assert_eq!(writer.delete_ids([IdRef::Text(id)]).unwrap().found, 1);
+        }
+    };
+    delete("copy.fps", &["old 1"]);
+    delete("store.fps", &["old 2", "old 3"]);
+    // The state of the store has a later generation, and the number of the deletions is gone.
+    let (store, copy) = (records_of(&Store::open(at("store.fps")).unwrap()), at("copy.fps"));
+    let refused = take(&at("store.fps"), &copy).map(|_| records_of(&Store::open(&copy).unwrap()));
+    assert_ne!(refused.ok(), Some(store), "the deletion in the copy was lost");
+}
+
+#[test]
+fn a_follower_accepts_changes_after_its_promotion_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    build(&at("store.fps"), 0..50);
+    let store = Store::open(at("store.fps")).unwrap();
+    let options = BackupOptions::default().follows("the store".to_string());
+    backup(&store, at("copy.fps"), &options).unwrap();
+    let copy = Store::open(at("copy.fps")).unwrap();
+    for refused in [
+        Writer::open(at("copy.fps")).map(drop),
+        Compactor::open(at("copy.fps")).map(drop),
+        SharedWriter::new(at("copy.fps"), WriterOptions::default()).writer().map(drop),
+        Builder::with_options(at("copy.fps"), BuildOptions::default().replace(true)).map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(&error, Error::Follower { followed, .. } if followed == "the store"));
+    }
+    // A backup continues to copy, and keeps the mark.
+    change(&at("store.fps"), 3, &mut Random::new(1));
+    store.refresh().unwrap();
+    assert_eq!(take(&at("store.fps"), &at("copy.fps")).unwrap().generation, 2);
+    assert!(matches!(Writer::open(at("copy.fps")), Err(Error::Follower { .. })));
+    let before = (copy.refresh().unwrap(), records_of(&copy), copy.state_id());
+    assert_eq!(promote(at("copy.fps")).unwrap(), before.2.generation + 1);
+    copy.refresh().unwrap();
+    assert_eq!(records_of(&copy), before.1);
+    assert_ne!(copy.state_id().store_id, before.2.store_id);
+    let again = promote(at("copy.fps")).unwrap_err();
+    assert!(again.to_string().contains("follows no other store"), "{again}");
+    change(&at("copy.fps"), 3, &mut Random::new(2));
+    for (from, to) in [("store.fps", "copy.fps"), ("copy.fps", "store.fps")] {
+        let other = take(&at(from), &at(to)).unwrap_err().to_string();
+        assert!(other.contains("holds another store"), "{other}");
+    }
+    assert!(fpstore::verify(at("copy.fps"), &Default::default()).unwrap().is_sound());
 }

@@ -102,7 +102,9 @@ impl Patience {
             if waited >= self.most {
                 return Ok(Err(held));
             }
-            watch.report_with(waited.as_secs())?;
+            // Only waiting for another process takes long enough to be reported.
+            let is_own = held.process == Some(std::process::id());
+            watch.report_with(if is_own { 0 } else { waited.as_secs() })?;
             std::thread::sleep(pause.min(self.most - waited));
             pause = (pause * 2).min(PAUSE_MAX);
         }
@@ -282,6 +284,32 @@ fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    /// A server merges in one thread and adds in another one.
+    #[test]
+    fn a_wait_for_a_lock_of_this_process_is_not_a_wait_for_another_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let _lock = lock_writer(folder.path(), &Patience::default()).unwrap();
+        for (process, most) in [(None, 0), (Some(1), 1)] {
+            if let Some(process) = process {
+                fs::write(folder.path().join(WRITER_LOCK), format!("{process}\n")).unwrap();
+            }
+            let seen = Arc::new(AtomicU64::new(0));
+            let noted = Arc::clone(&seen);
+            let observer = Observer::new(move |progress| {
+                noted.fetch_max(progress.done, Relaxed);
+                ControlFlow::Continue(())
+            });
+            let waiting = Waiting::from(Duration::from_millis(1500));
+            let taken = lock_writer(folder.path(), &Patience::new(waiting, Some(observer)));
+            assert!(matches!(taken, Err(Error::Locked { .. })));
+            assert_eq!(seen.load(Relaxed), most);
+        }
+    }
 
     /// A forked child has a copy of the lock and of its open file.
     #[test]

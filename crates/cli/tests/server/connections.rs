@@ -503,3 +503,58 @@ fn a_server_without_files_to_open_says_so_once_and_recovers() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_full_server_is_alive() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-connections", "2"]);
+    let mut held: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    wait_for("all places are taken", || server.get("/readyz").status == 503);
+    let alive = server.get("/healthz");
+    assert_eq!((alive.status, alive.json()["alive"].as_bool()), (200, Some(true)));
+    assert_eq!(server.get(QUERY).code(), "busy");
+    held.clear();
+    wait_for("there is room again", || server.get(QUERY).status == 200);
+}
+
+/// Values of unknown fields are not kept, and lists are counted before they are parsed.
+#[test]
+fn wrong_bodies_take_little_more_than_their_length() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--writable"]);
+    let zeros = |head: &str, one: &str, tail: &str| {
+        let count = (15 << 20) / (one.len() + 1);
+        format!("{head}{}{tail}", vec![one; count].join(","))
+    };
+    for (path, kind, body, code) in [
+        ("/v1/query", "application/json", zeros("{\"x\":[", "0", "]}"), "bad-json"),
+        (
+            "/v1/query",
+            "application/json",
+            zeros("{\"fingerprints\":[", "\"0\"", "]}"),
+            "batch-over-limit",
+        ),
+        ("/v1/nearest", "application/json", zeros("{\"k\":[", "[]", "]}"), "bad-json"),
+        (
+            "/v1/check-and-add",
+            "application/json",
+            zeros("{\"items\":[", "{}", "]}"),
+            "items-over-limit",
+        ),
+        ("/v1/import", "application/json", zeros("{\"from\":[", "\"\"", "]}"), "items-over-limit"),
+        ("/v1/query", "application/x-ndjson", zeros("{\"x\":[", "0", "]}\n"), "bad-json"),
+    ] {
+        let answer = server.post(path, kind, &body);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(text.contains(code), "{path} {kind}: {text}");
+    }
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = memory.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    // One body at a time: the body itself, and what the allocator keeps of the others.
+    assert!(kib < 150_000, "{line}");
+    // A long list of right values is answered.
+    let many: Vec<String> = (0..20_000).map(|value| format!("{value:016x}")).collect();
+    let answer = server.post_json("/v1/query", &json!({ "fingerprints": many, "k": 0 }));
+    assert_eq!(answer.json()["answers"].as_array().unwrap().len(), 20_000);
+}

@@ -1,12 +1,15 @@
 //! Observability: metrics of routes and of the process, a request log, a draining server.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::http::{Server, wait_for};
+use crate::common::http::{Connection, Server, wait_for};
+use crate::common::program::signal;
 use crate::common::{clustered, root};
 use crate::server::queries::desk_of;
 
@@ -56,7 +59,7 @@ fn each_request_is_a_line_of_the_access_log() {
     let socket = desk.path("log.sock");
     wait_for("it listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
     let stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
-    let mut connection = crate::common::http::Connection::new(stream);
+    let mut connection = Connection::new(stream);
     let named = [("X-Request-Id", "mine-1")];
     let answer = connection.ask("GET", "/v1/query?fingerprint=1&k=3", &named, b"");
     assert_eq!(answer.header("x-request-id"), Some("mine-1"));
@@ -65,9 +68,11 @@ fn each_request_is_a_line_of_the_access_log() {
     let refused = connection.ask("GET", "/v1/query?fingerprint=zz", &bad, b"");
     let given = refused.header("x-request-id").unwrap().to_string();
     assert!(given.len() > 16 && !given.contains(' '), "{given}");
+    let written = || std::fs::read_to_string(desk.path("access.log")).unwrap();
+    wait_for("both lines are written", || written().lines().count() == 2);
     let _ = child.kill();
     let _ = child.wait();
-    let log = std::fs::read_to_string(desk.path("access.log")).unwrap();
+    let log = written();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [first, second] = lines.as_slice() else { panic!("{log}") };
     assert_eq!((&first["request_id"], &first["status"]), (&"mine-1".into(), &200.into()));
@@ -78,6 +83,124 @@ fn each_request_is_a_line_of_the_access_log() {
     assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
     assert_eq!((&second["request_id"], &second["status"]), (&given.into(), &400.into()));
     assert_eq!(second["code"], "bad-fingerprint");
+}
+
+/// More lines than a pipe and the queue of the server hold.
+fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
+    let path = format!("/{}", "x".repeat(16_000));
+    for _ in 0..lines {
+        assert_eq!(connection.ask("GET", &path, &[], b"").status, 404);
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_no_request() {
+    let desk = desk_of(&clustered(50, 1));
+    // Neither the requests nor the messages are read.
+    let mut child = desk
+        .command(&["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let address = line.trim().rsplit_once("http://").unwrap().1;
+    let mut connection = Connection::new(TcpStream::connect(address).unwrap());
+    fill_log(&mut connection, 800);
+    assert_eq!(connection.ask("GET", "/healthz", &[], b"").status, 200);
+    let text = String::from_utf8(connection.ask("GET", "/metrics", &[], b"").body).unwrap();
+    let lost = text.lines().find_map(|line| line.strip_prefix("fpstore_access_log_lost_total "));
+    assert!(lost.unwrap().parse::<u64>().unwrap() > 0, "{text}");
+    line.clear();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("access log: lines are lost"), "{line}");
+    // All other lines come once somebody reads them.
+    let stdout = child.stdout.take().unwrap();
+    let lines = BufReader::new(stdout).lines().take(100);
+    assert!(lines.map(|line| line.unwrap()).all(|line| line.contains("\"status\":404")));
+    signal(&child, "KILL");
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_full_device_under_the_access_log_is_told_once() {
+    let desk = desk_of(&clustered(50, 1));
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"];
+    let mut child = desk.command(&serve).stdout(Stdio::from(full)).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let address = line.trim().rsplit_once("http://").unwrap().1;
+    let mut connection = Connection::new(TcpStream::connect(address).unwrap());
+    fill_log(&mut connection, 5);
+    wait_for("the lines are counted", || {
+        let text = connection.ask("GET", "/metrics", &[], b"").body;
+        let text = String::from_utf8(text).unwrap();
+        let lost = text.lines().find_map(|it| it.strip_prefix("fpstore_access_log_lost_total "));
+        lost.unwrap().parse::<u64>().unwrap() >= 5
+    });
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).unwrap();
+    assert_eq!(told.matches("access log: lines are lost").count(), 1, "{told}");
+}
+
+#[test]
+fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
+    let desk = desk_of(&clustered(50, 1));
+    let log = std::fs::File::create(desk.path("access.log")).unwrap();
+    let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"];
+    let mut child = desk
+        .command(&[&serve[..], &["--behind-proxy"]].concat())
+        .stdout(Stdio::from(log))
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().rsplit_once("http://").unwrap().1;
+    let mut connection = Connection::new(TcpStream::connect(address).unwrap());
+    // Only the last address is from the proxy, all others are from its client.
+    let forwarded = [("X-Forwarded-For", "127.0.0.1, 198.51.100.7, 2001:db8::7")];
+    assert_eq!(connection.ask("GET", "/healthz", &forwarded, b"").status, 200);
+    assert_eq!(connection.ask("GET", "/healthz", &[], b"").status, 200);
+    let written = || std::fs::read_to_string(desk.path("access.log")).unwrap();
+    wait_for("the lines are written", || written().lines().count() == 2);
+    let log = written();
+    assert!(log.lines().next().unwrap().contains("\"client\":\"2001:db8::7\""), "{log}");
+    assert!(log.lines().nth(1).unwrap().contains("\"client\":null"), "{log}");
+    signal(&child, "KILL");
+    child.wait().unwrap();
+}
+
+#[test]
+fn metrics_have_a_listener_of_their_own_without_tokens() {
+    let desk = desk_of(&clustered(50, 1));
+    desk.write("token", "t".repeat(20));
+    let rights = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(desk.path("token"), rights).unwrap();
+    let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--token-file", "token"];
+    let limits = ["--metrics-listen", "unix:metrics.sock", "--max-connections", "1"];
+    let server = Server::begin_as(&desk, &[&serve[..], &limits].concat());
+    let _only = server.connect();
+    wait_for("the only place is taken", || server.get("/readyz").status == 503);
+    let ask = |path: &str| {
+        let stream = std::os::unix::net::UnixStream::connect(desk.path("metrics.sock")).unwrap();
+        // The name of a machine that Prometheus uses is no name of this server.
+        Connection::new(stream).ask("GET", path, &[("Host", "fps.example")], b"")
+    };
+    let metrics = String::from_utf8(ask("/metrics").body).unwrap();
+    assert!(metrics.contains("fpstore_ready "), "{metrics}");
+    assert_eq!(ask("/healthz").status, 200);
+    wait_for("it is ready", || ask("/readyz").status == 200);
+    for path in ["/v1/query?fingerprint=1", "/v1/info", "/v1/files/MANIFEST", "/"] {
+        let refused = ask(path);
+        assert_eq!((refused.status, refused.code().as_str()), (404, "not-found"), "{path}");
+    }
+    assert_eq!(server.end().0.code(), Some(0));
+    assert!(!desk.path("metrics.sock").exists());
 }
 
 #[test]

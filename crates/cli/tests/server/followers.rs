@@ -138,3 +138,189 @@ fn a_follower_shows_what_was_added_and_goes_on_when_the_server_is_back() {
     follower.kill().unwrap();
     follower.wait().unwrap();
 }
+
+/// A server that follows another one, in the folder `copy.fps`.
+fn follower(desk: &Desk, url: &str, args: &[&str]) -> Server {
+    let serve = ["serve", "-s", "copy.fps", "--follow", url, "--listen", "127.0.0.1:0"];
+    Server::begin_as(desk, &[&serve, &["--refresh-every", "20ms"], args].concat())
+}
+
+fn add(server: &Server, value: u64, id: &str) {
+    let item = serde_json::json!({ "fingerprint": format!("{value:016x}"), "id": id });
+    let body = serde_json::json!({ "items": [item], "k": 0 });
+    assert_eq!(server.post_json("/v1/check-and-add", &body).json()["added"], 1, "{id}");
+}
+
+fn shows(server: &Server, id: &str) -> bool {
+    let found = server.get(&format!("/v1/ids?id={id}")).json();
+    !found["fingerprints"].as_array().unwrap().is_empty()
+}
+
+#[test]
+fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
+    let desk = desk();
+    let primary = Server::start(&desk, &["--writable", "--refresh-every", "10ms"]);
+    let url = format!("http://{}", primary.address);
+    let copy = follower(&desk, &url, &["--max-lag", "1s"]);
+    copy.wait_until_ready();
+    for number in 1..4 {
+        add(&primary, number << 50, &format!("new-{number}"));
+        wait_for("it follows", || shows(&copy, &format!("new-{number}")));
+    }
+    wait_for("nothing is behind", || copy.metric("fpstore_follow_lag_generations") == 0.0);
+    assert!(copy.metric("fpstore_follow_bytes_total") > 0.0);
+    let ready = copy.get("/readyz").json();
+    assert_eq!((&ready["ready"], &ready["follow"]["from"]), (&true.into(), &url.clone().into()));
+    // A follower of the follower.
+    let chain = ["serve", "-s", "second.fps", "--listen", "127.0.0.1:0", "--refresh-every", "20ms"];
+    let of_copy = format!("http://{}", copy.address);
+    let second = Server::begin_as(&desk, &[&chain[..], &["--follow", &of_copy]].concat());
+    wait_for("the second one follows", || shows(&second, "new-3"));
+    // Without the followed server, queries are answered from the last state.
+    let address = primary.address.clone();
+    primary.kill();
+    wait_for("it is too far behind", || copy.get("/readyz").status == 503);
+    let ready = copy.get("/readyz").json();
+    assert_eq!(ready["error"]["code"], "follow-lagging");
+    let why = ready["error"]["message"].as_str().unwrap();
+    assert!(why.contains(&url) && why.contains("cannot"), "{why}");
+    assert!(shows(&copy, "new-3") && copy.get("/healthz").status == 200);
+    assert_eq!(copy.metric("fpstore_ready"), 0.0);
+    assert!(copy.metric("fpstore_follow_lag_seconds") > 1.0);
+    assert!(copy.metric("fpstore_follow_failures_total") >= 1.0);
+    assert_eq!(copy.post("/v1/refresh", "", "").code(), "refresh-failed");
+    // A restarted follower counts from the last copied state.
+    drop(copy);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let copy = follower(&desk, &url, &["--max-lag", "1s"]);
+    wait_for("it is loaded", || copy.get("/readyz").code() != "warming");
+    assert_eq!(copy.get("/readyz").code(), "follow-lagging");
+    let primary = Server::begin(&desk, &["--writable", "--listen", &address]);
+    wait_for("it is ready again", || copy.get("/readyz").status == 200);
+    add(&primary, 1 << 60, "late");
+    wait_for("it follows again", || shows(&copy, "late"));
+    assert_eq!(copy.get("/readyz?for=writes").code(), "not-writable");
+    let (status, told) = copy.end();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(told.matches("is not followed, the last state is kept").count(), 1, "{told}");
+    assert!(told.contains("is followed again"), "{told}");
+}
+
+/// A stopped process accepts connections and answers nothing.
+#[test]
+fn a_followed_server_that_hangs_is_noticed() {
+    let desk = desk();
+    let primary = Server::start(&desk, &["--writable"]);
+    let copy = follower(&desk, &format!("http://{}", primary.address), &["--max-lag", "500ms"]);
+    copy.wait_until_ready();
+    primary.signal("STOP");
+    wait_for("the lag is too long", || copy.get("/readyz").code() == "follow-lagging");
+    assert!(shows(&copy, "late-0") || copy.get("/v1/info").status == 200);
+    primary.signal("CONT");
+    wait_for("it is ready again", || copy.get("/readyz").status == 200);
+}
+
+#[test]
+fn writers_of_a_followed_store_are_refused_by_name() {
+    let desk = desk();
+    let primary = Server::start(&desk, &["--writable"]);
+    let url = format!("http://{}", primary.address);
+    drop(follower(&desk, &url, &[]));
+    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
+    let before = std::fs::read(desk.path("copy.fps/MANIFEST")).unwrap();
+    let record = "00000000000000ff\tx\n";
+    for args in [
+        &["add", "-", "-s", "copy.fps"][..],
+        &["dedup", "--add", "-", "-s", "copy.fps"],
+        &["delete", "--id", "late 0", "-s", "copy.fps"],
+        &["expire", "--before", "2026", "-s", "copy.fps"],
+        &["compact", "-s", "copy.fps", "--all"],
+        &["import", "other.fps", "-s", "copy.fps"],
+        &["build", "-", "-s", "copy.fps", "--force"],
+        &["serve", "-s", "copy.fps", "--writable", "--listen", "127.0.0.1:0"],
+    ] {
+        let output = desk.output(args, record);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(&format!("copy.fps follows {url}")), "{args:?}: {told}");
+        assert!(told.contains("'fpstore promote copy.fps'"), "{args:?}: {told}");
+    }
+    assert_eq!(std::fs::read(desk.path("copy.fps/MANIFEST")).unwrap(), before);
+    for args in [&["--writable"][..], &["-s", "other.fps"], &["--scrub-every", "0s"]] {
+        let serve = ["serve", "-s", "copy.fps", "--follow", &url, "--listen", "127.0.0.1:0"];
+        assert_eq!(desk.output(&[&serve, args].concat(), "").status.code(), Some(2), "{args:?}");
+    }
+    // A backup of the moment is no follower.
+    desk.ok(&["backup", "once.fps", "--server", &url, "-q"], "");
+    desk.ok(&["add", "-", "-s", "once.fps", "-q"], record);
+    let (_, told) = desk.run(&["promote", "once.fps"], 2);
+    assert!(told.contains("follows no other store"), "{told}");
+}
+
+/// The failover of docs/operations.md.
+#[test]
+fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
+    let desk = desk();
+    let primary = Server::start(&desk, &["--writable", "--refresh-every", "10ms"]);
+    let (address, url) = (primary.address.clone(), format!("http://{}", primary.address));
+    let copy = follower(&desk, &url, &[]);
+    add(&primary, 1 << 50, "both");
+    wait_for("it follows", || shows(&copy, "both"));
+    let third = ["serve", "-s", "third.fps", "--listen", "127.0.0.1:0", "--refresh-every", "20ms"];
+    drop(Server::begin_as(&desk, &[&third[..], &["--follow", &url]].concat()));
+    copy.end();
+    add(&primary, 2 << 50, "only-old");
+    primary.kill();
+    desk.ok(&["promote", "copy.fps", "-q"], "");
+    let (_, told) = desk.run(&["promote", "copy.fps"], 2);
+    assert!(told.contains("follows no other store"), "{told}");
+    let promoted = ["serve", "-s", "copy.fps", "--writable", "--listen", "127.0.0.1:0"];
+    let promoted = Server::begin_as(&desk, &promoted);
+    add(&promoted, 4 << 50, "only-new");
+    add(&promoted, 5 << 50, "only-new-too");
+    // The old primary comes back, and both have changed: neither takes a state of the other.
+    let old = Server::begin(&desk, &["--writable", "--listen", &address]);
+    add(&old, 8 << 50, "only-old-too");
+    let new_url = format!("http://{}", promoted.address);
+    for (folder, from) in [("copy.fps", &url), ("store.fps", &new_url), ("third.fps", &new_url)] {
+        let (_, told) = desk.run(&["backup", folder, "--server", from], 2);
+        assert!(
+            told.contains("holds another store") || told.contains("is writing to"),
+            "{folder}: {told}"
+        );
+    }
+    old.end();
+    let (_, told) = desk.run(&["backup", "store.fps", "--server", &new_url], 2);
+    assert!(told.contains("holds another store"), "{told}");
+    // Not even a server that follows.
+    let wrong = Server::begin_as(
+        &desk,
+        &[&third[..], &["--follow", &new_url, "--max-lag", "1ms"]].concat(),
+    );
+    wait_for("it is refused", || {
+        wrong.get("/readyz").json()["error"]["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("holds another store"))
+    });
+    assert!(shows(&wrong, "both") && !shows(&wrong, "only-new"));
+    drop(wrong);
+    let in_both = |id: &str| [&promoted].iter().all(|server| shows(server, id));
+    assert!(in_both("both") && in_both("only-new") && in_both("only-new-too"));
+    assert!(!in_both("only-old") && !in_both("only-old-too"));
+    let (old, _) = desk.run(&["dump", "-s", "store.fps"], 0);
+    assert!(old.contains("\tonly-old\n") && old.contains("\tonly-old-too\n"), "{old}");
+    assert!(old.contains("\tboth\n") && !old.contains("only-new"), "{old}");
+    // A new folder follows the promoted store.
+    let fourth = ["serve", "-s", "fourth.fps", "--listen", "127.0.0.1:0", "--follow", &new_url];
+    let fourth = Server::begin_as(&desk, &fourth);
+    assert!(shows(&fourth, "only-new-too"));
+    // Records that only the old primary has are added by hand.
+    let (new, _) = desk.run(&["dump", "-s", "copy.fps"], 0);
+    let missing: String =
+        old.lines().filter(|line| !new.contains(line)).map(|line| format!("{line}\n")).collect();
+    assert_eq!(missing.lines().count(), 2, "{missing}");
+    promoted.end();
+    desk.ok(&["add", "-", "-s", "copy.fps", "-q"], &missing);
+    let (new, _) = desk.run(&["dump", "-s", "copy.fps"], 0);
+    assert!(old.lines().all(|line| new.contains(line)));
+}

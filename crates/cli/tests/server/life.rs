@@ -334,6 +334,17 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
+    // A header that no token is in, and questions that take the time of the server.
+    let foreign = ("Origin", "https://evil.example");
+    assert_eq!(ask("POST", &[("Host", &own), foreign, ("Authorization", "x")]), 403);
+    assert_eq!(ask("GET", &[("Host", &own), foreign]), 403);
+    assert_eq!(ask("GET", &[("Host", &own), ("Sec-Fetch-Site", "cross-site")]), 403);
+    for site in ["same-origin", "none"] {
+        assert_eq!(ask("GET", &[("Host", &own), ("Sec-Fetch-Site", site)]), 200, "{site}");
+    }
+    // A link to the page is no question.
+    let link = [("Host", own.as_str()), ("Sec-Fetch-Site", "cross-site")];
+    assert_eq!(server.connect().ask("GET", "/", &link, b"").status, 200);
 }
 
 /// Only the signal handler can print the message, because the process ends at once.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Not;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// The options of a query. The server chooses the value of an omitted option.
@@ -42,18 +42,44 @@ impl QueryOptions {
 }
 
 /// The body of `/v1/query` and `/v1/nearest`: one fingerprint or many, in hex.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct QueryBody<'a> {
     /// A single fingerprint; the alternative to `fingerprints`.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Cow<'a, str>>,
     /// A list of fingerprints; the alternative to `fingerprint`.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprints: Option<Vec<HexText<'a>>>,
     /// The options, as fields of the same JSON object.
     #[serde(flatten)]
     pub options: QueryOptions,
+}
+
+/// The fields of [`QueryBody`]. With `flatten`, serde would keep the values of unknown fields in 16
+/// times the memory of the body before it refuses them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "QueryBody")]
+struct QueryFields<'a> {
+    #[serde(borrow)]
+    fingerprint: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    fingerprints: Option<Vec<HexText<'a>>>,
+    k: Option<u32>,
+    count: Option<u64>,
+    limit: Option<u64>,
+    ids: Option<u64>,
+    explain: Option<bool>,
+    max_cost: Option<u64>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for QueryBody<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let fields = QueryFields::deserialize(from)?;
+        let QueryFields { fingerprint, fingerprints, k, count, limit, ids, explain, max_cost } =
+            fields;
+        let options = QueryOptions { k, count, limit, ids, explain, max_cost };
+        Ok(QueryBody { fingerprint, fingerprints, options })
+    }
 }
 
 /// A fingerprint of a list, in hex. It is borrowed unless JSON escapes a character of it.
@@ -168,7 +194,6 @@ pub struct ImportBody {
 mod tests {
     use super::*;
 
-    /// serde does not guarantee that `flatten` and `deny_unknown_fields` work together.
     #[test]
     fn the_options_are_fields_of_the_body_and_no_other_is_taken() {
         let text = r#"{"fingerprints":["1"],"k":3,"limit":2}"#;

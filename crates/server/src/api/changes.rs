@@ -18,6 +18,7 @@ use crate::state::shared::Shared;
 use crate::writing::not_written;
 use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, dated_label};
 use fpstore::{Error, Writer};
+use fpstore_client::limits::ServeLimits;
 use fpstore_client::{
     CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer, ExpireBody, ExpiredSegment,
     ImportAnswer, ImportBody, LabelAnswer, LabelBody, ReplaceBody,
@@ -30,12 +31,20 @@ const NOTHING_IMPORTED: &str = "nothing was imported";
 pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
-    let DeleteBody { ids, dry_run } = request::json(&bytes)?;
-    check_items(&server.limits, ids.len(), "ids")?;
-    for (at, id) in ids.iter().enumerate() {
-        let part = format_args!("id {} of the list", at + 1);
-        id_of(Some(id)).map_err(|failure| failure.of_part(part))?;
-    }
+    let check = |limits: &ServeLimits, count| check_items(limits, count, "ids");
+    let limits = server.limits.clone();
+    let parse = move |bytes: &[u8]| {
+        let DeleteBody { ids, dry_run } = request::json(bytes)?;
+        check(&limits, ids.len())?;
+        for (at, id) in ids.iter().enumerate() {
+            let part = format_args!("id {} of the list", at + 1);
+            id_of(Some(id)).map_err(|failure| failure.of_part(part))?;
+        }
+        Ok((ids, dry_run))
+    };
+    let ((ids, dry_run), bytes) = request::parsed(server, bytes, check, parse).await?;
+    // The ids take about the memory of their body.
+    let _charge = bytes.into_charge(ids.iter().map(String::len).sum());
     let named = Arc::new(ids);
     let ids = Arc::clone(&named);
     let change = move |writer: &mut Writer| {
@@ -55,18 +64,19 @@ pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
 pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
-    let ReplaceBody { items, .. } = request::json(&bytes)?;
-    check_items(&server.limits, items.len(), "items")?;
-    if let Some(at) = items.iter().position(|item| item.id.is_none()) {
-        let message = format!("item {}: it has no id, and would replace nothing", at + 1);
-        return Err(Failure::bad("no-id", message));
-    }
     let opened = server.live.opened();
-    let records = server.lanes.quick(&server.live, move || {
-        let ReplaceBody { items, same_recipe } = request::json(&bytes)?;
+    let parse = move |bytes: &[u8]| {
+        let ReplaceBody { items, same_recipe } = request::json(bytes)?;
+        if let Some(at) = items.iter().position(|item| item.id.is_none()) {
+            let message = format!("item {}: it has no id, and would replace nothing", at + 1);
+            return Err(Failure::bad("no-id", message));
+        }
         items_of(&opened, &items, same_recipe)
-    });
-    let named = Arc::new(records.await??);
+    };
+    // Hashing texts takes long.
+    let check = |limits: &ServeLimits, count| check_items(limits, count, "items");
+    let (records, _) = request::parsed_apart(server, bytes, check, parse).await?;
+    let named = Arc::new(records);
     let records = Arc::clone(&named);
     let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
     let named = named.iter().filter_map(|record| record.id.as_ref()).map(Id::as_ref);
@@ -119,8 +129,10 @@ pub(crate) async fn expire(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
 pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
-    let ImportBody { from } = request::json(&bytes)?;
-    check_items(&server.limits, from.len(), "names")?;
+    let check = |limits: &ServeLimits, count| check_items(limits, count, "names");
+    let parse = |bytes: &[u8]| request::json::<ImportBody>(bytes);
+    let (ImportBody { from }, _) = request::parsed(server, bytes, check, parse).await?;
+    check(&server.limits, from.len())?;
     let folder = server.live.path.parent().unwrap_or(Path::new(""));
     // A client with a token must not make the server read other files.
     let sources: Vec<PathBuf> = from

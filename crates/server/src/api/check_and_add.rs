@@ -14,12 +14,14 @@ use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
 use crate::protocol::request::{self, HttpRequest, HttpResult, json_response};
 use crate::state::limits::{check_items, checked_k};
+use crate::state::live_store::LiveStore;
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 use crate::writing::{Added, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
 use fpstore::Error;
 use fpstore::Limits;
 use fpstore::writer::{Ahead, Compared, NewRecord};
+use fpstore_client::limits::ServeLimits;
 use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 
 /// The largest number of comparisons of costly items outside the writer's turn. After that the
@@ -30,26 +32,24 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let start = Instant::now();
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
-    let asked: AddBody = request::json(&bytes)?;
-    check_items(&server.limits, asked.items.len(), "items")?;
     let opened = server.live.opened();
-    let k = checked_k(&server.limits, asked.k, opened.tuned_k)?;
-    let price = Price::of(server.live.store(), k, asked.items.len());
-    price.check(asked.max_cost)?;
-    let durable = asked.durable.unwrap_or(true);
-    let has_texts = asked.items.iter().any(|item| item.text.is_some());
-    let items = if has_texts {
+    let (limits, live, same) = (server.limits.clone(), Arc::clone(&server.live), opened.clone());
+    let parse = move |bytes: &[u8]| asked_in(bytes, &limits, &live, &same);
+    let check = |limits: &ServeLimits, count| check_items(limits, count, "items");
+    let (Asked { k, price, durable, records }, bytes) =
+        request::parsed(server, bytes, check, parse).await?;
+    let items = if let Some(records) = records {
+        drop(bytes);
+        records
+    } else {
         // Hashing texts takes long, and the items borrow from the body: another thread parses it
         // again.
-        drop(asked);
         let opened = Arc::clone(&opened);
-        let work = move || {
-            let AddBody { items, same_recipe, .. } = request::json(&bytes)?;
+        let parse = move |bytes: &[u8]| {
+            let AddBody { items, same_recipe, .. } = request::json(bytes)?;
             items_of(&opened, &items, same_recipe)
         };
-        server.lanes.quick(&server.live, work).await??
-    } else {
-        items_of(&opened, &asked.items, asked.same_recipe)?
+        request::parsed_apart(server, bytes, check, parse).await?.0
     };
     let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
     let deadline = start + server.limits.deadline;
@@ -84,6 +84,32 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
         });
     let answer = AddAnswer { results: results.collect(), added, durable, generation };
     Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// A checked request.
+struct Asked {
+    k: u32,
+    price: Price,
+    durable: bool,
+    /// `None` if texts must be hashed.
+    records: Option<Vec<NewRecord>>,
+}
+
+fn asked_in(
+    bytes: &[u8],
+    limits: &ServeLimits,
+    live: &LiveStore,
+    opened: &Opened,
+) -> Result<Asked, Failure> {
+    let asked: AddBody<'_> = request::json(bytes)?;
+    check_items(limits, asked.items.len(), "items")?;
+    let k = checked_k(limits, asked.k, opened.tuned_k)?;
+    let price = Price::of(live.store(), k, asked.items.len());
+    price.check(asked.max_cost)?;
+    let has_texts = asked.items.iter().any(|item| item.text.is_some());
+    let records = || items_of(opened, &asked.items, asked.same_recipe);
+    let records = (!has_texts).then(records).transpose()?;
+    Ok(Asked { k, price, durable: asked.durable.unwrap_or(true), records })
 }
 
 /// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait

@@ -18,6 +18,7 @@ use crate::protocol::slow_clients::BusyGuard;
 use crate::state::limits::check_batch;
 use crate::state::shared::Shared;
 use fpstore::rows::Explained;
+use fpstore_client::limits::ServeLimits;
 use fpstore_client::{QueryBody, QueryOptions};
 
 pub(crate) async fn answer(
@@ -75,7 +76,33 @@ async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
-    let asked: QueryBody<'_> = request::json(&bytes)?;
+    let limits = server.limits.clone();
+    let parse = move |bytes: &[u8]| asked_in(bytes, wanted, in_url, &limits);
+    let ((options, asked), bytes) = request::parsed(server, bytes, check_batch, parse).await?;
+    let needles = match asked {
+        Asked::One(fingerprint) => return one(server, wanted, fingerprint, &options).await,
+        Asked::Many(needles) => needles,
+    };
+    let needles = bare(needles, bytes);
+    let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
+    Encoder::List.end_all(&mut done.bytes.bytes, done.generation, |_| {});
+    Ok(signed(JSON, done))
+}
+
+/// The fingerprints of a JSON body.
+enum Asked {
+    One(Fingerprint),
+    Many(Vec<Fingerprint>),
+}
+
+/// The options and the fingerprints of a JSON body.
+fn asked_in(
+    bytes: &[u8],
+    wanted: Wanted,
+    in_url: QueryOptions,
+    limits: &ServeLimits,
+) -> Result<(QueryOptions, Asked), Failure> {
+    let asked: QueryBody<'_> = request::json(bytes)?;
     if wanted == Wanted::Near && asked.options.count.is_some() {
         let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
         return Err(Failure::bad("unknown-parameter", message));
@@ -86,7 +113,7 @@ async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -
     }
     let options = joined(in_url, asked.options)?;
     let list = match (asked.fingerprint, asked.fingerprints) {
-        (Some(hex), None) => return one(server, wanted, fingerprint(&hex)?, &options).await,
+        (Some(hex), None) => return Ok((options, Asked::One(fingerprint(&hex)?))),
         (None, Some(list)) => list,
         _ => {
             let message = "expected 'fingerprint' with one, or 'fingerprints' with a list of them";
@@ -97,19 +124,14 @@ async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -
         let message = "'explain' is for one fingerprint, not for a list";
         return Err(Failure::bad("bad-parameter", message));
     }
-    check_batch(&server.limits, list.len())?;
+    check_batch(limits, list.len())?;
     let mut needles = Vec::with_capacity(list.len());
     for (at, hex) in list.iter().enumerate() {
         let of_part =
             |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
         needles.push(fingerprint(&hex.0).map_err(of_part)?);
     }
-    // Many lists may wait for their turn; the parsed texts would take ten times the memory.
-    drop(list);
-    let needles = bare(needles, bytes);
-    let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
-    Encoder::List.end_all(&mut done.bytes.bytes, done.generation, |_| {});
-    Ok(signed(JSON, done))
+    Ok((options, Asked::Many(needles)))
 }
 
 async fn binary_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {

@@ -128,6 +128,14 @@ impl HeldBody {
         self.charge.shrink(0);
     }
 
+    /// Counts `len` bytes in addition to those of the body, until the next call; `false` if the
+    /// budget is exceeded.
+    pub(crate) fn hold_also(&mut self, len: usize) -> bool {
+        let own = self.bytes.capacity();
+        self.charge.shrink(own + len);
+        self.charge.cover(own + len)
+    }
+
     /// Frees the bytes; `len` bytes continue to count, for the values parsed from them.
     pub(crate) fn into_charge(self, len: usize) -> Charge {
         let HeldBody { bytes, mut charge, .. } = self;
@@ -217,6 +225,8 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
+        // The memory of parsing is charged in addition.
+        assert!(two.hold_also(0) && !two.hold_also(1));
         // The values parsed from a body are charged instead of the body.
         let charge = two.into_charge(3);
         assert_eq!(budget.held(), 3);

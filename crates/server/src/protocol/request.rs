@@ -1,5 +1,7 @@
 //! Reads request bodies within their limits, and builds responses.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::combinators::UnsyncBoxBody;
@@ -7,6 +9,8 @@ use http_body_util::{BodyExt, Either, Full, channel::Channel};
 use hyper::body::{Body as _, Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Request, Response, StatusCode};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Failure;
@@ -14,7 +18,7 @@ use super::memory_budget::HeldBody;
 use super::params::no_options;
 use crate::state::limits::millis;
 use crate::state::shared::Shared;
-use fpstore_client::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY};
+use fpstore_client::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY, ServeLimits};
 
 /// The error of a request body: any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -34,6 +38,10 @@ pub(crate) type HttpResponse = Response<ResponseBody>;
 /// The result of a request.
 pub(crate) type HttpResult = Result<HttpResponse, Failure>;
 
+/// Shorter JSON bodies are parsed on the thread that read them, in about 100 us.
+const SHORT_LEN: usize = 1 << 16;
+/// The memory that a parsed element of a list takes, with the growth of the list.
+const ELEMENT_LEN: usize = 256;
 /// If a body exceeds the limit, up to this multiple of the limit is read and discarded: a client
 /// that is still writing would not see the answer.
 const DISCARDED: u64 = 8;
@@ -227,8 +235,115 @@ pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
     }
 }
 
+/// The numbers of elements in the lists of a JSON body.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Lists {
+    #[serde(default)]
+    fingerprints: Count,
+    #[serde(default)]
+    items: Count,
+    #[serde(default)]
+    ids: Count,
+    #[serde(default)]
+    from: Count,
+}
+
+/// The number of elements of a list; 0 for any other value. Counting needs no memory.
+#[derive(Default)]
+struct Count(usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Count(0))
+    }
+}
+
+impl<'de> Visitor<'de> for Count {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Count, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            self.0 += 1;
+        }
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Count, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(self)
+    }
+}
+
+/// Parses a JSON body with `parse`, which checks the lengths of its lists again. A long body is
+/// parsed by [`parsed_apart`]: this thread answers other requests.
+pub(crate) async fn parsed<T: Send + 'static>(
+    server: &Arc<Shared>,
+    bytes: HeldBody,
+    check: impl FnOnce(&ServeLimits, usize) -> Result<(), Failure> + Send + 'static,
+    parse: impl FnOnce(&[u8]) -> Result<T, Failure> + Send + 'static,
+) -> Result<(T, HeldBody), Failure> {
+    match bytes.len() <= SHORT_LEN {
+        true => Ok((parse(&bytes)?, bytes)),
+        false => parsed_apart(server, bytes, check, parse).await,
+    }
+}
+
+/// Parses a JSON body with `parse` on a thread for quick work. The elements of its lists are
+/// counted before, `check` limits their number, and the memory for them counts in the budget
+/// meanwhile.
+pub(crate) async fn parsed_apart<T: Send + 'static>(
+    server: &Arc<Shared>,
+    mut bytes: HeldBody,
+    check: impl FnOnce(&ServeLimits, usize) -> Result<(), Failure> + Send + 'static,
+    parse: impl FnOnce(&[u8]) -> Result<T, Failure> + Send + 'static,
+) -> Result<(T, HeldBody), Failure> {
+    let held = Arc::clone(server);
+    let work = move || {
+        let Lists { fingerprints, items, ids, from } = json(&bytes)?;
+        let count = [fingerprints, items, ids, from].iter().map(|list| list.0).sum();
+        check(&held.limits, count)?;
+        // Values of fields may be copied.
+        if !bytes.hold_also(bytes.len() + count * ELEMENT_LEN) {
+            return Err(no_room(&held));
+        }
+        let value = parse(&bytes)?;
+        bytes.hold_also(0);
+        Ok((value, bytes))
+    };
+    server.lanes.quick(&server.live, work).await?
+}
+
 /// Parses a JSON body.
-pub(crate) fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Failure> {
+pub(crate) fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(bytes).map_err(|error| {
         Failure::bad("bad-json", format!("the body is not what was expected: {error}"))
     })

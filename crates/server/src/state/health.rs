@@ -17,6 +17,8 @@ pub(crate) struct Health {
     started: AtomicBool,
     draining: AtomicBool,
     ending: AtomicBool,
+    /// Whether another store is in the place of the one that this server writes to.
+    replaced: AtomicBool,
     stale_after: Duration,
     trouble: Mutex<Trouble>,
 }
@@ -40,6 +42,7 @@ impl Health {
             started: AtomicBool::new(false),
             draining: AtomicBool::new(false),
             ending: AtomicBool::new(false),
+            replaced: AtomicBool::new(false),
             stale_after,
             trouble: Mutex::new(trouble),
         }
@@ -58,6 +61,11 @@ impl Health {
     /// Notes that the server will end soon and should receive no more requests.
     pub(crate) fn note_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes whether another store is in the place of the one that this server writes to.
+    pub(crate) fn note_replaced(&self, is_replaced: bool) {
+        self.replaced.store(is_replaced, Ordering::Relaxed);
     }
 
     /// Notes that the server is ending now.
@@ -148,6 +156,10 @@ impl Health {
         }
         if !self.started.load(Ordering::Acquire) {
             return Some(("warming", "the store is being read into memory".into()));
+        }
+        if self.replaced.load(Ordering::Relaxed) {
+            drop(trouble);
+            return self.writing_fault();
         }
         match &trouble.refresh {
             Some((since, why)) if since.elapsed() >= self.stale_after => {

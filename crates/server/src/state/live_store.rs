@@ -224,6 +224,7 @@ impl LiveStore {
         if !self.writes.load(Ordering::Relaxed) {
             return;
         }
+        self.health.note_replaced(now != self.first_id);
         if now == self.first_id {
             self.health.note_good_commit();
         } else {

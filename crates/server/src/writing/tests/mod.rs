@@ -384,8 +384,9 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     let server = serve(&path);
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
-    let code = || live.health.fault().map(|(code, _)| code);
-    let gauge = || live.metrics_text(0).contains("\nfpstore_commits_failing 1\n");
+    let fault = || live.health.fault().or_else(|| live.health.writing_fault());
+    let code = || fault().map(|(code, _)| code);
+    let gauge = || live.metrics_text(0, 0).contains("\nfpstore_commits_failing 1\n");
     let begun = || code() != Some("warming");
     runtime().block_on(async {
         let add = |number, durable| {
@@ -400,7 +401,8 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
         fail_points::plan(folder.path(), 1, Fault::Broken);
         assert_eq!(add(2, true).await.unwrap_err().code, "not-written");
         assert_eq!(code(), Some("commits-failing"));
-        assert!(live.health.fault().unwrap().1.contains("cannot ") && gauge());
+        assert!(fault().unwrap().1.contains("cannot ") && gauge());
+        assert!(live.fault().is_none(), "queries are answered");
         // The store cannot even be opened again.
         let refused = add(3, false).await.unwrap_err();
         assert_eq!((refused.status.as_u16(), refused.code), (503, "not-written"));
