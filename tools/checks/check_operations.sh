@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks the files of tools/operations with third-party tools: 'promtool' tests the alert rules and
-# parses the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
-# packages (prometheus, systemd); checks without an installed tool are skipped with a message.
+# parses the metrics of a running server, 'systemd-analyze' rates the unit file, and check_proxies.py runs
+# the unit's server behind nginx and Caddy. All are Debian packages (prometheus, systemd, nginx, caddy);
+# checks without an installed tool are skipped with a message.
 set -eu
 cd "$(dirname "$0")/../.."
 fpstore=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
@@ -32,3 +33,5 @@ if command -v systemd-analyze >/dev/null; then
 else
     echo "systemd-analyze is not installed: the unit file was not rated"
 fi
+
+python3 -B tools/checks/check_proxies.py "$fpstore"

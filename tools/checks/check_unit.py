@@ -65,7 +65,8 @@ class Filter:
 
 def settings(unit, name):
     """The values of a setting, in file order."""
-    lines = (line.partition("=") for line in unit.read_text().splitlines())
+    text = unit.read_text().replace("\\\n", "")
+    lines = (line.partition("=") for line in text.splitlines())
     return [value.strip() for key, _, value in lines if key == name]
 
 
@@ -120,6 +121,10 @@ class Server:
     def __init__(self, unit, program, folder, refused=""):
         [started] = settings(unit, "ExecStart")
         command = shlex.split(started)
+        # Tokens of another owner, and a port that may be taken.
+        for option in ("--token-file", "--write-token-file", "--metrics-listen"):
+            at = command.index(option)
+            del command[at:at + 2]
         assert command[:2] == ["/usr/bin/fpstore", "serve"], command
         self.socket, self.tokens = folder / "socket", folder / "tokens"
         self.socket.unlink(missing_ok=True)
@@ -128,7 +133,8 @@ class Server:
         command[0] = program
         command[command.index("-s") + 1] = str(folder / "pages.fps")
         command[command.index("--listen") + 1] = f"unix:{self.socket}"
-        command += ["--write-token-file", str(self.tokens)]
+        # Whoever has the tokens for writing may read.
+        command += ["--write-token-file", str(self.tokens), "--metrics-listen", f"unix:{folder}/metrics"]
         self.process = subprocess.Popen(
             [sys.executable, "-B", __file__, "--under", str(unit), refused, *command])
         self.wait(lambda: self.ask("GET", "/readyz")[0] == 200, "ready")

@@ -142,7 +142,7 @@ fn a_follower_shows_what_was_added_and_goes_on_when_the_server_is_back() {
 /// A server that follows another one, in the folder `copy.fps`.
 fn follower(desk: &Desk, url: &str, args: &[&str]) -> Server {
     let serve = ["serve", "-s", "copy.fps", "--follow", url, "--listen", "127.0.0.1:0"];
-    Server::begin_as(desk, &[&serve, &["--refresh-every", "20ms"], args].concat())
+    Server::begin_as(desk, &[&serve[..], &["--refresh-every", "20ms"], args].concat())
 }
 
 fn add(server: &Server, value: u64, id: &str) {
