@@ -6,17 +6,27 @@
 During the whole run, one process follows the output of the crawler (add --follow), one finds new pages
 (dedup --add -), and one answers queries from the newest state (query - --refresh). Meanwhile pages are
 crawled again (add --replace, the same run given twice), ids are deleted, old labels expire, and
-segments are merged. A 'day' is a label; each day the first two processes are restarted.
+segments are merged. A 'day' is a label; each day the first two processes are restarted. A server
+serves the store, and a follower (serve --follow) copies it; now and then the server or the follower
+is killed and started again.
 
 Answers must contain every record that was durable before the query, and no record that was never added
 or was removed. At the end of each day, after all processes are idle, the whole store is compared with
-the model, and verified. Any difference ends the run with status 1; the seed reproduces it.
+the model, and verified, and so is the follower once it is not behind. Every few days the machine of
+the store is lost: the follower is promoted and written to from then on, and a new follower of it
+starts. Then the earlier store comes back: neither store takes a state of the other, and the records
+of the promoted one are those of the model. Any difference ends the run with status 1; the seed
+reproduces it.
 """
 
 import argparse
+import http.client
 import json
 import pathlib
 import random
+import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +35,10 @@ import time
 
 K = 3
 DAYS_KEPT = 3
+# The days between two failovers.
+DAYS_SERVED = 3
+# A limit for failures only.
+PATIENCE = 120
 
 
 def fail(message):
@@ -97,22 +111,129 @@ class Process:
             fail(f"status {self.process.returncode} of {self.command}")
 
 
+class Served:
+    """A server of a store, or a follower of another one."""
+
+    def __init__(self, program, store, follow=None):
+        self.program, self.store, self.follow = program, store, follow
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            self.port = taken.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        command = [self.program, "serve", "-s", self.store, "--listen", f"127.0.0.1:{self.port}",
+                   "--refresh-every", "100ms", "-q"]
+        follow = ["--follow", self.follow.url, "--max-lag", "5s"] if self.follow else []
+        self.process = subprocess.Popen([*command, *follow])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def get(self, path):
+        """The status and the text of an answer; 0 while nobody answers."""
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except (OSError, http.client.HTTPException):
+            return 0, ""
+
+    def wait(self, what, is_so):
+        start = time.time()
+        while not is_so():
+            if self.process.poll() is not None:
+                fail(f"the server of {self.store} ended with {self.process.returncode}")
+            if time.time() - start > PATIENCE:
+                fail(f"{self.store}: waited until {what}: {self.get('/readyz')}")
+            time.sleep(0.05)
+
+    def metric(self, name):
+        found = re.search(rf"^{name} (\S+)$", self.get("/metrics")[1], re.MULTILINE)
+        return float(found[1]) if found else None
+
+
 class Crawl:
     def __init__(self, program, folder, seed):
         self.program, self.folder = program, folder
-        self.store = str(folder / "crawl.fps")
+        self.store = str(folder / "crawl-0.fps")
         self.random = random.Random(seed)
         self.model = Model()
         self.count = 0
         self.label = ""
         self.days = []
         self.counts = dict.fromkeys(
-            ["followed", "new", "near", "queries", "replaced", "deleted", "expired", "merges"], 0
+            ["followed", "new", "near", "queries", "replaced", "deleted", "expired", "merges", "kills",
+             "failovers"], 0
         )
 
-    def run(self, *arguments, status=0):
-        command = [self.program, *arguments, "-s", self.store]
-        done = subprocess.run(command, capture_output=True, text=True)
+    def serve(self):
+        """Starts the server of the store, and a follower with a new folder."""
+        self.primary = Served(self.program, self.store)
+        self.primary.wait("it is ready", lambda: self.primary.get("/readyz")[0] == 200)
+        number = self.counts["failovers"] + 1
+        self.copy = Served(self.program, str(self.folder / f"crawl-{number}.fps"), self.primary)
+        self.copy.wait("it follows", lambda: self.copy.get("/readyz")[0] == 200)
+
+    def disturb(self):
+        """Kills the server, or its follower, perhaps while it copies, and starts it again."""
+        served = self.random.choice([self.primary, self.copy])
+        served.kill()
+        self.counts["kills"] += 1
+        served.start()
+
+    def compare_copy(self):
+        """The follower has the newest state, and each of its records."""
+        generation = json.loads(self.run("info", "--format", "json"))["generation"]
+        is_there = lambda: self.copy.metric("fpstore_generation") == generation
+        self.copy.wait(f"it has generation {generation}", is_there)
+        self.copy.wait("it is ready", lambda: self.copy.get("/readyz")[0] == 200)
+        if self.copy.metric("fpstore_follow_lag_generations") != 0:
+            fail("the follower is behind the state that it shows")
+        refused = subprocess.run([self.program, "add", "-", "-s", self.copy.store], text=True,
+                                 input=line_of(1, "stranger"), capture_output=True)
+        if refused.returncode != 2 or f"follows {self.primary.url}" not in refused.stderr:
+            fail(f"a writer of the follower: {refused.returncode} {refused.stderr}")
+        self.compare(self.copy.store)
+
+    def fail_over(self):
+        """Loses the machine of the store, promotes the follower, and lets the earlier store return."""
+        self.primary.kill()
+        self.copy.kill()
+        old, self.store = self.store, self.copy.store
+        self.run("promote", "-q")
+        self.counts["failovers"] += 1
+        self.run("add", "-", "-q", "--label", self.label, "--no-compact", text=self.only("new"))
+        old_line = line_of(self.random.getrandbits(64), "only-old")
+        for _ in range(3):
+            subprocess.run([self.program, "add", "-", "-q", "--no-compact", "-s", old, "--label", self.label],
+                           input=old_line, text=True, check=True)
+        self.primary.start()
+        self.primary.wait("it is back", lambda: self.primary.get("/readyz")[0] == 200)
+        before = self.primary
+        self.serve()
+        for folder, url in ((self.store, before.url), (old, self.primary.url)):
+            mixed = subprocess.run([self.program, "backup", folder, "--server", url],
+                                   capture_output=True, text=True)
+            if mixed.returncode != 2 or "holds another store" not in mixed.stderr:
+                fail(f"{folder} took a state of {url}: {mixed.returncode} {mixed.stderr}")
+        before.kill()
+        shutil.rmtree(old)
+        self.compare_copy()
+
+    def only(self, name):
+        """A record that the promoted store alone has."""
+        name, value = f"only-{name}-{self.counts['failovers']}", self.random.getrandbits(64)
+        self.model.send(name, value, self.label)
+        self.model.acknowledge(name)
+        return line_of(value, name)
+
+    def run(self, *arguments, status=0, text=None, store=None):
+        command = [self.program, *arguments, "-s", store or self.store]
+        done = subprocess.run(command, input=text, capture_output=True, text=True)
         if done.returncode != status:
             fail(f"status {done.returncode} of {command}: {done.stderr}")
         return done.stdout
@@ -260,6 +381,8 @@ class Crawl:
                 self.delete()
             elif what == 2:
                 self.compact()
+            elif what == 3:
+                self.disturb()
             if failed:
                 break
         stop.set()
@@ -275,15 +398,18 @@ class Crawl:
             self.model.remove(old)
             self.counts["expired"] += len(old)
         self.compare()
+        self.compare_copy()
+        if number % DAYS_SERVED == 0:
+            self.fail_over()
 
-    def compare(self):
-        stored = sorted(self.run("dump").splitlines(keepends=True))
+    def compare(self, store=None):
+        stored = sorted(self.run("dump", store=store).splitlines(keepends=True))
         expected = sorted(line_of(value, name) for name, (value, _) in self.model.durable.items())
         if stored != expected:
             missing = sorted(set(expected) - set(stored))[:5]
             extra = sorted(set(stored) - set(expected))[:5]
             fail(f"{len(stored)} stored, {len(expected)} expected; missing {missing}, extra {extra}")
-        self.run("verify")
+        self.run("verify", store=store)
 
 
 def main():
@@ -300,6 +426,7 @@ def main():
         empty = folder / "empty.tsv"
         empty.write_text("")
         crawl.run("build", str(empty), "-k", str(K), "--allow-empty")
+        crawl.serve()
         number = 0
         while time.time() < end:
             number += 1
@@ -307,6 +434,8 @@ def main():
             stored = len(crawl.model.durable)
             if number % 10 == 0:
                 print(f"{number} days, {stored} records stored; {crawl.counts}", flush=True)
+        crawl.copy.kill()
+        crawl.primary.kill()
     print(f"{number} days; {crawl.counts}; no difference")
 
 
