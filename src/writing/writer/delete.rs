@@ -1,6 +1,7 @@
 //! Deleting records: fingerprints with all their ids, or single ids.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::Rank;
@@ -160,19 +161,19 @@ impl Writer {
         let watch = self.watch_ids();
         let ahead = self.places_of(&wanted);
         let done = self.delete(mode, |segments, sets| {
-            delete_from_all(segments, sets, &mut wanted, ahead.as_ref(), &watch)
+            delete_from_all(segments, sets, &mut wanted, ahead.as_deref(), &watch)
         })?;
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Passes the known places of ids to the next change of these ids, which reads the unknown ones
-    /// itself.
-    pub fn look_ahead(&mut self, places: IdPlaces) {
-        self.places = Some(places);
+    /// Passes the known places of ids, perhaps also of others, to the next change of these ids, which
+    /// reads the unknown ones itself.
+    pub fn look_ahead(&mut self, places: impl Into<Arc<IdPlaces>>) {
+        self.places = Some(places.into());
     }
 
     /// The places that were read ahead, if they cover these ids.
-    fn places_of(&mut self, ids: &WantedIds) -> Option<IdPlaces> {
+    fn places_of(&mut self, ids: &WantedIds) -> Option<Arc<IdPlaces>> {
         self.places.take().filter(|places| places.covers(ids))
     }
 
@@ -191,7 +192,7 @@ impl Writer {
         let ahead = self.places_of(&ids);
         let (segments, done, _) =
             self.with_deletions(transaction, Mode::Delete, |segments, sets| {
-                delete_from_all(segments, sets, &mut ids, ahead.as_ref(), &watch)
+                delete_from_all(segments, sets, &mut ids, ahead.as_deref(), &watch)
             })?;
         Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
     }

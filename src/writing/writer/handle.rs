@@ -3,6 +3,7 @@
 //! Each other file of this folder adds one kind of change to it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
@@ -87,7 +88,7 @@ pub struct Writer {
     pub(super) replacing: Option<Replacing>,
     pub(super) store: Store,
     /// The places of ids read ahead for the next deletion.
-    pub(super) places: Option<IdPlaces>,
+    pub(super) places: Option<Arc<IdPlaces>>,
     /// Bytes of segments written by this writer.
     pub(super) written_len: u64,
 }

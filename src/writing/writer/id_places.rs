@@ -19,7 +19,7 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 pub(super) type IdPlace = (Rank, Permuted);
 
 /// The places of some ids.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct IdPlaces {
     wanted: WantedIds,
     /// For each segment read, by its digest, the places in ascending order.

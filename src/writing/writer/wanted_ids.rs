@@ -8,7 +8,7 @@ use fpstore_base::IdRef;
 
 /// The ids to delete. A text that is a canonical number is treated as the number, because one
 /// segment may store it as a text and another as a number.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WantedIds {
     numbers: HashMap<u64, bool>,
     texts: HashMap<Box<str>, bool>,

@@ -37,6 +37,30 @@ fn labels(desk: &Desk) -> Vec<String> {
     store.info().segments.iter().map(|segment| segment.label.clone()).collect()
 }
 
+/// Many deletions at the same time neither wait for a pass each nor fill the slow lane.
+#[test]
+fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
+    let records = clustered(260_000, 1);
+    let desk = desk_of(&records);
+    let args = ["--writable", "--no-compact", "--threads", "1", "--queue-timeout", "10ms"];
+    let server = Server::start(&desk, &args);
+    let before = server.metric("fpstore_slow_total");
+    std::thread::scope(|scope| {
+        for number in 0..40 {
+            let server = &server;
+            scope.spawn(move || {
+                let ids = json!({ "ids": [format!("{}", 1000 + number), "unknown"] });
+                let answer = done(server, "DELETE", "/v1/ids", &ids);
+                assert_eq!((&answer["wanted"], &answer["found"]), (&json!(2), &json!(1)));
+            });
+        }
+    });
+    let passes = server.metric("fpstore_slow_total") - before;
+    assert!(passes < 40.0, "{passes} passes");
+    let there = |number| !stored(&desk, &number.to_string()).is_empty();
+    assert!(there(999) && there(1040) && (1000..1040).all(|number| !there(number)));
+}
+
 /// Reading the ids of a large store takes long, and does not block the writer.
 #[test]
 fn ids_of_a_large_store_are_read_before_the_turn_of_the_writer() {

@@ -1,21 +1,19 @@
 //! Changes of documents by their ids: the ids of the store are read before the writer's turn.
 //!
 //! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
-//! so the ids are read in the lane of slow queries while other clients write. The writer's turn
-//! reads only the ids added since.
+//! so the ids are read in the lane of slow queries while other clients write, once for all requests
+//! that wait. The writer's turn reads only the ids added since.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
-use fpstore_base::IdRef;
-use fpstore_base::watch::Observer;
+use fpstore_base::{Id, IdRef};
 
 use crate::protocol::failure::Failure;
+use crate::state::id_pass;
 use crate::state::shared::Shared;
 use crate::writing::Writing;
 use fpstore::writer::IdPlaces;
-use fpstore::{Error, Result as StoreResult, Writer};
+use fpstore::{Result as StoreResult, Writer};
 
 /// The approximate number of ids that the writer's turn may read, in milliseconds.
 const TURN_IDS: u64 = 100_000;
@@ -32,10 +30,15 @@ pub(super) async fn change_ids<T: Send + 'static>(
     change: impl Fn(&mut Writer) -> StoreResult<T> + Send + Sync + 'static,
 ) -> Result<(T, u64), Failure> {
     let change = Arc::new(change);
-    let mut places = IdPlaces::of(ids);
+    let ids: Vec<Id> = ids.into_iter().map(|id| id.to_id()).collect();
+    let mut places = Arc::new(IdPlaces::of(ids.iter().map(Id::as_ref)));
     for tries in 1.. {
         if places.unread(server.live.store()) > TURN_IDS {
-            places = read(server, places).await?;
+            places = match tries {
+                1 => id_pass::join(server, ids.clone()).await?,
+                // Only the segments that are new since are read.
+                _ => Arc::new(id_pass::read(server, (*places).clone()).await?),
+            };
         }
         let (change, is_last) = (Arc::clone(&change), tries == TRIES);
         let turn = move |writer: &mut Writer| {
@@ -52,28 +55,4 @@ pub(super) async fn change_ids<T: Send + 'static>(
         }
     }
     Err(Failure::broken())
-}
-
-/// Reads the ids of the current snapshot.
-async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
-    let live = Arc::clone(&server.live);
-    let work = move || {
-        let ending = Arc::clone(&live);
-        let observer = Observer::new(move |_| match ending.health.is_ending() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
-        match places.read(live.store(), Some(observer)) {
-            Ok(()) => Ok(places),
-            Err(Error::Interrupted) => {
-                Err(Failure::busy("the server is ending, and takes no more writes"))
-            }
-            Err(error) => {
-                live.health.note_damage(&error);
-                Err(Failure::from(error))
-            }
-        }
-    };
-    server.live.metrics.slow.fetch_add(1, Relaxed);
-    server.lanes.slow_at_once(&server.live, work).await?
 }

@@ -15,7 +15,7 @@ pub(crate) use fpstore_base::chain;
 pub(crate) struct FaultCode(pub(crate) &'static str);
 
 /// The reason why a request failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     /// A stable code for programs.

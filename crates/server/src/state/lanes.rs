@@ -89,7 +89,16 @@ impl Lanes {
     pub(crate) async fn slow<T: Send + 'static>(
         &self,
         live: &LiveStore,
+        slice: impl FnMut(Instant) -> Option<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.sliced(live, slice, self.queue_timeout).await
+    }
+
+    async fn sliced<T: Send + 'static>(
+        &self,
+        live: &LiveStore,
         mut slice: impl FnMut(Instant) -> Option<T> + Send + 'static,
+        patience: Duration,
     ) -> Result<T, Failure> {
         let (begin, begun) = oneshot::channel();
         let (reply, answer) = oneshot::channel();
@@ -104,7 +113,7 @@ impl Lanes {
             let _ = reply.take().map(|reply| reply.send(done));
             true
         }));
-        match timeout(self.queue_timeout, begun).await {
+        match timeout(patience, begun).await {
             Ok(Ok(())) => answer.await.map_err(|_| Failure::broken()),
             Ok(Err(_)) => Err(Failure::broken()),
             Err(_) => Err(self.busy(live, "all threads for costly questions search")),
@@ -117,8 +126,18 @@ impl Lanes {
         live: &LiveStore,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Failure> {
+        self.slow_within(live, work, self.queue_timeout).await
+    }
+
+    /// The same, for work that waits up to `patience` for its turn.
+    pub(crate) async fn slow_within<T: Send + 'static>(
+        &self,
+        live: &LiveStore,
+        work: impl FnOnce() -> T + Send + 'static,
+        patience: Duration,
+    ) -> Result<T, Failure> {
         let mut work = Some(work);
-        self.slow(live, move |_| work.take().map(|work| work())).await
+        self.sliced(live, move |_| work.take().map(|work| work()), patience).await
     }
 
     fn busy(&self, live: &LiveStore, why: &str) -> Failure {

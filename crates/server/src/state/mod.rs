@@ -1,11 +1,13 @@
 //! The state of the server between requests.
 //!
 //! `live_store` follows the store and holds its current snapshot; it is also used by the threads of
-//! the writer. `shared` has the rest: limits, tokens, the lanes for searches (`lanes`). `scrub`
+//! the writer. `shared` has the rest: limits, tokens, the lanes for searches (`lanes`). `following`
+//! copies the states of another server. `id_pass` reads the ids for several deletions at once. `scrub`
 //! reads the store again to find damage. `server` starts all parts and ends them in order.
 
 pub(crate) mod following;
 pub(crate) mod health;
+pub(crate) mod id_pass;
 pub(crate) mod lanes;
 pub(crate) mod limits;
 pub(crate) mod live_store;

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::following::Following;
 use super::health::Health;
+use super::id_pass::IdPass;
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use super::metrics::Metrics;
@@ -134,6 +135,7 @@ impl Server {
             lanes: lanes.map_err(IoError::of("start", "the threads of slow questions"))?,
             refreshes: Arc::new(Semaphore::new(1)),
             writing,
+            id_pass: IdPass::default(),
             access_log: settings.access_log,
             behind_proxy: settings.behind_proxy,
         };

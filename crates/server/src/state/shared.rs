@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
+use super::id_pass::IdPass;
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use crate::protocol::line_queue::LineQueue;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     /// pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
+    /// The pass over all ids that deletions share.
+    pub(crate) id_pass: IdPass,
     pub(crate) access_log: Option<LineQueue>,
     pub(crate) behind_proxy: bool,
 }

@@ -1,0 +1,78 @@
+//! A pass over all ids of the store, which requests share.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fpstore_base::Id;
+use fpstore_base::watch::Observer;
+use tokio::sync::oneshot;
+
+use super::shared::Shared;
+use crate::protocol::failure::Failure;
+use fpstore::Error;
+use fpstore::writer::IdPlaces;
+
+/// The ids of a request, and the receiver of their places.
+type Wanted = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
+
+/// The requests that wait for a pass.
+#[derive(Default)]
+pub(crate) struct IdPass {
+    waiting: Mutex<Vec<Wanted>>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl IdPass {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Wanted>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The places of these ids, and of those of other requests, in the current snapshot.
+pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPlaces>, Failure> {
+    let (reply, answer) = oneshot::channel();
+    server.id_pass.waiting().push((ids, reply));
+    let server = Arc::clone(server);
+    // A task of its own, because others wait for it also if the client of this request is gone.
+    tokio::spawn(async move {
+        let _turn = server.id_pass.turn.lock().await;
+        let waiting = std::mem::take(&mut *server.id_pass.waiting());
+        let waiting: Vec<Wanted> =
+            waiting.into_iter().filter(|(_, reply)| !reply.is_closed()).collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let ids = waiting.iter().flat_map(|(ids, _)| ids).map(Id::as_ref);
+        let places = read(&server, IdPlaces::of(ids)).await.map(Arc::new);
+        for (_, reply) in waiting {
+            let _ = reply.send(places.clone());
+        }
+    });
+    answer.await.map_err(|_| Failure::broken())?
+}
+
+/// Reads the ids of the current snapshot.
+pub(crate) async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
+    let live = Arc::clone(&server.live);
+    let work = move || {
+        let ending = Arc::clone(&live);
+        let observer = Observer::new(move |_| match ending.health.is_ending() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        match places.read(live.store(), Some(observer)) {
+            Ok(()) => Ok(places),
+            Err(Error::Interrupted) => {
+                Err(Failure::busy("the server is ending, and takes no more writes"))
+            }
+            Err(error) => {
+                live.health.note_damage(&error);
+                Err(Failure::from(error))
+            }
+        }
+    };
+    server.live.metrics.slow.fetch_add(1, Relaxed);
+    // Requests of one pass wait together, so the pass waits longer than a search.
+    server.lanes.slow_within(&server.live, work, server.limits.deadline).await?
+}
