@@ -57,7 +57,7 @@ fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
     });
     let passes = server.metric("fpstore_slow_total") - before;
     assert!(passes < 40.0, "{passes} passes");
-    let there = |number| !stored(&desk, &number.to_string()).is_empty();
+    let there = |number: u32| !stored(&desk, &number.to_string()).is_empty();
     assert!(there(999) && there(1040) && (1000..1040).all(|number| !there(number)));
 }
 

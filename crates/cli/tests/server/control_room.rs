@@ -276,6 +276,11 @@ fn the_shipped_alerts_and_the_dashboard_ask_for_metrics_that_exist() {
     server.get("/v1/query?fingerprint=1");
     let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
     let metrics = metrics + &String::from_utf8(server.get("/metrics").body).unwrap();
+    let url = format!("http://{}", server.address);
+    let follow = ["serve", "-s", "copy.fps", "--follow", &url, "--listen", "127.0.0.1:0"];
+    let follower = Server::begin_as(&desk, &follow);
+    follower.wait_until_ready();
+    let metrics = metrics + &String::from_utf8(follower.get("/metrics").body).unwrap();
     let names: BTreeSet<&str> = metrics
         .lines()
         .filter(|line| !line.starts_with('#'))

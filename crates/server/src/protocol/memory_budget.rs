@@ -13,8 +13,8 @@ const SHORT_LEN: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     held: AtomicU64,
-    /// The number of long answers.
-    answers: AtomicU64,
+    /// The number of long answers and of long bodies that are parsed.
+    extras: AtomicU64,
     most: u64,
 }
 
@@ -23,7 +23,7 @@ impl MemoryBudget {
     pub(crate) fn new(most: u64, longest: u64) -> Arc<Self> {
         Arc::new(MemoryBudget {
             held: AtomicU64::new(0),
-            answers: AtomicU64::new(0),
+            extras: AtomicU64::new(0),
             most: most.max(longest),
         })
     }
@@ -41,6 +41,24 @@ impl MemoryBudget {
     /// A charge of 0 bytes.
     pub(crate) fn charge(self: &Arc<Self>) -> Charge {
         Charge { counted: 0, budget: Arc::clone(self) }
+    }
+
+    /// Counts `len` bytes until the value is dropped; `None` if the budget is exceeded, unless there
+    /// is no other such value.
+    pub(crate) fn extra(self: &Arc<Self>, len: usize) -> Option<Extra> {
+        let mut extra = self.start_extra();
+        if !extra.charge.cover(len) {
+            if self.extras.load(Relaxed) > 1 {
+                return None;
+            }
+            extra.charge.cover_anyway(len);
+        }
+        Some(extra)
+    }
+
+    fn start_extra(self: &Arc<Self>) -> Extra {
+        self.extras.fetch_add(1, Relaxed);
+        Extra { charge: self.charge() }
     }
 
     /// An empty body; `len` is its announced length, 0 if unknown.
@@ -128,14 +146,6 @@ impl HeldBody {
         self.charge.shrink(0);
     }
 
-    /// Counts `len` bytes in addition to those of the body, until the next call; `false` if the
-    /// budget is exceeded.
-    pub(crate) fn hold_also(&mut self, len: usize) -> bool {
-        let own = self.bytes.capacity();
-        self.charge.shrink(own + len);
-        self.charge.cover(own + len)
-    }
-
     /// Frees the bytes; `len` bytes continue to count, for the values parsed from them.
     pub(crate) fn into_charge(self, len: usize) -> Charge {
         let HeldBody { bytes, mut charge, .. } = self;
@@ -157,18 +167,18 @@ impl Deref for HeldBody {
 #[derive(Debug, Default)]
 pub(crate) struct AnswerBytes {
     pub(crate) bytes: Vec<u8>,
-    long: Option<LongAnswer>,
+    long: Option<Extra>,
 }
 
-/// The charge of a long answer.
+/// The charge of a long answer, or of the memory for parsing a long body.
 #[derive(Debug)]
-struct LongAnswer {
+pub(crate) struct Extra {
     charge: Charge,
 }
 
-impl Drop for LongAnswer {
+impl Drop for Extra {
     fn drop(&mut self) {
-        self.charge.budget.answers.fetch_sub(1, Relaxed);
+        self.charge.budget.extras.fetch_sub(1, Relaxed);
     }
 }
 
@@ -180,14 +190,11 @@ impl AnswerBytes {
         if len < SHORT_LEN {
             return true;
         }
-        let long = self.long.get_or_insert_with(|| {
-            budget.answers.fetch_add(1, Relaxed);
-            LongAnswer { charge: budget.charge() }
-        });
+        let long = self.long.get_or_insert_with(|| budget.start_extra());
         if long.charge.cover_long(len) {
             return true;
         }
-        let is_alone = budget.answers.load(Relaxed) == 1;
+        let is_alone = budget.extras.load(Relaxed) == 1;
         if is_alone {
             long.charge.cover_anyway(len);
         }
@@ -225,8 +232,11 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
-        // The memory of parsing is charged in addition.
-        assert!(two.hold_also(0) && !two.hold_also(1));
+        // The memory of parsing is charged in addition; one body always finds room.
+        let parsing = budget.extra(20);
+        assert!(parsing.is_some() && budget.held() == 30);
+        assert!(budget.extra(1).is_none() && budget.held() == 30);
+        drop(parsing);
         // The values parsed from a body are charged instead of the body.
         let charge = two.into_charge(3);
         assert_eq!(budget.held(), 3);
@@ -268,6 +278,6 @@ mod tests {
         let one = one.sealed();
         assert_eq!(budget.held() as usize, 3 + 2 * SHORT_LEN);
         drop((one, two, body));
-        assert_eq!((budget.held(), budget.answers.load(Relaxed)), (0, 0));
+        assert_eq!((budget.held(), budget.extras.load(Relaxed)), (0, 0));
     }
 }

@@ -322,7 +322,7 @@ pub(crate) async fn parsed<T: Send + 'static>(
 /// meanwhile.
 pub(crate) async fn parsed_apart<T: Send + 'static>(
     server: &Arc<Shared>,
-    mut bytes: HeldBody,
+    bytes: HeldBody,
     check: impl FnOnce(&ServeLimits, usize) -> Result<(), Failure> + Send + 'static,
     parse: impl FnOnce(&[u8]) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(T, HeldBody), Failure> {
@@ -332,12 +332,9 @@ pub(crate) async fn parsed_apart<T: Send + 'static>(
         let count = [fingerprints, items, ids, from].iter().map(|list| list.0).sum();
         check(&held.limits, count)?;
         // Values of fields may be copied.
-        if !bytes.hold_also(bytes.len() + count * ELEMENT_LEN) {
-            return Err(no_room(&held));
-        }
-        let value = parse(&bytes)?;
-        bytes.hold_also(0);
-        Ok((value, bytes))
+        let len = bytes.len() + count * ELEMENT_LEN;
+        let _parsing = held.bodies.extra(len).ok_or_else(|| no_room(&held))?;
+        Ok((parse(&bytes)?, bytes))
     };
     server.lanes.quick(&server.live, work).await?
 }
