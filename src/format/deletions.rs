@@ -92,6 +92,15 @@ impl Deletions {
         &self.ids
     }
 
+    /// Whether these are all of the `earlier` deletions, and perhaps more.
+    pub(crate) fn has_all_of(&self, earlier: &Deletions) -> bool {
+        earlier.fingerprints.iter().all(|&rank| self.has(Rank(rank)))
+            && earlier
+                .ids
+                .iter()
+                .all(|id| self.has(Rank(id.0)) || self.ids_of(Rank(id.0)).binary_search(id).is_ok())
+    }
+
     /// The number of deleted fingerprints.
     pub(crate) fn fingerprint_count(&self) -> u64 {
         self.fingerprints.len() as u64

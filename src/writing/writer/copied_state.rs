@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::base::setters::setters;
 use crate::bytes::checksum::Digest;
-use crate::format::deletions;
+use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::{self, Manifest, SegmentEntry};
 use crate::search::snapshot::{parse_manifest, read_manifest};
 use crate::segment::map;
@@ -148,9 +148,6 @@ pub(super) fn copy_state(
     if let Some(before) = &before {
         check_history(to, before, &manifest)?;
     }
-    if let Some(followed) = &options.follows {
-        mark_follower(to, followed)?;
-    }
     let generation = manifest.generation;
     let is_new = before.as_ref() != Some(&manifest);
     let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
@@ -172,8 +169,13 @@ pub(super) fn copy_state(
         done.copied += 1;
         done.copied_len += entry.file_len;
     }
+    let earlier: BTreeMap<u64, &SegmentEntry> =
+        before.iter().flat_map(|before| &before.segments).map(|it| (it.number, it)).collect();
     for entry in &manifest.segments {
-        copy_deletions(entry, files, &directory)?;
+        copy_deletions(entry, earlier.get(&entry.number).copied(), files, &directory)?;
+    }
+    if let Some(followed) = &options.follows {
+        mark_follower(to, followed)?;
     }
     if is_new {
         directory.begin()?.commit_copy(manifest)?;
@@ -184,29 +186,36 @@ pub(super) fn copy_state(
 
 /// Rejects a folder with anything but this state or an earlier state of the store.
 fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
-    let to = to.display();
     let refused = |reason| Err(Error::InvalidOptions { reason });
     if before.store_id != manifest.store_id {
-        return refused(format!("{to} holds another store, name another folder"));
+        return refused(format!("{} holds another store, name another folder", to.display()));
     }
     let (old, new) = (before.generation, manifest.generation);
     if old > new {
         return refused(format!(
-            "{to} holds generation {old} and the store has {new}: it was set back, or the folder was \
-             written to; name another folder"
+            "{} holds generation {old} and the store has {new}: it was set back, or the folder was \
+             written to; name another folder",
+            to.display()
         ));
     }
     // Numbers are never reused, so within one history files with the same number are equal.
     let digests: BTreeMap<u64, Digest> = before.segments.iter().flat_map(files_of).collect();
     let mut files = manifest.segments.iter().flat_map(files_of);
     let is_other = |(number, digest)| digests.get(&number).is_some_and(|before| *before != digest);
-    if old == new && before != manifest || files.any(is_other) {
-        return refused(format!(
-            "{to} holds a state that is not of the history of the store: one of them was written to \
-             by itself; name another folder"
-        ));
+    match old == new && before != manifest || files.any(is_other) {
+        true => Err(other_history(to)),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// The error for a folder whose state is none of those before the copied one.
+fn other_history(folder: &Path) -> Error {
+    let reason = format!(
+        "{} holds a state that is not of the history of the store: one of them was written to by \
+         itself; name another folder",
+        folder.display()
+    );
+    Error::InvalidOptions { reason }
 }
 
 /// The numbers and the digests of a segment and of its deletions, which are numbered together.
@@ -251,28 +260,46 @@ fn copy_segment(
     copy.name(&directory.path().join(entry.file_name()), true)
 }
 
-/// Writes the deletion file of a segment, if it has one and the file is missing.
+/// Writes the deletion file of a segment, if it has one and the file is missing. `before` is the
+/// segment in the earlier state of the folder, whose deletions must be among the new ones.
 fn copy_deletions(
     entry: &SegmentEntry,
+    before: Option<&SegmentEntry>,
     files: &dyn StateSource,
     directory: &StoreDirectory,
 ) -> Result<()> {
-    let Some(deleted) = entry.deletions else { return Ok(()) };
-    let name = deletions::file_name(deleted.number);
-    let path = directory.path().join(&name);
-    let mut found = Vec::new();
-    let is_read =
-        plain_file::open(&path).is_ok_and(|mut file| file.read_to_end(&mut found).is_ok());
-    if is_read && Digest::of(&found) == deleted.digest {
+    let before = before.and_then(|before| before.deletions);
+    let Some(deleted) = entry.deletions else {
+        return match before {
+            Some(_) => Err(other_history(directory.path())),
+            None => Ok(()),
+        };
+    };
+    let path_of = |number| directory.path().join(deletions::file_name(number));
+    let held = |number, digest| {
+        let mut found = Vec::new();
+        let mut file = plain_file::open(&path_of(number)).ok()?;
+        file.read_to_end(&mut found).ok()?;
+        (Digest::of(&found) == digest).then_some(found)
+    };
+    if held(deleted.number, deleted.digest).is_some() {
         return Ok(());
     }
+    let name = deletions::file_name(deleted.number);
     let mut bytes = Vec::new();
     let read = files.open(&name, None).and_then(|mut from| from.read_to_end(&mut bytes));
     read.map_err(Error::io("read", files.place(&name)))?;
     if Digest::of(&bytes) != deleted.digest {
         return Err(replaced(&files.place(&name)));
     }
-    directory.write_deletions(&path, &bytes)
+    let earlier = before.and_then(|before| held(before.number, before.digest));
+    let read = |bytes: &[u8]| Deletions::read(bytes, entry.digest, entry.fingerprint_count).ok();
+    if let (Some(earlier), Some(new)) = (earlier.and_then(|bytes| read(&bytes)), read(&bytes))
+        && !new.has_all_of(&earlier)
+    {
+        return Err(other_history(directory.path()));
+    }
+    directory.write_deletions(&path_of(deleted.number), &bytes)
 }
 
 /// The error for a file that differs from its manifest entry.
