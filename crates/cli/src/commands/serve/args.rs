@@ -31,29 +31,25 @@ use crate::session::wait::{WaitArgs, announcer};
 pub(super) const THREADS: &str = "cannot start threads";
 
 const LONG_ABOUT: &str = "\
-Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
+Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people. For TLS \
+use a reverse proxy.
 
 The server listens on this machine only, unless --listen sets another address, which requires tokens. \
 With --writable clients can add records and delete ids; the server is then the only writer of the \
 store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a \
 page for people, /openapi.json describes all routes, docs/serve.md explains them.
 
-The server looks for a newer state of the store every --refresh-every, on SIGHUP, and on POST \
-/v1/refresh; SIGHUP also reads the files of tokens and --pairs again. A newer state is read into memory \
-before it is used. If the store vanishes or is damaged, the last state is still used, and /readyz \
-reports this. SIGTERM and an interrupt end the server in order.
+A newer state is read into memory and shown every --refresh-every, on SIGHUP, and on POST /v1/refresh; \
+SIGHUP also reads the files of tokens and --pairs again. If the store vanishes or is damaged, the last \
+state is used, and /readyz reports it. SIGTERM or an interrupt ends the server in order.
 
---follow URL copies the states of another server to the store, verifies them, and shows them, as a \
-follower: more servers for reading, and a second copy. While it is more than --max-lag behind, /readyz \
-reports this; other commands refuse to write to the store until 'fpstore promote'.
-
-For TLS use a reverse proxy.";
+--follow URL copies, verifies and shows each state of another server. More than --max-lag behind, \
+/readyz reports this. Other commands refuse to write to the store until 'fpstore promote'.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore serve -s pages.fps
-  curl 'http://127.0.0.1:7700/v1/query?fingerprint=c0f1789bed2eb9b8'
-  fpstore serve -s pages.fps --writable --listen 0.0.0.0:7700 --token-file read --write-token-file write
+  fpstore serve -s pages.fps --writable --listen 0.0.0.0:7700 --token-file r --write-token-file w
   fpstore serve -s copy.fps --follow http://192.0.2.7:7700 --max-lag 30s
 
 Exit status: 0 ended by a signal, all answered requests are done; 2 error.";
@@ -66,7 +62,9 @@ pub(crate) struct ServeArgs {
     pub(crate) stores: StoresPlace,
     #[command(flatten)]
     access: AccessArgs,
-    /// Address to listen on: ADDRESS:PORT, with port 0 for a free port, or unix:PATH
+    /// ADDRESS:PORT or unix:PATH to listen at
+    ///
+    /// Port 0 is any free port; the server prints it.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
     listen: String,
     /// File mode of the Unix socket
@@ -239,7 +237,7 @@ struct WritingArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
-    /// Link of an id on the page, such as https://example.org/{id}; {id} alone if ids are addresses
+    /// Link of an id on the page, such as https://example.org/{id}, or {id}
     #[arg(long, value_name = "TEMPLATE", value_parser = template)]
     link: Option<String>,
     /// Picture of an id on the page
@@ -277,9 +275,8 @@ fn access_log() -> anyhow::Result<LineQueue> {
 
 /// The store that is followed, and how far this server may be behind.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Following")]
 struct FollowArgs {
-    /// Copy each newer state of 'fpstore serve' at http://ADDRESS:PORT or unix:PATH to the store
+    /// Copy each state of 'fpstore serve' at URL to the store
     #[arg(long, value_name = "URL", conflicts_with = "writable")]
     follow: Option<String>,
     /// Maximum age of the shown state, above which /readyz reports that the server is not ready
