@@ -24,7 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::failure::{Failure, chain};
-use super::routes;
+use super::routes::{self, Door};
 use super::slow_clients::{Busy, TimedStream};
 use super::socket::{Listener, Socket};
 use crate::api::info;
@@ -48,14 +48,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The length of a read buffer, and of the longest head. Many connections may each hold one.
 const READ_LEN: usize = 1 << 16;
-
-/// The routes behind a listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
-    All,
-    /// `/metrics`, `/healthz` and `/readyz`, without tokens.
-    Metrics,
-}
 
 /// Accepts connections until `ends` is true, then waits for the open connections.
 pub(crate) async fn serve(

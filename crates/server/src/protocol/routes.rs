@@ -11,7 +11,6 @@ use hyper::{Method, Response, StatusCode, Version};
 
 use super::access_log::{Noted, forwarded_for};
 use super::address::{is_local_name, name_of};
-use super::connections::Door;
 use super::date;
 use super::failure::{Failure, FaultCode};
 use super::request::{HttpRequest, HttpResponse, HttpResult};
@@ -20,6 +19,14 @@ use super::tokens::Right;
 use crate::api::question::Wanted;
 use crate::api::{changes, check_and_add, files, find_id, info, page, price, query, text};
 use crate::state::shared::Shared;
+
+/// The routes behind a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    All,
+    /// `/metrics`, `/healthz` and `/readyz`, without tokens.
+    Metrics,
+}
 
 /// A route: a method, a path, the needed right, and the handler.
 #[derive(Debug)]

@@ -52,7 +52,6 @@ impl LiveStore {
         path: PathBuf,
         metrics: Metrics,
         health: Health,
-        following: Option<Following>,
         warm: Option<Warm>,
         hasher_of: HasherOf,
         log: Log,
@@ -66,7 +65,7 @@ impl LiveStore {
             metrics,
             health: Arc::new(health),
             scrubbed: Scrubbed::default(),
-            following,
+            following: None,
             opened,
             epoch,
             refreshing,
@@ -76,6 +75,11 @@ impl LiveStore {
             writes: AtomicBool::new(false),
             first_id,
         }
+    }
+
+    /// Copies the states of a followed server.
+    pub(crate) fn following(self, following: Option<Following>) -> Self {
+        LiveStore { following, ..self }
     }
 
     /// Notes that this server writes to the store, so that replacing the store is a fault.

@@ -22,11 +22,11 @@ use super::scrub;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::protocol::address::Address;
-use crate::protocol::connections::{self, Door};
+use crate::protocol::connections;
 use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::MemoryBudget;
 use crate::protocol::request::{BoxError, ResponseBody};
-use crate::protocol::routes;
+use crate::protocol::routes::{self, Door};
 use crate::protocol::slow_clients::Busy;
 use crate::protocol::socket::Listener;
 use crate::protocol::tokens::Tokens;
@@ -108,16 +108,16 @@ impl Server {
         };
         // The lock comes first: if it is taken, the store need not be opened.
         let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
-        let live = Arc::new(LiveStore::new(
+        let live = LiveStore::new(
             open(settings.open)?,
             path,
             Metrics::new(routes::names()),
             Health::new(settings.stale_after),
-            following,
             settings.warm,
             settings.hasher_of,
             settings.log,
-        ));
+        );
+        let live = Arc::new(live.following(following));
         if let Some(writing) = &writing {
             writing.start(&live).map_err(IoError::of("start", "the thread of the writer"))?;
         }

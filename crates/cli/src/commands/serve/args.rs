@@ -41,7 +41,7 @@ page for people, /openapi.json describes all routes, docs/serve.md explains them
 
 A newer state is read into memory and shown every --refresh-every, on SIGHUP, and on POST /v1/refresh; \
 SIGHUP also reads the files of tokens and --pairs again. If the store vanishes or is damaged, the last \
-state is used, and /readyz reports it. SIGTERM or an interrupt ends the server in order.
+state is used, and /readyz reports it. SIGTERM or an interrupt ends it in order.
 
 --follow URL copies, verifies and shows each state of another server. More than --max-lag behind, \
 /readyz reports this. Other commands refuse to write to the store until 'fpstore promote'.";
