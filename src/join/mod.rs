@@ -9,7 +9,7 @@
 //! | a few pairs of every distance, to judge | [`sampled_pairs`] |
 //! | clusters of near documents, and the document of each to keep | [`clusters`] |
 //! | new documents that are near stored ones or one another | [`dedup`] |
-//! | the answers to very many queries | [`search_many`] |
+//! | the answers to very many queries | [`search_many`], [`nearest_many`] |
 //! | near pairs by many processes | [`JoinPlan`] |
 //! | the connected components of near pairs | [`Components`] |
 //! | the groups of many fingerprints in memory | [`Groups`] |
@@ -37,6 +37,7 @@ pub(crate) mod tests;
 
 pub use crate::base::judged::JudgedPairs;
 pub use batch::batch_mode::BatchMode;
+pub use batch::nearest::nearest_many;
 pub use batch::search_many;
 pub use fpstore_base::labels::{BadLabel, LabelFile};
 pub use grouping::cluster_method::ClusterMethod;

@@ -139,6 +139,11 @@ impl JoinOptions {
         self
     }
 
+    /// The same options within another distance.
+    pub(super) fn at(&self, k: u32) -> Self {
+        JoinOptions { k, ..self.clone() }
+    }
+
     /// The same options, with `bytes` more of the memory used by the caller of the join.
     pub(super) fn reserve(&self, bytes: u64) -> Self {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }

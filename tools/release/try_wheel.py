@@ -38,7 +38,7 @@ def main():
     try:
         fpstore.open(folder / "none.fps")
     except FileNotFoundError as error:
-        assert isinstance(error, fpstore.NoStoreError)
+        assert isinstance(error, fpstore.errors.NoStoreError)
     libc = " ".join(platform.libc_ver()) or "no glibc"
     print(f"fpstore {fpstore.__version__} on Python {platform.python_version()}, {libc}: ok")
 

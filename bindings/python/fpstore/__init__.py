@@ -9,6 +9,18 @@ Hamming distance) compressed on disk, with ids, and answers exactly from a memor
 >>> store.query(0xC0F1789BED2EB9B9, k=3)
 [Match(fingerprint=13903026135763958200, distance=1, ids=['a.html'])]
 
+    open, Store, build, Builder, Writer      stores: query, make, change
+    Recipe, Column, DfTable, images          fingerprints of texts and pictures
+    from_bits, from_hex, to_hex              other fingerprints
+    clean, contamination, Documents          documents in files and data frames
+    pairs, group, near_pairs, components     near rows, without a store
+    dedup, evaluate, stats, plan             comparison, quality, size
+    backup, export, log, verify              copies, history, soundness
+    serve, Client                            a server and its requests
+    Rows, fpstore.types                      answers
+    FpstoreError, fpstore.errors             exceptions and warnings
+    fpstore.tasks, fpstore.spark             work divided among processes, Spark
+
 `k` is in bits and inclusive; its default is the distance that the store is tuned for.
 Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in anything
 that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow streams.
@@ -16,24 +28,20 @@ that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow str
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from . import errors as errors
 from . import tasks as tasks
+from . import types as types
 from ._fpstore import (
-    FORMAT_VERSIONS as FORMAT_VERSIONS,
     Builder as Builder,
     Client as Client,
     Column as Column,
     DfTable as DfTable,
     Documents as Documents,
-    Evaluation as Evaluation,
-    Page as Page,
     Recipe as Recipe,
     Rows as Rows,
-    RowStream as RowStream,
-    Server as Server,
-    Statistics as Statistics,
     Store as Store,
-    Stores as Stores,
     Writer as Writer,
     __version__ as __version__,
     backup as backup,
@@ -47,72 +55,65 @@ from ._fpstore import (
     from_bits as from_bits,
     from_hex as from_hex,
     group as group,
+    images as images,
     log as log,
     near_pairs as near_pairs,
     open as open,
-    open_all as open_all,
+    pairs as pairs,
     plan as plan,
     serve as serve,
     stats as stats,
     to_hex as to_hex,
     verify as verify,
 )
-from ._types import (
-    BackedUp as BackedUp,
-    Change as Change,
-    Cleaned as Cleaned,
-    Committed as Committed,
-    Compacted as Compacted,
-    Comparison as Comparison,
-    Contamination as Contamination,
-    Deleted as Deleted,
-    DocumentsAdded as DocumentsAdded,
-    Expected as Expected,
-    ExpiredSegment as ExpiredSegment,
-    Feature as Feature,
-    Finding as Finding,
-    Forecast as Forecast,
-    Imported as Imported,
-    LabelledMatch as LabelledMatch,
-    LabelledMatchInStores as LabelledMatchInStores,
-    LargeCluster as LargeCluster,
-    Loss as Loss,
-    Match as Match,
-    MatchInStores as MatchInStores,
-    Overview as Overview,
-    Plan as Plan,
-    Point as Point,
-    Price as Price,
-    Progress as Progress,
-    Readiness as Readiness,
-    SchemeEstimate as SchemeEstimate,
-    SegmentInfo as SegmentInfo,
-    ServerInfo as ServerInfo,
-    StoreInfo as StoreInfo,
-    TableInfo as TableInfo,
-    VerifyReport as VerifyReport,
-)
-from .errors import (
-    CorruptError as CorruptError,
-    CutAnswerError as CutAnswerError,
-    DistanceWarning as DistanceWarning,
-    FpstoreError as FpstoreError,
-    InEffectError as InEffectError,
-    InputError as InputError,
-    InternalError as InternalError,
-    KnownRunError as KnownRunError,
-    LockedError as LockedError,
-    NoSpaceError as NoSpaceError,
-    NoStoreError as NoStoreError,
-    NotAServerError as NotAServerError,
-    NotAStoreError as NotAStoreError,
-    RecipeError as RecipeError,
-    RefusedError as RefusedError,
-    StaleStoreError as StaleStoreError,
-    StoreExistsError as StoreExistsError,
-    TooManyPairsError as TooManyPairsError,
-    TooMuchLostError as TooMuchLostError,
-    UnmergedError as UnmergedError,
-    UnreachableError as UnreachableError,
-    VersionError as VersionError,
-)
+from .errors import FpstoreError as FpstoreError
+
+# `open` is left out, because an import of `*` would replace the function of Python.
+__all__ = [
+    "Builder",
+    "Client",
+    "Column",
+    "DfTable",
+    "Documents",
+    "FpstoreError",
+    "Recipe",
+    "Rows",
+    "Store",
+    "Writer",
+    "backup",
+    "build",
+    "clean",
+    "components",
+    "contamination",
+    "dedup",
+    "errors",
+    "evaluate",
+    "export",
+    "from_bits",
+    "from_hex",
+    "group",
+    "images",
+    "log",
+    "near_pairs",
+    "pairs",
+    "plan",
+    "serve",
+    "stats",
+    "tasks",
+    "to_hex",
+    "types",
+    "verify",
+]
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A name that moved to `fpstore.types` or `fpstore.errors`."""
+        for module in (types, errors):
+            if name in module.__all__:
+                import warnings
+
+                message = f"fpstore.{name} moved to {module.__name__}.{name}"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                return getattr(module, name)
+        raise AttributeError(f"module 'fpstore' has no attribute '{name}'")

@@ -10,6 +10,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    NoReturn,
     Protocol,
     SupportsIndex,
     TypeAlias,
@@ -55,6 +56,7 @@ from .tasks import Receipt, SegmentsCommitted
 
 __all__ = [
     "FORMAT_VERSIONS",
+    "Addition",
     "Builder",
     "Client",
     "Column",
@@ -102,12 +104,14 @@ __all__ = [
     "group",
     "group_documents",
     "has_run",
+    "images",
     "join_group",
     "join_share",
     "log",
     "near_pairs",
     "open",
     "open_all",
+    "pairs",
     "plan",
     "query_segment",
     "scatter",
@@ -178,8 +182,20 @@ _Path: TypeAlias = str | PathLike[str]
 _IdType: TypeAlias = Literal["auto", "int", "str"]
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
-_Table: TypeAlias = _Arrow | _Series | _Frame | npt.NDArray[Any] | Iterator[_Arrow] | _Dataset
-_StoreOrStores: TypeAlias = "Store | Stores"
+_Table: TypeAlias = (
+    _Arrow
+    | _Series
+    | _Frame
+    | npt.NDArray[Any]
+    | Iterator[_Arrow]
+    | _Dataset
+    | Mapping[str, Sequence[Any]]
+    | list[dict[str, Any]]
+    | Iterator[dict[str, Any]]
+)
+# A table has two columns of ids and one of labels.
+_Labels: TypeAlias = _Path | _Arrow | _Frame | Mapping[str, Sequence[Any]]
+_StoreOrStores: TypeAlias = "Store | Stores | _Path | list[str]"
 _Match = TypeVar("_Match", default=Match)
 _Labelled = TypeVar("_Labelled", default=LabelledMatch)
 _Found = TypeVar("_Found", default=int)
@@ -222,6 +238,8 @@ _Texts: TypeAlias = (
     _Column | npt.NDArray[Any] | list[str] | list[str | None] | tuple[str | None, ...]
     | Iterator[str | None]
 )
+_Bytes: TypeAlias = int | float | str
+_Sketch: TypeAlias = bool | Literal[0, 32, 64, 128]
 _OnProgress: TypeAlias = Callable[[Progress], object] | bool | None
 _Array: TypeAlias = npt.NDArray[Any]
 
@@ -229,7 +247,7 @@ _Array: TypeAlias = npt.NDArray[Any]
 
 class _Work(TypedDict, total=False):
     threads: int | None
-    memory: int | None
+    memory: _Bytes | None
     progress: _OnProgress
 
 class _Space(_Work, total=False):
@@ -244,6 +262,7 @@ class _Build(_Space, total=False):
     budget: str | None
     label: str
     recipe: str | Recipe | None
+    sketch: _Sketch
     bits: int | None
     id_type: _IdType
     replace: bool
@@ -259,7 +278,7 @@ class _TaskJoin(TypedDict, total=False):
 class Column(_ArrowArray):
     def __len__(self) -> int: ...
     @overload
-    def __getitem__(self, key: SupportsIndex, /) -> int | None: ...
+    def __getitem__(self, key: SupportsIndex, /) -> int | Any: ...
     @overload
     def __getitem__(self, key: slice, /) -> Column: ...
     def __iter__(self) -> Iterator[int | None]: ...
@@ -320,6 +339,10 @@ class RowStream(_Closing, _ArrowStream):
     @property
     def column_names(self) -> list[str]: ...
     def read_all(self) -> Rows: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
+    def __array__(self, *_args: object, **_kwargs: object) -> NoReturn: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
@@ -421,6 +444,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         *,
         ids: bool = True,
         labels: bool = False,
+        mode: Literal["auto", "probe", "pass"] = "auto",
         **options: Unpack[_Work],
     ) -> Rows: ...
     def find(self, ids: _Ids, /) -> list[list[_Found]]: ...
@@ -458,7 +482,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         keep: Literal[
             "representative", "smallest-id", "first", "largest-cluster"
         ] = "representative",
-        pairs: _Path | None = None,
+        pairs: _Labels | None = None,
         **options: Unpack[_Space],
     ) -> RowStream: ...
     def clusters_page(
@@ -467,7 +491,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         method: Literal["components", "star", "leader"] = "components",
         *,
         texts: _Documents | None = None,
-        pairs: _Path | None = None,
+        pairs: _Labels | None = None,
         groups: int = 1000,
         link: str | None = None,
         image: str | None = None,
@@ -507,11 +531,16 @@ class Documents:
         encoding: str | None = None,
         html_part: Literal["auto", "main", "full"] = "auto",
         max_document: int | None = None,
-        include: Sequence[str] = ...,
-        exclude: Sequence[str] = ...,
+        include: str | Sequence[str] = ...,
+        exclude: str | Sequence[str] = ...,
         hidden: bool = False,
         skip_bad: bool = False,
     ) -> Self: ...
+
+@final
+class Addition:
+    def commit(self) -> tuple[int, list[str]]: ...
+    def leave(self, *raised: object) -> None: ...
 
 @final
 class Builder(_Closing):
@@ -840,7 +869,7 @@ def open_all(
     warm: Literal["none", "hot", "all"] | None = None,
 ) -> Stores: ...
 def build(
-    path: _Path, fingerprints: _Records, ids: _Ids | None = None, **options: Unpack[_Build]
+    path: _Path, fingerprints: _Records | Documents, ids: _Ids | None = None, **options: Unpack[_Build]
 ) -> Store: ...
 def clean(
     inputs: _Documents,
@@ -851,24 +880,27 @@ def clean(
     confirm_contains: float | None = None,
     k: int | None = None,
     judge: str | None = None,
-    pairs: _Path | None = None,
+    pairs: _Labels | None = None,
     passages: str | None = None,
     url_field: str | None = None,
     keep: str = "first",
     source_field: str | None = None,
     target: int | None = None,
-    max_loss: float | None = None,
+    max_loss: float | str | None = None,
     store: _StoreOrStores | None = None,
     within: bool = False,
     add: bool = False,
     label: str = "",
     run: str | None = None,
+    commit: bool = True,
     annotate: str | None = None,
     per_cluster: int = 1,
     cluster_size: str | None = None,
     manifest: bool = False,
     page: int = 0,
     replace: bool = False,
+    text_field: str | None = None,
+    id_field: str | None = None,
     wait: float | None = 0.0,
     **options: Unpack[_Space],
 ) -> Cleaned: ...
@@ -894,10 +926,10 @@ def verify(
     progress: _OnProgress = None,
 ) -> VerifyReport: ...
 def export(
-    store: Store, path: _Path, *, segment_number: int | None = None, hard_link: bool = False
+    store: Store | _Path, path: _Path, *, segment_number: int | None = None, hard_link: bool = False
 ) -> Store: ...
 def backup(
-    source: Store | Client,
+    source: Store | Client | _Path,
     path: _Path,
     *,
     verify: bool = False,
@@ -905,7 +937,7 @@ def backup(
     wait: float | None = 0.0,
     progress: _OnProgress = None,
 ) -> BackedUp: ...
-def log(states: Sequence[Store], /) -> list[Change]: ...
+def log(states: Store | _Path | Sequence[Store | _Path], /) -> list[Change]: ...
 def near_pairs(
     fingerprints: _Fingerprints,
     other: _Fingerprints | None = None,
@@ -914,12 +946,31 @@ def near_pairs(
     sorted: bool = False,
     **options: Unpack[_Join],
 ) -> RowStream: ...
+def pairs(
+    first: _FingerprintsOrNull | _Texts | _Table,
+    second: _FingerprintsOrNull | _Texts | _Table | None = None,
+    *,
+    confirm: float | None = None,
+    k: int | None = None,
+    recipe: str | Recipe | None = None,
+    text_field: str | None = None,
+    id_field: str | None = None,
+    **options: Unpack[_Join],
+) -> Rows: ...
+def images(
+    path: _Path,
+    *,
+    hash: Literal["phash", "dhash"] = "phash",
+    ignore_exif: bool = False,
+    skip_bad: bool = False,
+    **options: Unpack[_Work],
+) -> Rows: ...
 def group(
     fingerprints: _FingerprintsOrNull, k: int | None = None, **options: Unpack[_Join]
 ) -> npt.NDArray[np.int64]: ...
 def components(first: _Numbers, second: _Numbers) -> Rows: ...
 def dedup(
-    new: Store,
+    new: Store | _Path,
     stored: _StoreOrStores | None = None,
     k: int | None = None,
     *,
@@ -931,7 +982,7 @@ def evaluate(
     fingerprints: _FingerprintsOrNull,
     first: Sequence[int] | npt.NDArray[np.integer[Any]],
     second: Sequence[int] | npt.NDArray[np.integer[Any]],
-    labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+    labels: Sequence[int] | npt.NDArray[Any] | None = None,
     *,
     pairs: None = None,
     unlisted_differ: bool = False,
@@ -943,7 +994,7 @@ def evaluate(
     second: None = None,
     labels: None = None,
     *,
-    pairs: _Path,
+    pairs: _Labels,
     ids: _Ids | None = None,
     recipe: str | Recipe | None = None,
     unlisted_differ: bool = False,

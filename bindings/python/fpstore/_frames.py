@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 import numpy.typing as npt
+
+from .errors import InputError
 
 Values = npt.NDArray[Any]
 Nulls = npt.NDArray[np.bool_]
@@ -35,6 +37,93 @@ def row_class(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
 def row_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Restores a pickled row."""
     return tuple.__new__(row_class(names), values)
+
+
+def columns_of(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """The columns of a list of dictionaries; a missing value is `None`."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
+
+
+def grouped_records(parts: Iterator[Any]) -> Iterator[Any]:
+    """The parts of a table, with a thousand dictionaries of single values at a time in a list."""
+    records: list[dict[str, Any]] = []
+    for part in parts:
+        is_record = type(part) is dict and not any(
+            isinstance(value, (list, tuple, np.ndarray)) for value in part.values()
+        )
+        if is_record:
+            records.append(part)
+        if records and (not is_record or len(records) == 1000):
+            yield records
+            records = []
+        if not is_record:
+            yield part
+    if records:
+        yield records
+
+
+def side_of(
+    given: Any, text_field: str | None, id_field: str | None
+) -> tuple[Any, Any | None, bool]:
+    """The column of texts or fingerprints in an argument of `pairs`, its ids, and whether it has texts."""
+    if isinstance(given, list) and given and isinstance(given[0], dict):
+        given = columns_of(given)
+    # pandas and polars, pyarrow, dictionaries
+    names = getattr(given, "columns", None)
+    if names is None or not hasattr(given, "__getitem__"):
+        names = None
+    elif hasattr(given, "column_names"):
+        names = given.column_names
+    if isinstance(given, dict):
+        names = list(given)
+    if names is None:
+        if text_field is not None or id_field is not None:
+            raise InputError("text_field and id_field name columns of a table, this is one column")
+        return given, None, _holds_texts(given)
+    text, id = text_field or "text", id_field or "id"
+    if text not in names or (id_field is not None and id not in names):
+        name = text if text not in names else id
+        option = "text_field" if name == text else "id_field"
+        there = ", ".join(str(name) for name in names)
+        raise InputError(f"the table has no column '{name}', there are {there}; {option} names one of them")
+    column = given[text]
+    return column, given[id] if id in names else None, _holds_texts(column)
+
+
+def _holds_texts(column: Any) -> bool:
+    if isinstance(column, (list, tuple)):
+        return isinstance(next((value for value in column if value is not None), None), str)
+    kind = str(getattr(column, "dtype", getattr(column, "type", "int"))).lower()
+    return "int" not in kind
+
+
+def label_lines(table: Any) -> str:
+    """The lines of a file of labels: two ids and a label, the columns of a table."""
+    if isinstance(table, dict):
+        columns = list(table.values())
+    elif hasattr(table, "to_dict"):
+        # pandas or polars
+        columns = [table[name].to_list() for name in table.columns]
+    elif hasattr(table, "to_pydict"):
+        columns = list(table.to_pydict().values())
+    else:
+        columns = list(zip(*table))
+    if columns and len(columns) != 3:
+        raise InputError(f"pairs are a table of two ids and a label, this one has {len(columns)} columns")
+    lines = []
+    for first, second, label in zip(*columns):
+        if any("\t" in str(id) or "\n" in str(id) for id in (first, second)):
+            raise InputError(f"pairs: an id has a tab or a line end: {first!r}, {second!r}")
+        lines.append(f"{first}\t{second}\t{int(label)}\n")
+    return "".join(lines)
+
+
+def whole_labels(labels: Any) -> Any:
+    """Labels as integers, where they are bool or whole floats."""
+    array = np.asarray(labels)
+    is_whole = array.dtype.kind == "f" and bool((array == array.round()).all())
+    return array.astype(np.int64) if array.dtype.kind == "b" or is_whole else labels
 
 
 def pandas_frame(parts: list[Part]) -> Any:

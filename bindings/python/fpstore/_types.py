@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ._fpstore import Page, Rows
+    from ._fpstore import Addition, Page, Rows
 
 
 class Progress(NamedTuple):
@@ -28,15 +28,18 @@ class Progress(NamedTuple):
     """The number of the step, from 1, for work with several steps, such as `clean`."""
     steps: int | None = None
     """The number of steps."""
+    fraction: float = 0.0
+    """The fraction of all steps that is done, from 0 to 1. It never decreases during a call, so a bar of
+    tqdm takes `bar.update(progress.fraction - bar.n)`."""
 
     @property
     def text(self) -> str:
         """One line for people."""
         step = f"step {self.step} of {self.steps}, " if self.step else ""
-        text = f"fpstore: {step}{self.phase} {self.done}"
-        if self.total:
-            text += f" of {self.total} ({100 * self.done // self.total} %)"
-        return text
+        of = f" of {self.total}" if self.total else ""
+        # Documents are read in bytes: their number is unknown before the end.
+        unit = " bytes" if self.phase == "docs" else ""
+        return f"fpstore: {100 * self.fraction:.0f} %, {step}{self.phase} {self.done}{of}{unit}"
 
 
 class Match(NamedTuple):
@@ -327,7 +330,7 @@ class Cleaned(NamedTuple):
     bad: int
     """Bad records, which are kept unchanged."""
     added: int
-    """Documents added to the store."""
+    """Documents added to the store, or to be added by `commit`."""
     files: int
     """Written outputs."""
     uncopied: int
@@ -337,7 +340,7 @@ class Cleaned(NamedTuple):
     """The documents read from these files."""
     was_added_before: bool
     """Whether the store already has the documents of this run, so that nothing was done: their outputs
-    were complete at that time. Without outputs that is a `KnownRunError`."""
+    were complete at that time. Without outputs and with `commit=True` that is a `KnownRunError`."""
     faults: list[str]
     """Bad records and files, the first ones of each part of the inputs."""
     removed: Rows
@@ -360,13 +363,40 @@ class Cleaned(NamedTuple):
     """If requested: settings, counts, losses, and the SHA-256 of inputs and outputs."""
     page: Page | None = None
     """If requested: a page of removed documents for a browser."""
+    addition: Addition | None = None
+    """With `commit=False`: the addition to the store, which `commit` makes."""
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
         """The mask of kept rows of the table: `frame[cleaned.keep]`."""
-        if self.rows is None:
-            raise InputError("there is no mask: the documents were those of files, or nothing was done")
-        return self.rows["keep"]
+        if self.rows is not None:
+            return self.rows["keep"]
+        if self.was_added_before:
+            raise InputError(
+                "there is no mask: the store has the documents of this run, so the output that was "
+                "written before the commit is complete; skip writing if was_added_before"
+            )
+        raise InputError("there is no mask: the documents were those of files, or nothing was done")
+
+    def commit(self) -> int:
+        """Adds the kept documents to the store, after `clean(..., add=True, commit=False)`. Returns
+        their number; 0 if the store has the documents of this run. An error changes nothing, except
+        `InEffectError`."""
+        if self.was_added_before:
+            return 0
+        if self.addition is None:
+            raise InputError("there is nothing to commit: give add=True and commit=False to clean")
+        count, faults = self.addition.commit()
+        self.faults.extend(faults)
+        return count
+
+    def __enter__(self) -> Cleaned:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        """Commits, unless an exception was raised: then nothing is added."""
+        if self.addition is not None:
+            self.addition.leave(*raised)
 
 
 class Contamination(NamedTuple):
@@ -377,7 +407,7 @@ class Contamination(NamedTuple):
     short: int
     """How many of them have fewer than 50 words and follow the rule for short items."""
     unjudged: int
-    """Items with too few words, which were skipped."""
+    """Items with fewer words than `min_words`, which were skipped and are not counted in `items`."""
     found_items: int
     """Items found in a document."""
     whole_items: int
@@ -399,6 +429,15 @@ class Contamination(NamedTuple):
     `byte_start`, `byte_end`."""
     page: Page | None = None
     """If requested: a page of items and their passages for a browser."""
+    mask: npt.NDArray[np.bool_] | None = None
+    """For a table: see `keep`."""
+
+    @property
+    def keep(self) -> npt.NDArray[np.bool_]:
+        """The mask of the rows of the table that contain no item: `frame[checked.keep]`."""
+        if self.mask is None:
+            raise InputError("there is no mask: the documents were those of files")
+        return self.mask
 
 
 class Imported(NamedTuple):
@@ -622,15 +661,19 @@ class ProgressLine:
     """Shows progress as one line on standard error; for `progress=True`."""
 
     def __init__(self) -> None:
-        self._len = 0
+        self._len, self._next = 0, 0.0
 
     def __call__(self, progress: Progress) -> None:
         text = progress.text
-        sys.stderr.write("\r" + text.ljust(self._len))
-        self._len = len(text)
-        if progress.total and progress.done >= progress.total:
-            sys.stderr.write("\n")
-            self._len = 0
+        if sys.stderr.isatty():
+            sys.stderr.write("\r" + text.ljust(self._len))
+            self._len = len(text)
+            if progress.fraction >= 1:
+                sys.stderr.write("\n")
+        elif progress.fraction >= self._next:
+            # In a file a line for each tenth of the work.
+            sys.stderr.write(text + "\n")
+            self._next = progress.fraction + 0.1
         sys.stderr.flush()
 
 
@@ -638,20 +681,19 @@ class ProgressBar:
     """Shows progress as a bar below the cell of a notebook; for `progress=True` there."""
 
     def __init__(self, display: Any) -> None:
-        self._text, self._value, self._max = "fpstore", 0, 0
+        self._text, self._value = "fpstore", 0.0
         self._handle = display(self, display_id=True)
 
     def __call__(self, progress: Progress) -> None:
         self._text = progress.text
-        self._value, self._max = progress.done, progress.total or 0
+        self._value = progress.fraction
         self._handle.update(self)
 
     def __repr__(self) -> str:
         return self._text
 
     def _repr_html_(self) -> str:
-        known = f' value="{min(self._value, self._max)}" max="{self._max}"' if self._max else ""
-        return f"<progress{known}></progress> {escape(self._text)}"
+        return f'<progress value="{self._value:.3f}"></progress> {escape(self._text)}'
 
 
 def progress_reporter() -> ProgressLine | ProgressBar:

@@ -30,6 +30,7 @@ __all__ = [
     "NotAStoreError",
     "RecipeError",
     "RefusedError",
+    "SimilarityWarning",
     "StaleStoreError",
     "StoreExistsError",
     "TooManyPairsError",
@@ -106,6 +107,10 @@ class VersionError(FpstoreError):
 
 class DistanceWarning(UserWarning):
     """A distance far from the usual one of the recipe."""
+
+
+class SimilarityWarning(UserWarning):
+    """Fingerprints alone decide where the default is a similarity: a store has no sketches."""
 
 
 class CorruptError(FpstoreError):

@@ -10,10 +10,11 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{Failure, input_error, named};
 use crate::http::Client;
+use crate::input::arguments::is_one_path;
 use crate::input::arguments::path;
 use crate::input::whole::Whole;
 use crate::options::{count, wait_of};
-use crate::store::{if_store, one_store};
+use crate::store::{Store, if_store, one_store};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run, run_change};
 
@@ -43,7 +44,11 @@ pub(crate) fn backup<'py>(
     let reporter = Reporter::new(progress)?;
     let of_shared = |shared: &Arc<Shared>| options.observer(shared.observer());
     let shared = Arc::new(Shared::default());
-    let done = if let Some(store) = if_store(source, "source")? {
+    let store = match is_one_path(source)? {
+        true => Some(one_store(source)?),
+        false => if_store(source, "source")?,
+    };
+    let done = if let Some(store) = store {
         run_change(py, &reporter, &shared, move |shared| {
             Ok(backup_store(&store, path, &of_shared(shared))?)
         })?
@@ -70,9 +75,13 @@ pub(crate) fn backup<'py>(
 #[pyo3(signature = (states, /))]
 pub(crate) fn log<'py>(
     py: Python<'py>,
-    states: Vec<Bound<'py, PyAny>>,
+    states: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let states = states.iter().map(one_store).collect::<PyResult<_>>();
+    let is_one = states.is_instance_of::<Store>() || is_one_path(states)?;
+    let states: PyResult<Vec<_>> = match is_one {
+        true => Ok(vec![one_store(states)?]),
+        false => states.try_iter()?.map(|state| one_store(&state?)).collect(),
+    };
     let states: Vec<fpstore::Store> = states.map_err(|error| named(error, "states"))?;
     let changes = run(py, &Reporter::default(), move |_| Ok(fpstore::Store::log(&states)?))?;
     let class = py.import(TYPES)?.getattr("Change")?;

@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::{BuildOptions, Fingerprint, IdRef, Recipe, SchemeChoice, Width};
-use fpstore_text::TextHasher;
+use fpstore_text::{SKETCH_LENS, TextHasher};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use crate::adding::{Adder, Adding, add};
+use crate::documents::Documents;
 use crate::errors::{Failure, input_error};
 use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::ids::Ids;
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole, wide};
 use crate::lent::{Lent, Words};
-use crate::options::{Limits, tuned_distance, wait_of};
+use crate::options::{Limits, tuned_distance, wait_of, warn_of_unknown_recipe};
 use crate::recipes::common;
 use crate::store::Store;
 use crate::text::{hasher_of, recipe_text_of};
@@ -34,6 +35,8 @@ use crate::work::{Reporter, Shared, run_shared};
 ///   recipe of the `Column`. The store later refuses fingerprints of other recipes.
 /// - `bits`, a multiple of 8, is the width of ready-made fingerprints of fewer than 64 bits, given
 ///   as numbers of 64 bits or as hex. A fingerprint with more bits is refused.
+/// - `sketch` stores a sketch of each document that `add_documents` adds, of 32, 64 or 128 bytes
+///   (`True`): `clean(store=...)` then decides by similarity, and not by fingerprints alone.
 /// - `id_type` `"int"` or `"str"` makes ids of that kind. With `"auto"` the first ids decide, and
 ///   texts are refused after numbers.
 /// - `replace` lets an existing store be replaced. It answers queries until the new one is
@@ -61,6 +64,7 @@ pub(crate) struct LateBuilder {
     begun: Option<fpstore::Builder>,
     recipe: Option<Recipe>,
     tables: Option<Tables>,
+    sketch_len: u8,
 }
 
 /// The table options given by the user.
@@ -93,7 +97,14 @@ impl LateBuilder {
             options = options.recipe(recipe.clone());
         }
         let tables = Some(tables);
-        Ok(LateBuilder { begin: Box::new(begin), options, rule, begun: None, recipe, tables })
+        let begin = Box::new(begin);
+        Ok(LateBuilder { begin, options, rule, begun: None, recipe, tables, sketch_len: 0 })
+    }
+
+    /// Whether the distance is that of fingerprints without a recipe because none is known.
+    fn guesses_distance(&self) -> bool {
+        let is_default = self.tables.as_ref().is_some_and(|tables| tables.k.is_none());
+        self.begun.is_none() && self.recipe.is_none() && is_default
     }
 
     /// Ignores the recipes of the fingerprints.
@@ -145,7 +156,7 @@ impl Adding for LateBuilder {
                            recipe='minhash'";
             return Err(Failure::Input(message.into()));
         }
-        Ok((hasher_of(recipe, None)?, 0))
+        Ok((hasher_of(recipe, None)?, self.sketch_len))
     }
 
     fn target(&mut self) -> Result<&mut fpstore::Builder, Failure> {
@@ -172,8 +183,8 @@ impl Adding for LateBuilder {
 impl Builder {
     #[new]
     #[pyo3(signature = (
-        path, *, k=None, scheme=None, budget=None, label="", recipe=None, bits=None, id_type="auto",
-        replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+        path, *, k=None, scheme=None, budget=None, label="", recipe=None, sketch=0, bits=None,
+        id_type="auto", replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -184,11 +195,12 @@ impl Builder {
         #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
         #[pyo3(from_py_with = text)] label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = sketch_len)] sketch: u8,
         bits: Option<u32>,
         #[pyo3(from_py_with = text)] id_type: &str,
         replace: bool,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -207,6 +219,7 @@ impl Builder {
         let options = BuildOptions::default()
             .label(label)
             .replace(replace)
+            .sketch_len(sketch)
             .wait(wait_of(py, wait)?)
             .resources(limits.given(&shared));
         let (scheme, budget) = (scheme.map(str::to_owned), budget.map(str::to_owned));
@@ -220,9 +233,9 @@ impl Builder {
         })?;
         let late = run_shared(py, &reporter, &shared, move |_| {
             drop(late.begin()?);
-            Ok(late)
+            Ok(LateBuilder { sketch_len: sketch, ..late })
         })?;
-        let lent = Lent::new(WORDS, reporter, shared, late);
+        let lent = Lent::new(WORDS, reporter, shared, late).noticed(|late| late.begun.is_some());
         Ok(Builder(Adder { path, recipe: given, limits, lent }))
     }
 
@@ -236,6 +249,9 @@ impl Builder {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
+        if self.0.lent.look(|late| late.guesses_distance())? {
+            warn_of_unknown_recipe(fingerprints)?;
+        }
         add(&self.0.lent, py, fingerprints, ids)
     }
 
@@ -292,7 +308,20 @@ fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
     Ok(Recipe::external_of(width))
 }
 
-/// Makes a store of fingerprints, with or without ids. The options are those of `Builder`.
+/// The bytes of a sketch: `True` for 128, or 32, 64 or 128.
+fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
+    let longest = SKETCH_LENS[SKETCH_LENS.len() - 1];
+    if let Ok(is_wanted) = given.cast::<PyBool>() {
+        return Ok(if is_wanted.is_true() { longest } else { 0 });
+    }
+    let len: i128 = wide(given)?;
+    let len = u8::try_from(len).ok().filter(|len| *len == 0 || SKETCH_LENS.contains(len));
+    let expected = || format!("sketch is {given}, expected True, or 32, 64 or 128 bytes");
+    len.ok_or_else(|| input_error(given.py(), expected()))
+}
+
+/// Makes a store of fingerprints, with or without ids, or of `Documents`, whose fingerprints the
+/// `recipe` makes. The options are those of `Builder`.
 ///
 /// >>> import numpy as np
 /// >>> made = fpstore.build(folder / "made.fps", np.array([3, 5], dtype=np.uint64), [30, 50])
@@ -302,8 +331,8 @@ fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
 #[pyo3(
     signature = (path, fingerprints, ids=None, **options),
     text_signature = "(path, fingerprints, ids=None, *, k=None, scheme=None, budget=None, \
-                      label='', recipe=None, bits=None, id_type='auto', replace=False, \
-                      threads=None, memory=None, temp_dir=None, wait=0.0, progress=None)"
+                      label='', recipe=None, sketch=False, bits=None, id_type='auto', \
+                      replace=False, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None)"
 )]
 pub(crate) fn build(
     py: Python<'_>,
@@ -313,6 +342,13 @@ pub(crate) fn build(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Store> {
     let builder = py.get_type::<Builder>().call((path,), options)?.cast_into::<Builder>()?;
-    builder.get().add(py, fingerprints, ids)?;
+    match (fingerprints.is_instance_of::<Documents>(), ids) {
+        (false, ids) => builder.get().add(py, fingerprints, ids).map(drop)?,
+        (true, None) => builder.get().add_documents(py, fingerprints).map(drop)?,
+        (true, Some(_)) => {
+            let message = "leave ids out: documents have their own, see id_field";
+            return Err(input_error(py, message));
+        }
+    }
     builder.get().finish(py)
 }

@@ -179,10 +179,10 @@ pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
     class_of(py, "InputError").is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Issues a `DistanceWarning`. Fails if warnings are errors.
-pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
+/// Issues a warning of this class of the package. Fails if warnings are errors.
+pub(crate) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
     let message = CString::new(message).unwrap_or_default();
-    let class = class_of(py, "DistanceWarning")?;
+    let class = class_of(py, class)?;
     PyErr::warn(py, &class, &message, 1)
 }
 

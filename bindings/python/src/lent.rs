@@ -1,9 +1,11 @@
 //! An object of the library inside a `Builder` or `Writer`, used by one call at a time.
 
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,6 +21,8 @@ pub(crate) struct Lent<T> {
     reporter: Reporter,
     shared: Arc<Shared>,
     state: Mutex<State<T>>,
+    /// Whether something is lost if the object is dropped in this state.
+    loses: fn(&mut T) -> bool,
     /// Notified when a call has ended.
     ended: Condvar,
 }
@@ -43,7 +47,18 @@ enum State<T> {
 impl<T> Lent<T> {
     pub(crate) fn new(words: Words, reporter: Reporter, shared: Arc<Shared>, object: T) -> Self {
         let state = Mutex::new(State::Open(Box::new(object)));
-        Lent { words, reporter, shared, state, ended: Condvar::new() }
+        Lent { words, reporter, shared, state, loses: |_| false, ended: Condvar::new() }
+    }
+
+    /// Issues a `ResourceWarning` if the object is dropped while `loses` returns true.
+    pub(crate) fn noticed(mut self, loses: fn(&mut T) -> bool) -> Self {
+        self.loses = loses;
+        self
+    }
+
+    /// Whether it ended in this way.
+    pub(crate) fn has_ended(&self, how: &str) -> bool {
+        matches!(*self.state(), State::Ended(ended) if ended == how)
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -180,6 +195,31 @@ impl<T> Lent<T> {
             State::Failed => "failed".to_owned(),
             State::Ended(how) => (*how).to_owned(),
         }
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        let loses = self.loses;
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let State::Open(object) = state else { return };
+        if !loses(object) {
+            return;
+        }
+        let Words { noun, loss } = self.words;
+        let message = format!("a {noun} was dropped before its end; {loss}: use it in 'with'");
+        let message = CString::new(message).unwrap_or_default();
+        // The interpreter may end at this moment, or handle an exception.
+        let _ = Python::try_attach(|py| {
+            let raised = PyErr::take(py);
+            let class = py.get_type::<PyResourceWarning>();
+            if let Err(error) = PyErr::warn(py, &class, &message, 1) {
+                error.write_unraisable(py, None);
+            }
+            if let Some(raised) = raised {
+                raised.restore(py);
+            }
+        });
     }
 }
 

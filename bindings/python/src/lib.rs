@@ -35,6 +35,7 @@ mod later;
 mod lent;
 mod notebook;
 mod options;
+mod pictures;
 mod plan;
 mod recipes;
 mod rows;
@@ -58,13 +59,17 @@ mod _fpstore {
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
-    use super::documents::{Documents, clean, contamination};
+    use super::documents::{Addition, Documents, clean, contamination};
     #[pymodule_export]
     use super::http::{Client, Server, serve};
+    #[pymodule_export]
+    use super::join::positions::pairs;
     #[pymodule_export]
     use super::join::{components, dedup, group, near_pairs};
     #[pymodule_export]
     use super::notebook::{_page_of, Page};
+    #[pymodule_export]
+    use super::pictures::images;
     #[pymodule_export]
     use super::plan::plan;
     #[pymodule_export]

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use fpstore::join::JoinOptions;
 use fpstore::options::{self, NumberOption};
 use fpstore::{BuildOptions, Choice, Recipe, Resources, SchemeChoice, Store, Waiting, Width};
+use fpstore_images::PictureRecipe;
 use fpstore_text::TextRecipe;
 use pyo3::prelude::*;
 
-use crate::errors::{Failure, input_error, warn_of_distance};
-use crate::input::whole::Whole;
+use crate::errors::{Failure, input_error, warn};
+use crate::input::is_pandas;
+use crate::input::whole::{Bytes, Whole};
+use crate::recipes::recipe_of;
 use crate::work::{Shared, cores};
 
 /// Default memory budget of a task of `fpstore.tasks`, in bytes.
@@ -42,20 +45,41 @@ pub(crate) fn tuned_distance(
     recipe: Option<&Recipe>,
 ) -> PyResult<u32> {
     let width = recipe.map_or(Width::FULL, Recipe::width);
+    let of_pictures = recipe.and_then(PictureRecipe::of_recipe);
     let recipe = recipe.and_then(|recipe| TextRecipe::from_recipe(recipe).ok());
-    let usual = recipe.as_ref().map_or(width.usual_k(), TextRecipe::usual_k);
+    let usual = match (&recipe, of_pictures) {
+        (Some(recipe), _) => recipe.usual_k(),
+        (None, Some(pictures)) => pictures.hash.usual_k(),
+        (None, None) => width.usual_k(),
+    };
     let Some(k) = k else { return Ok(usual) };
     let k = distance_of(py, k)?;
     if recipe.is_some_and(|recipe| recipe.is_unusual_k(k)) {
         let finds = if k < usual { "misses most near-duplicates" } else { "finds others, too" };
-        warn_of_distance(
+        warn(
             py,
+            "DistanceWarning",
             &format!(
                 "k is {k}, which {finds}: {usual} is usual for this recipe; leave k out for it"
             ),
         )?;
     }
     Ok(k)
+}
+
+/// Warns of the default distance for a column of a table whose recipe is unknown: a data frame keeps
+/// the numbers of a `Column`, and not its recipe.
+pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_column = is_pandas(given)
+        || given.hasattr("__arrow_c_array__")?
+        || given.hasattr("__arrow_c_stream__")?;
+    if !is_column || recipe_of(given)?.is_some() {
+        return Ok(());
+    }
+    let message = "the recipe of this column is unknown, so k is 3, which misses most \
+                   near-duplicates of texts: give the Column that fingerprints() returned, or k, \
+                   such as 7 for minhash";
+    warn(given.py(), "DistanceWarning", message)
 }
 
 /// The value of an option, if there is one.
@@ -107,14 +131,14 @@ impl Limits {
     pub(crate) fn new(
         py: Python<'_>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         temp_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
         let threads = match count(py, &options::THREADS, threads)? {
             Some(threads) => Some(usize::try_from(threads)?),
             None => Some(cores()),
         };
-        let memory = count(py, &options::MEMORY, memory)?;
+        let memory = count(py, &options::MEMORY, memory.map(|memory| memory.0))?;
         let resources = Resources { threads, memory, temp_dir, observer: None };
         Ok(Limits { resources, max_pairs: None })
     }

@@ -3,20 +3,32 @@
 use arrow_schema::DataType;
 use fpstore::{Error, Recipe};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::capsule::{RECIPE_KEY, schema_of};
 use crate::errors::Failure;
+use crate::input::is_pandas;
 use crate::rows::Column;
 use crate::store::Store;
 
 /// The recipe of the fingerprints of an object: a column of this package, a store, or an Arrow
-/// table or array with the recipe in its metadata. `None` if it is unknown.
+/// table or array with the recipe in its metadata, or a Series of pandas with it in `attrs`. `None`
+/// if it is unknown.
 pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     if let Ok(column) = object.cast::<Column>() {
         return Ok(column.get().made_by().cloned());
     }
     if let Ok(store) = object.cast::<Store>() {
         return Ok(known(store.get().get()?.recipe()));
+    }
+    if is_pandas(object) {
+        // A Series inherits the attributes of its frame.
+        let attributes =
+            object.getattr("attrs").and_then(|attrs| attrs.cast_into().map_err(PyErr::from));
+        let text =
+            attributes.ok().and_then(|of: Bound<'_, PyDict>| of.get_item(RECIPE_KEY).ok()?);
+        let text = text.and_then(|text| text.extract::<String>().ok());
+        return Ok(known(text.and_then(|text| Recipe::from_text(&text))));
     }
     let Some(field) = schema_of(object)? else { return Ok(None) };
     let of_columns = match field.data_type() {

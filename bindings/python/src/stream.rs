@@ -10,10 +10,10 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use fpstore::Error;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
 use crate::capsule::{export_schema, export_stream};
-use crate::errors::{Failure, state_error};
+use crate::errors::{Failure, input_error, state_error};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, TICK, caught};
 
@@ -91,8 +91,8 @@ impl Running {
 /// Rows as they are found. A thread finds them, a few batches ahead. Closing the stream, leaving
 /// its `with` or dropping it ends the thread.
 ///
-/// Iterating yields `Rows`, `read_all` returns all rows, and an Arrow library can read the stream
-/// once.
+/// Iterating yields `Rows`, `read_all` returns all rows, `to_pandas` and its like return a table of
+/// them, and an Arrow library can read the stream once.
 ///
 /// >>> with store.pairs(3) as stream:
 /// ...     for rows in stream:
@@ -196,6 +196,33 @@ impl RowStream {
             batches.extend(rows.into_batches());
         }
         Ok(Rows::new(self.schema.clone(), batches))
+    }
+
+    /// All remaining rows as a `DataFrame` of pandas.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_all(py)?.to_pandas(py)
+    }
+
+    /// All remaining rows as a `DataFrame` of polars.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Rows::to_polars(&Bound::new(py, self.read_all(py)?)?)
+    }
+
+    /// All remaining rows as a `Table` of pyarrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Rows::to_arrow(&Bound::new(py, self.read_all(py)?)?)
+    }
+
+    /// Refuses `numpy.asarray` and `pandas.DataFrame`, which would make one cell of each batch.
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __array__(
+        &self,
+        py: Python<'_>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let message = "a stream has no array: use to_pandas(), or read_all() for numpy";
+        Err(input_error(py, message))
     }
 
     #[pyo3(signature = (requested_schema=None, /))]

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     /// Set to stop the work.
     pub(crate) stop: Arc<AtomicBool>,
     last: Mutex<Option<Progress>>,
+    /// The largest fraction of the work that was reported.
+    fraction: Mutex<f64>,
 }
 
 impl Shared {
@@ -54,6 +56,19 @@ impl Shared {
 
     fn take(&self) -> Option<Progress> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The fraction of all steps that is done. It never decreases during a call, also where a step
+    /// repeats a phase.
+    fn fraction(&self, progress: &Progress) -> f64 {
+        let total = progress.total.unwrap_or(0).max(progress.done).max(1);
+        let of_step = progress.done as f64 / total as f64;
+        let (before, steps) = progress.step.map_or((0, 1), |it| (it.number - 1, it.count));
+        let of_step = if progress.total.is_some() { of_step } else { 0.0 };
+        let now = (f64::from(before) + of_step) / f64::from(steps);
+        let mut most = self.fraction.lock().unwrap_or_else(PoisonError::into_inner);
+        *most = most.max(now);
+        *most
     }
 }
 
@@ -101,7 +116,9 @@ impl Reporter {
     fn report(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         let (Some(function), Some(progress)) = (&self.0, shared.take()) else { return Ok(()) };
         let step = progress.step.map(|it| (it.number, it.count)).unzip();
-        let fields = (progress.phase.name(), progress.done, progress.total, step.0, step.1);
+        let fraction = shared.fraction(&progress);
+        let phase = progress.phase.name();
+        let fields = (phase, progress.done, progress.total, step.0, step.1, fraction);
         let given = plain_value(py, "Progress", fields)?;
         function.call1(py, (given,)).map(drop)
     }
@@ -172,6 +189,7 @@ fn wait_for<T: Send>(
     work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
 ) -> PyResult<(Result<T, Failure>, Option<Ended>)> {
     shared.stop.store(false, Ordering::Relaxed);
+    *shared.fraction.lock().unwrap_or_else(PoisonError::into_inner) = 0.0;
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(1);
         let of_work = Arc::clone(shared);

@@ -21,7 +21,7 @@ use crate::input::arguments::{path, path_or_none, paths, text, text_or_none};
 use crate::input::batches::Batches;
 use crate::input::fingerprints;
 use crate::input::ids::{self, Ids};
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole};
 use crate::lent::{Lent, Words};
 use crate::options::{Limits, choice, count, distance_of, wait_of};
 use crate::recipes::common;
@@ -219,7 +219,7 @@ impl Writer {
         compact: bool,
         max_rate: Option<Whole>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -247,6 +247,7 @@ impl Writer {
             Ok(Open { checked, rule })
         })?;
         let lent = Lent::new(WORDS, reporter, shared, open);
+        let lent = lent.noticed(|open| open.pending_count() > 0);
         Ok(Writer(Adder { path, recipe: given, limits, lent }))
     }
 

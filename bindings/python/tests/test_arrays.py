@@ -78,7 +78,7 @@ def test_a_column_is_an_array(column: fpstore.Column, full: fpstore.Column) -> N
     assert np.asarray(full, dtype=np.int64).dtype == np.int64
     assert (np.array(full) == full[0]).tolist() == [True, False, True]
     assert np.asarray(column).tolist() == column.to_pylist()
-    with pytest.raises(fpstore.InputError, match="1 of 4 are null"):
+    with pytest.raises(fpstore.errors.InputError, match="1 of 4 are null"):
         np.asarray(column, dtype=np.uint64)
 
 
@@ -130,7 +130,7 @@ def test_rows_with_nulls_are_frames(tmp_path: Path) -> None:
     assert frame["near"].dtype == "UInt64" and frame["near"].isna().all()
     assert frame["keep"].dtype == bool
     assert np.asarray(rows)["near"].tolist() == [None, None]
-    with pytest.raises(fpstore.InputError, match="to_pandas"):
+    with pytest.raises(fpstore.errors.InputError, match="to_pandas"):
         rows["near"]
 
 
@@ -178,7 +178,7 @@ def test_bytes_in_rows_of_eight_are_fingerprints(values: U64) -> None:
     assert fpstore.to_hex(np.asfortranarray(rows)) == expected
     assert fpstore.to_hex(rows[::2]) == expected[::2]
     for bad in (rows.reshape(-1), rows[:, :4], rows.reshape(-1, 2, 4)):
-        with pytest.raises(fpstore.InputError, match=r"uint8 of shape \(n, 8\)"):
+        with pytest.raises(fpstore.errors.InputError, match=r"uint8 of shape \(n, 8\)"):
             fpstore.to_hex(bad)
 
 
@@ -223,7 +223,7 @@ def test_the_nearest_of_many_are_those_of_a_scan(store: fpstore.Store, values: U
     assert nearest["distance"].tolist() == distances(queries, values).min(1).tolist()
     assert set(store.nearest_many(queries, k=0)["query"].tolist()) == set(range(150))
     assert len(store.nearest_many([], 5)) == 0
-    with pytest.raises(fpstore.InputError, match="k is 65"):
+    with pytest.raises(fpstore.errors.InputError, match="k is 65"):
         store.nearest_many([1], k=65)
 
 
@@ -237,5 +237,5 @@ def test_components_take_what_other_calls_give() -> None:
         assert pairs.to_pylist() == [(1, 1), (2, 1), (3, 1)]
     arrow = pa.table(rows)
     assert fpstore.components(arrow["first"], arrow["second"]).to_pylist() == found.to_pylist()
-    with pytest.raises(fpstore.InputError, match="is -1"):
+    with pytest.raises(fpstore.errors.InputError, match="is -1"):
         fpstore.components(np.array([-1], np.int32), np.array([1], np.int32))

@@ -87,21 +87,21 @@ def test_a_build_that_fails_makes_nothing(tmp_path: Path) -> None:
 
 def test_what_cannot_be_built_is_refused_at_once(tmp_path: Path) -> None:
     fpstore.build(tmp_path / "s.fps", [1])
-    with pytest.raises(fpstore.StoreExistsError):
+    with pytest.raises(fpstore.errors.StoreExistsError):
         fpstore.Builder(tmp_path / "s.fps")
-    with pytest.raises(fpstore.InputError, match="no amount of bytes"):
+    with pytest.raises(fpstore.errors.InputError, match="no amount of bytes"):
         fpstore.Builder(tmp_path / "t.fps", budget="much")
-    with pytest.raises(fpstore.InputError, match="budget is for the scheme 'auto'"):
+    with pytest.raises(fpstore.errors.InputError, match="budget is for the scheme 'auto'"):
         fpstore.Builder(tmp_path / "t.fps", scheme="4", budget="1GB")
-    with pytest.raises(fpstore.InputError, match="scheme"):
+    with pytest.raises(fpstore.errors.InputError, match="scheme"):
         fpstore.Builder(tmp_path / "t.fps", scheme="nonsense")
-    with pytest.raises(fpstore.RecipeError, match="minhash, simhash, code, 1e0ng"):
+    with pytest.raises(fpstore.errors.RecipeError, match="minhash, simhash, code, 1e0ng"):
         fpstore.Builder(tmp_path / "t.fps", recipe="minhsah")
-    with pytest.raises(fpstore.InputError, match="id_type"):
+    with pytest.raises(fpstore.errors.InputError, match="id_type"):
         fpstore.Builder(tmp_path / "t.fps", id_type="float")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(fpstore.InputError, match="threads is 0"):
+    with pytest.raises(fpstore.errors.InputError, match="threads is 0"):
         fpstore.Builder(tmp_path / "t.fps", threads=0)
-    with pytest.raises(fpstore.InputError):
+    with pytest.raises(fpstore.errors.InputError):
         fpstore.Builder(tmp_path / "t.fps", memory=1)
     assert [path.name for path in tmp_path.iterdir()] == ["s.fps"]
     replaced = fpstore.build(tmp_path / "s.fps", [5, 6], replace=True)
@@ -113,7 +113,7 @@ def test_ids_of_a_kind(tmp_path: Path) -> None:
     assert store.query(1, 0)[0].ids == [7]
     store = fpstore.build(tmp_path / "b.fps", [1], [7], id_type="str")
     assert store.query(1, 0)[0].ids == ["7"]
-    with pytest.raises(fpstore.InputError, match="id number 0, 'x', is no number"):
+    with pytest.raises(fpstore.errors.InputError, match="id number 0, 'x', is no number"):
         fpstore.build(tmp_path / "c.fps", [1], ["x"], id_type="int")
 
 
@@ -127,7 +127,7 @@ def test_the_life_of_a_store(tmp_path: Path, values: U64) -> None:
         done = writer.commit()
         assert (done.records, done.segment, done.generation) == (1000, 2, 2)
         assert writer.commit().segment is None
-        assert writer.delete_ids([5, 5, 10**6], dry_run=True) == fpstore.Deleted(2, 1, 1, 1)
+        assert writer.delete_ids([5, 5, 10**6], dry_run=True) == fpstore.types.Deleted(2, 1, 1, 1)
         assert writer.delete_ids(np.array([5])).found == 1
         assert writer.delete_fingerprints(values[1500:1502]).found == 2
         assert writer.store.query(int(values[1500]), 0) == []
@@ -157,7 +157,7 @@ def test_a_writer_that_fails_forgets_what_was_added(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert not store.refresh() and len(store) == 1
     with fpstore.Writer(path) as writer:
-        with pytest.raises(fpstore.InputError):
+        with pytest.raises(fpstore.errors.InputError):
             writer.add([3, 4], ["fine", "not\nfine"])
         writer.add([5], ["c"])
     store.refresh()
@@ -192,9 +192,9 @@ def test_what_is_near_is_not_added(tmp_path: Path) -> None:
         ]
         assert writer.pending == 0 and len(writer.store) == 4
         # An error takes back what the call had added.
-        with pytest.raises(fpstore.InputError, match="not"):
+        with pytest.raises(fpstore.errors.InputError, match="not"):
             writer.check_and_add(iter([([1 << 60], ["f"]), ([3 << 50], ["not\nfine"])]))
-        with pytest.raises(fpstore.InputError, match="k is 65"):
+        with pytest.raises(fpstore.errors.InputError, match="k is 65"):
             writer.check_and_add([1], ["g"], k=65)
         assert writer.pending == 0
         assert writer.check_and_add([1 << 60], ["f"])["added"].all()
@@ -232,10 +232,10 @@ def test_copies(tmp_path: Path) -> None:
     fpstore.build(tmp_path / "c.fps", [3], ["c"])
     with fpstore.Writer(tmp_path / "c.fps", compact=False) as writer:
         assert writer.import_([tmp_path / "b.fps"]).fingerprints == 2
-        with pytest.raises(fpstore.InputError, match="holds the same"):
+        with pytest.raises(fpstore.errors.InputError, match="holds the same"):
             writer.import_([tmp_path / "a.fps"])
     assert len(fpstore.open(tmp_path / "c.fps")) == 3
-    with pytest.raises(fpstore.StoreExistsError):
+    with pytest.raises(fpstore.errors.StoreExistsError):
         fpstore.export(store, tmp_path / "c.fps")
 
 

@@ -17,8 +17,8 @@ STUBS = Path(fpstore.__file__).with_name("_fpstore.pyi")
 CALLS: dict[tuple[str, str], Callable[[fpstore.Store, Any], Any]] = {
     ("open", "access"): lambda store, name: fpstore.open(store.path, access=name),
     ("open", "warm"): lambda store, name: fpstore.open(store.path, warm=name),
-    ("open_all", "access"): lambda store, name: fpstore.open_all([store.path], access=name),
-    ("open_all", "warm"): lambda store, name: fpstore.open_all([store.path], warm=name),
+    ("open_all", "access"): lambda store, name: fpstore.open([store.path], access=name),
+    ("open_all", "warm"): lambda store, name: fpstore.open([store.path], warm=name),
     ("Store.warm", "what"): lambda store, name: store.warm(name),
     ("Store.query_many", "mode"): lambda store, name: store.query_many([7], mode=name),
     ("Store.clusters", "method"): lambda store, name: store.clusters(3, name),
@@ -65,7 +65,7 @@ def test_every_choice_of_the_stubs_is_tried() -> None:
 def test_the_names_of_the_stubs_are_those_of_the_package(
     place: tuple[str, str], store: fpstore.Store
 ) -> None:
-    with pytest.raises((fpstore.InputError, fpstore.RecipeError)) as error:
+    with pytest.raises((fpstore.errors.InputError, fpstore.errors.RecipeError)) as error:
         CALLS[place](store, "?")
     said = str(error.value)
     assert "'?'" in said

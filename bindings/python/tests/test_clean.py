@@ -105,18 +105,18 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
     assert overview.losses[0][2:4] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
     assert overview.losses[0].empty == cleaned.empty == 1
     line = " ".join(f"t{number}" for number in range(60))[:80]
-    largest = fpstore.LargeCluster(110, "t0", "new", overview.clusters[0].line)
+    largest = fpstore.types.LargeCluster(110, "t0", "new", overview.clusters[0].line)
     assert overview.clusters[0] == largest and line.startswith((largest.line or "none")[:70])
 
-    with pytest.raises(fpstore.TooMuchLostError, match="three.jsonl would lose 99.1 %") as error:
+    with pytest.raises(fpstore.errors.TooMuchLostError, match="three.jsonl would lose 99.1 %") as error:
         fpstore.clean(inputs, tmp_path / "limited", max_loss=0.6)
     assert error.value.limit == 0.6
-    assert error.value.loss == fpstore.Loss("file", str(inputs[-1]), 110, 109)
+    assert error.value.loss == fpstore.types.Loss("file", str(inputs[-1]), 110, 109)
     assert error.value.overview == overview
     assert [path.name for path in (tmp_path / "limited").iterdir()] == [".fpstore-dedup"]
     fpstore.clean(inputs, tmp_path / "limited", max_loss=1.0)
     assert files(tmp_path / "limited") == files(tmp_path / "theirs")
-    with pytest.raises(fpstore.InputError, match="max_loss is 50"):
+    with pytest.raises(fpstore.errors.InputError, match="max_loss is 50"):
         fpstore.clean(inputs, max_loss=50)
 
 
@@ -129,7 +129,7 @@ def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
     cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm_contains=0.97, **options)
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
-    with pytest.raises(fpstore.InputError, match="name that, too"):
+    with pytest.raises(fpstore.errors.InputError, match="name that, too"):
         fpstore.clean(inputs, k=7, confirm_contains=1.0)
 
 
@@ -145,7 +145,7 @@ def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: 
     assert cleaned.overview is not None
     sources = [loss.name for loss in cleaned.overview.losses if loss.kind == "source"]
     assert sources == [str(score) for score in range(9)]
-    with pytest.raises(fpstore.InputError, match="per_cluster is 0, expected 1 to"):
+    with pytest.raises(fpstore.errors.InputError, match="per_cluster is 0, expected 1 to"):
         fpstore.clean(inputs, per_cluster=0)
 
 
@@ -173,10 +173,10 @@ def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: s
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     theirs = [line.split("\t")[7] for line in (tmp_path / "r.tsv").read_text().splitlines()]
     assert list(cleaned.removed["reason"]) == theirs
-    with pytest.raises(fpstore.InputError, match="target of 2 cannot be reached"):
+    with pytest.raises(fpstore.errors.InputError, match="target of 2 cannot be reached"):
         fpstore.clean(inputs, target=2)
     assert fpstore.clean(inputs, judge="bytes").kept >= cleaned.kept
-    with pytest.raises(fpstore.InputError, match="judge: expected some of address"):
+    with pytest.raises(fpstore.errors.InputError, match="judge: expected some of address"):
         fpstore.clean(inputs, judge="url")
 
 
@@ -198,7 +198,7 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
         arguments = ["clean", str(tmp_path / "in.jsonl"), "--unit", "paragraph", "-q"]
         subprocess.run([program, *arguments, "--passages", fate, "-o", str(other)], check=True)
         assert own.read_bytes() == other.read_bytes()
-    with pytest.raises(fpstore.InputError, match="passages: expected cut, annotate, or drop:"):
+    with pytest.raises(fpstore.errors.InputError, match="passages: expected cut, annotate, or drop:"):
         fpstore.clean(given, tmp_path / "x.jsonl", passages="all")
     (tmp_path / "pairs.tsv").write_text("p0\tp1\t1\np2\tp3\t1\n")
     judged = fpstore.clean(
@@ -207,7 +207,7 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
     assert list(judged.removed["id"]) == ["p1", "p3"]
     assert judged.manifest is None
     (tmp_path / "pairs.tsv").write_text("p0\tp1\tyes\np2\tp3\tyes\n")
-    with pytest.raises(fpstore.InputError, match="pairs.tsv: line 1: label 'yes'"):
+    with pytest.raises(fpstore.errors.InputError, match="pairs.tsv: line 1: label 'yes'"):
         fpstore.clean(tmp_path / "in.jsonl", pairs=tmp_path / "pairs.tsv")
 
 
@@ -258,10 +258,10 @@ def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
     assert first.kept == first.added == 10
     count = fpstore.open(path).info().ids
     for again in (frame, frame.head(3)):
-        with pytest.raises(fpstore.KnownRunError, match="run 'n1' before") as error:
+        with pytest.raises(fpstore.errors.KnownRunError, match="run 'n1' before") as error:
             fpstore.clean(again, store=fpstore.open(path), within=True, add=True, run="n1")
         assert (error.value.run, error.value.path) == ("n1", str(path))
-        assert isinstance(error.value, fpstore.StaleStoreError)
+        assert isinstance(error.value, fpstore.errors.StaleStoreError)
     assert fpstore.open(path).info().ids == count
     # As the message says.
     assert list(night(before).keep) == list(first.keep)
@@ -316,33 +316,33 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="replace=True"):
         fpstore.clean(inputs[0], tmp_path / "there.jsonl")
     assert fpstore.clean(inputs[0], tmp_path / "there.jsonl", replace=True).files == 1
-    with pytest.raises(fpstore.InputError, match="keep is 'oldest'"):
+    with pytest.raises(fpstore.errors.InputError, match="keep is 'oldest'"):
         fpstore.clean(inputs, keep="oldest")
-    with pytest.raises(fpstore.InputError, match="similarity"):
+    with pytest.raises(fpstore.errors.InputError, match="similarity"):
         fpstore.clean(inputs, confirm=1.5)
-    with pytest.raises(fpstore.InputError, match="add=True"):
+    with pytest.raises(fpstore.errors.InputError, match="add=True"):
         fpstore.clean(inputs, run="night")
     with pytest.raises(FileNotFoundError):
         fpstore.clean(tmp_path / "none.jsonl")
-    with pytest.raises(fpstore.InputError, match="there is no encoding"):
+    with pytest.raises(fpstore.errors.InputError, match="there is no encoding"):
         fpstore.Documents(inputs, encoding="none")
     with fpstore.Builder(tmp_path / "plain.fps") as builder:
-        with pytest.raises(fpstore.InputError, match="recipe"):
+        with pytest.raises(fpstore.errors.InputError, match="recipe"):
             builder.add_documents(inputs)
         builder.add([1])
     with fpstore.Builder(tmp_path / "code.fps", recipe="code") as builder:
         builder.add_documents(inputs)
-    with pytest.raises(fpstore.RecipeError):
+    with pytest.raises(fpstore.errors.RecipeError):
         fpstore.clean(inputs, store=fpstore.open(tmp_path / "code.fps"), recipe="minhash")
 
 
 def test_a_progress_function_ends_the_work(tmp_path: Path) -> None:
     inputs = corpus(tmp_path / "in")
-    seen: list[fpstore.Progress] = []
+    seen: list[fpstore.types.Progress] = []
     fpstore.clean(inputs, progress=seen.append)
     assert seen
 
-    def end(progress: fpstore.Progress) -> None:
+    def end(progress: fpstore.types.Progress) -> None:
         raise RuntimeError(progress.phase)
 
     with pytest.raises(RuntimeError):

@@ -80,7 +80,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         paths.append(str(tmp_path / f"{number}.fps"))
     queries = np.concatenate([values[::9], clustered(50, 8)])
     with (
-        fpstore.open_all(paths) as stores,
+        fpstore.open(paths) as stores,
         fpstore.serve(paths) as server,
         fpstore.Client(server.url) as client,
     ):
@@ -101,7 +101,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         assert client.find(some) == stores.find(some)
         assert list(client.info().stores) == paths
         if kinds[0] == "texts":
-            with pytest.raises(fpstore.RefusedError, match="only reads"):
+            with pytest.raises(fpstore.errors.RefusedError, match="only reads"):
                 client.check_and_add([1], ["new"])
     with pytest.raises(ValueError, match="a server of several stores cannot write to them"):
         fpstore.serve(paths, writable=True)
@@ -116,7 +116,7 @@ def test_what_a_server_says_of_itself(client: fpstore.Client, store: fpstore.Sto
         False,
         False,
     )
-    assert info.format_versions == fpstore.FORMAT_VERSIONS
+    assert info.format_versions == fpstore.types.FORMAT_VERSIONS
     assert info.limits["max_matches"] == 1000 and info.limits["deadline_ms"] == 10_000
     price = client.plan(3, 100)
     assert (price.k, price.queries, price.lane) == (3, 100, "inline")
@@ -211,7 +211,7 @@ def test_a_server_that_writes(tmp_path: Path) -> None:
         fpstore.serve(path, writable=True, label="2026-11") as server,
         fpstore.Client(server.url) as client,
     ):
-        with pytest.raises(fpstore.LockedError):
+        with pytest.raises(fpstore.errors.LockedError):
             fpstore.Writer(path)
         found = client.check_and_add(column, ["a", "b", "c"])
         assert found["added"].tolist() == [False, True, False]
@@ -219,13 +219,13 @@ def test_a_server_that_writes(tmp_path: Path) -> None:
         assert client.query_text(texts[1])[0].ids == ["b"]
         again = client.check_and_add(texts=texts, ids=["d", "e", "f"], durable=False)
         assert not again["added"].any()
-        with pytest.raises(fpstore.RefusedError, match="same_recipe") as refused:
+        with pytest.raises(fpstore.errors.RefusedError, match="same_recipe") as refused:
             client.check_and_add([7], ["g"])
         assert refused.value.code == "recipe-not-said"
         assert client.check_and_add([7], ["g"], same_recipe=True)["added"].all()
-        with pytest.raises(fpstore.RecipeError):
+        with pytest.raises(fpstore.errors.RecipeError):
             client.check_and_add(fpstore.Recipe("simhash").fingerprints(texts), ["x", "y", "z"])
-        with pytest.raises(fpstore.RecipeError):
+        with pytest.raises(fpstore.errors.RecipeError):
             client.query_many(fpstore.Recipe("simhash").fingerprints(texts))
         done = client.replace(texts=["something else"], ids=["g"])
         assert (done.wanted, done.found) == (1, 1)
@@ -245,19 +245,19 @@ def test_what_a_server_cuts_is_an_error(tmp_path: Path) -> None:
     many = fpstore.build(tmp_path / "many.fps", range(4096), range(4096))
     one = fpstore.build(tmp_path / "one.fps", [5] * 1500, range(1500))
     with fpstore.serve(many.path) as server, fpstore.Client(server.url) as client:
-        with pytest.raises(fpstore.CutAnswerError, match="limit=1000") as cut:
+        with pytest.raises(fpstore.errors.CutAnswerError, match="limit=1000") as cut:
             client.query(0, 12)
         assert cut.value.by == "limit"
-        with pytest.raises(fpstore.CutAnswerError):
+        with pytest.raises(fpstore.errors.CutAnswerError):
             client.query_many([0, 1], 12)
         found = client.query_many([0], 12, limit=1000)
         assert found.cut and len(found) == 1000
         assert len(client.nearest(0, 7)) == 7
-        with pytest.raises(fpstore.RefusedError, match="--max-matches") as refused:
+        with pytest.raises(fpstore.errors.RefusedError, match="--max-matches") as refused:
             client.query(0, 12, limit=5000)
         assert refused.value.code == "over-limit"
     with fpstore.serve(one.path) as server, fpstore.Client(server.url) as client:
-        with pytest.raises(fpstore.CutAnswerError) as cut:
+        with pytest.raises(fpstore.errors.CutAnswerError) as cut:
             client.query(5)
         assert cut.value.by == "ids"
         assert len(client.query_many([5], ids=False)) == 1
@@ -304,15 +304,15 @@ def test_threads_and_processes_share_a_client(client: fpstore.Client, values: U6
     assert client.query_many(values[:300], 6).to_pylist() == expected
 
 
-def single(url: str, value: int) -> list[fpstore.Match]:
+def single(url: str, value: int) -> list[fpstore.types.Match]:
     return fpstore.Client(url).query(value)
 
 
 def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
     for url in ("", "127.0.0.1:7700", "https://a", "ftp://a"):
-        with pytest.raises(fpstore.InputError):
+        with pytest.raises(fpstore.errors.InputError):
             fpstore.Client(url)
-    with pytest.raises(fpstore.UnreachableError) as unreachable:
+    with pytest.raises(fpstore.errors.UnreachableError) as unreachable:
         fpstore.Client(f"unix:{tmp_path}/none.sock").info()
     assert isinstance(unreachable.value, ConnectionError)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -324,12 +324,12 @@ def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
 
         thread = threading.Thread(target=reply)
         thread.start()
-        with pytest.raises(fpstore.NotAServerError):
+        with pytest.raises(fpstore.errors.NotAServerError):
             fpstore.Client(f"http://127.0.0.1:{other.getsockname()[1]}").info()
         thread.join()
     with fpstore.serve(store.path) as server:
         client = fpstore.Client(server.url)
-        with pytest.raises(fpstore.RefusedError) as refused:
+        with pytest.raises(fpstore.errors.RefusedError) as refused:
             client.check_and_add([1], ["a"])
         assert refused.value.code == "not-writable"
         assert pickle.loads(pickle.dumps(refused.value)).code == "not-writable"
@@ -339,27 +339,27 @@ def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
             {"texts": ["a", None]},
         ]
         for bad in bads:
-            with pytest.raises(fpstore.InputError):
+            with pytest.raises(fpstore.errors.InputError):
                 client.check_and_add(**bad)
-        with pytest.raises(fpstore.InputError, match="1 records and 2 ids"):
+        with pytest.raises(fpstore.errors.InputError, match="1 records and 2 ids"):
             client.check_and_add([1], ["a", "b"])
         for thing in (client, server):
             with pytest.raises(TypeError, match="url"):
                 pickle.dumps(thing)
-    with pytest.raises(fpstore.UnreachableError):
+    with pytest.raises(fpstore.errors.UnreachableError):
         client.query(1)
     client.close()
-    with pytest.raises(fpstore.InputError, match="closed"):
+    with pytest.raises(fpstore.errors.InputError, match="closed"):
         client.query(1)
-    with pytest.raises(fpstore.InputError, match="other machines"):
+    with pytest.raises(fpstore.errors.InputError, match="other machines"):
         fpstore.serve(store.path, listen="0.0.0.0:0")
-    with pytest.raises(fpstore.InputError, match="writable"):
+    with pytest.raises(fpstore.errors.InputError, match="writable"):
         fpstore.serve(store.path, label="2026-11")
-    with pytest.raises(fpstore.NoStoreError):
+    with pytest.raises(fpstore.errors.NoStoreError):
         fpstore.serve(tmp_path / "none.fps")
     with fpstore.serve(store.path, listen=f"unix:{tmp_path}/s.sock") as server:
         assert server.url == f"unix:{tmp_path}/s.sock"
-        with pytest.raises(fpstore.InputError, match="s.sock"):
+        with pytest.raises(fpstore.errors.InputError, match="s.sock"):
             fpstore.serve(store.path, listen=f"unix:{tmp_path}/s.sock")
     assert not (tmp_path / "s.sock").exists()
 
@@ -388,11 +388,11 @@ def test_a_folder_follows_a_server(tmp_path: Path, values: U64) -> None:
     ]
     again = fpstore.backup(fpstore.open(path), tmp_path / "again.fps")
     assert again.copied == 2
-    with pytest.raises(fpstore.InputError, match="Store or a Client"):
+    with pytest.raises(fpstore.errors.InputError, match="Store or a Client"):
         fpstore.backup(str(path), folder)  # type: ignore[arg-type]
     client = fpstore.Client(server.url)
     with pytest.raises(OSError):
         fpstore.backup(client, folder)
     client.close()
-    with pytest.raises(fpstore.InputError, match="closed"):
+    with pytest.raises(fpstore.errors.InputError, match="closed"):
         fpstore.backup(client, folder)

@@ -88,22 +88,22 @@ def test_the_recipe_of_a_store_takes_its_table(documents: Path, tmp_path: Path) 
     table = Recipe("simhash", stop_words=["the", "and"]).df_table(documents)
     recipe = Recipe("simhash", df=table, stop_words=["the", "and"])
     store = fpstore.build(tmp_path / "s.fps", recipe.fingerprints(TEXTS[:5]))
-    with pytest.raises(fpstore.RecipeError, match="table of document frequencies"):
+    with pytest.raises(fpstore.errors.RecipeError, match="table of document frequencies"):
         store.text_recipe(stop_words=["the", "and"])
-    with pytest.raises(fpstore.RecipeError, match="stop words"):
+    with pytest.raises(fpstore.errors.RecipeError, match="stop words"):
         store.text_recipe(df=table)
     again = store.text_recipe(df=table, stop_words=["the", "and"])
     assert again == recipe
     assert again.fingerprints(TEXTS).to_pylist() == recipe.fingerprints(TEXTS).to_pylist()
     other = Recipe("simhash", stop_words=["the", "and"]).df_table(texts=TEXTS[:3])
-    with pytest.raises(fpstore.RecipeError, match="table of document frequencies"):
+    with pytest.raises(fpstore.errors.RecipeError, match="table of document frequencies"):
         store.text_recipe(df=other, stop_words=["the", "and"])
-    with pytest.raises(fpstore.InputError, match="weights: the recipe of the store has no"):
+    with pytest.raises(fpstore.errors.InputError, match="weights: the recipe of the store has no"):
         store.text_recipe(weights={"a": 2}, stop_words=["the", "and"])
     plain = fpstore.build(tmp_path / "p.fps", Recipe().fingerprints(TEXTS[:5]))
-    with pytest.raises(fpstore.InputError, match="df: the recipe of the store has no table"):
+    with pytest.raises(fpstore.errors.InputError, match="df: the recipe of the store has no table"):
         plain.text_recipe(df=table)
-    with pytest.raises(fpstore.InputError, match="stop_words: the recipe of the store has no"):
+    with pytest.raises(fpstore.errors.InputError, match="stop_words: the recipe of the store has no"):
         plain.text_recipe(stop_words="en")
 
 
@@ -119,16 +119,16 @@ def test_what_cannot_be_used_is_refused(documents: Path, tmp_path: Path) -> None
         ({"texts": [None, ""]}, "no document has features.*allow_empty=True"),
     ]
     for arguments, message in cases:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             recipe.df_table(**arguments)
     assert len(recipe.df_table(texts=[], allow_empty=True)) == 0
-    with pytest.raises(fpstore.InputError, match="has df or weights"):
+    with pytest.raises(fpstore.errors.InputError, match="has df or weights"):
         weighed.df_table(documents)
-    with pytest.raises(fpstore.InputError, match="df and weights both weigh"):
+    with pytest.raises(fpstore.errors.InputError, match="df and weights both weigh"):
         Recipe("simhash", df=table, weights={"a": 2})
-    with pytest.raises(fpstore.RecipeError, match="made with"):
+    with pytest.raises(fpstore.errors.RecipeError, match="made with"):
         Recipe("simhash", shingle=5, df=table)
-    with pytest.raises(fpstore.RecipeError, match="weighs no features"):
+    with pytest.raises(fpstore.errors.RecipeError, match="weighs no features"):
         Recipe("minhash", df=table)
     path = tmp_path / "t.df"
     table.save(path)
@@ -141,7 +141,7 @@ def test_what_cannot_be_used_is_refused(documents: Path, tmp_path: Path) -> None
     for at in range(0, len(whole), len(whole) // 50):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         for read in (lambda: fpstore.DfTable(path), lambda: Recipe("simhash", df=path)):
-            with pytest.raises(fpstore.RecipeError, match="t.df: "):
+            with pytest.raises(fpstore.errors.RecipeError, match="t.df: "):
                 read()
     with pytest.raises(FileNotFoundError):
         fpstore.DfTable(tmp_path / "none.df")

@@ -70,12 +70,12 @@ def test_recipes_never_mix(tmp_path: Path) -> None:
         lambda: fpstore.tasks.query_segment(store, 1, other),
     ]
     for call in calls:
-        with pytest.raises(fpstore.RecipeError, match="recipes differ"):
+        with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
             call()
     assert not (tmp_path / "n.fps").exists()
     with fpstore.Writer(store.path) as writer:
         for add in (writer.add, writer.check_and_add):
-            with pytest.raises(fpstore.RecipeError, match="recipes differ"):
+            with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
                 add(other)
         assert writer.add(one[:3]) == 3
     # Fingerprints without a known recipe are compared as before.
@@ -84,20 +84,20 @@ def test_recipes_never_mix(tmp_path: Path) -> None:
 
 def test_a_distance_far_from_usual_is_warned_of(tmp_path: Path) -> None:
     column = Recipe().fingerprints(TEXTS)
-    with pytest.warns(fpstore.DistanceWarning, match="k is 3, which misses .* 7 is usual"):
+    with pytest.warns(fpstore.errors.DistanceWarning, match="k is 3, which misses .* 7 is usual"):
         fpstore.group(column, 3)
-    with pytest.warns(fpstore.DistanceWarning, match="k is 20, which finds others"):
+    with pytest.warns(fpstore.errors.DistanceWarning, match="k is 20, which finds others"):
         fpstore.near_pairs(column, k=20)
-    with pytest.warns(fpstore.DistanceWarning):
+    with pytest.warns(fpstore.errors.DistanceWarning):
         fpstore.build(tmp_path / "a.fps", column, k=2)
-    with pytest.warns(fpstore.DistanceWarning):
+    with pytest.warns(fpstore.errors.DistanceWarning):
         fpstore.Builder(tmp_path / "b.fps", k=2, recipe="minhash").close()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for k in (None, 0, 4, 7, 14):
             fpstore.group(column, k)
         fpstore.group(np.asarray(column), 3)
-        with pytest.raises(fpstore.DistanceWarning):
+        with pytest.raises(fpstore.errors.DistanceWarning):
             fpstore.group(column, 3)
 
 

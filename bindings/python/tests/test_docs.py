@@ -19,7 +19,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 def documented() -> dict[str, Any]:
     found: dict[str, Any] = {"fpstore": fpstore}
-    for name, item in vars(fpstore).items():
+    for name, item in (vars(fpstore) | vars(fpstore.types)).items():
         if name.startswith("_") or not (inspect.isclass(item) or inspect.isroutine(item)):
             continue
         # Another name of a class, such as Stores.

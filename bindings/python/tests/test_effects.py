@@ -31,15 +31,15 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return told
 
 
-def fail(progress: fpstore.Progress) -> None:
+def fail(progress: fpstore.types.Progress) -> None:
     raise LookupError(progress.phase)
 
 
-def late(path: Path) -> Callable[[fpstore.Progress], None]:
+def late(path: Path) -> Callable[[fpstore.types.Progress], None]:
     """A progress function that fails once the store has changed."""
     known = fpstore.open(path).generation if path.exists() else 0
 
-    def fail_late(progress: fpstore.Progress) -> None:
+    def fail_late(progress: fpstore.types.Progress) -> None:
         if path.exists() and fpstore.open(path).generation > known:
             raise LookupError(progress.phase)
 
@@ -161,13 +161,13 @@ def test_records_that_were_added_are_told_where_merging_fails(tmp_path: Path) ->
     done = writer.commit()
     assert done.records == 1 and done.unmerged is not None and "is corrupt at byte" in done.unmerged
     writer.add([51], ["new"])
-    with pytest.raises(fpstore.UnmergedError, match="added, but .* is corrupt at byte") as error:
+    with pytest.raises(fpstore.errors.UnmergedError, match="added, but .* is corrupt at byte") as error:
         writer.finish()
-    assert isinstance(error.value.__cause__, fpstore.CorruptError)
-    assert isinstance(error.value, fpstore.InEffectError) and error.value.generation is None
-    with pytest.raises(fpstore.InputError, match="the writer is closed"):
+    assert isinstance(error.value.__cause__, fpstore.errors.CorruptError)
+    assert isinstance(error.value, fpstore.errors.InEffectError) and error.value.generation is None
+    with pytest.raises(fpstore.errors.InputError, match="the writer is closed"):
         writer.commit()
-    with pytest.raises(fpstore.UnmergedError):
+    with pytest.raises(fpstore.errors.UnmergedError):
         with fpstore.Writer(tmp_path / "s.fps") as writer:
             writer.add([52], ["new"])
     assert len(fpstore.open(tmp_path / "s.fps")) == 6
@@ -177,13 +177,13 @@ def test_records_that_were_added_are_told_where_merging_fails(tmp_path: Path) ->
 
 
 def test_a_change_that_took_effect_says_so() -> None:
-    with pytest.raises(fpstore.InEffectError, match="took effect .generation 7.*cannot sync") as error:
+    with pytest.raises(fpstore.errors.InEffectError, match="took effect .generation 7.*cannot sync") as error:
         _fpstore._fail_after(7)
     assert error.value.generation == 7 and isinstance(error.value.__cause__, OSError)
     assert error.value.__cause__.errno == errno.EIO
     again = pickle.loads(pickle.dumps(error.value))
     assert (type(again), again.generation, str(again)) == (
-        fpstore.InEffectError,
+        fpstore.errors.InEffectError,
         7,
         str(error.value),
     )

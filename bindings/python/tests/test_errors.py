@@ -17,11 +17,11 @@ from fpstore import _fpstore
 def test_a_store_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as error:
         fpstore.open(tmp_path / "none.fps")
-    assert isinstance(error.value, fpstore.NoStoreError)
+    assert isinstance(error.value, fpstore.errors.NoStoreError)
     assert error.value.filename == str(tmp_path / "none.fps")
     assert isinstance(error.value.filename, str) and error.value.errno == errno.ENOENT
     (tmp_path / "file").write_text("no store")
-    with pytest.raises(fpstore.NotAStoreError) as other:
+    with pytest.raises(fpstore.errors.NotAStoreError) as other:
         fpstore.open(tmp_path / "file")
     assert other.value.path == str(tmp_path / "file") and isinstance(other.value, ValueError)
 
@@ -37,9 +37,9 @@ def test_what_the_system_refuses_is_its_own_error(tmp_path: Path) -> None:
 
 
 def test_a_store_of_another_format_version_names_what_helps() -> None:
-    oldest, newest = fpstore.FORMAT_VERSIONS
+    oldest, newest = fpstore.types.FORMAT_VERSIONS
     golden = Path(__file__).parents[3] / "tests/golden"
-    with pytest.raises(fpstore.VersionError, match="'fpstore dump'") as error:
+    with pytest.raises(fpstore.errors.VersionError, match="'fpstore dump'") as error:
         fpstore.open(golden / "older/version-1.fps")
     assert (error.value.found, error.value.oldest) == (1, oldest)
     assert f"fpstore {fpstore.__version__} reads version" in str(error.value)
@@ -55,9 +55,9 @@ def test_a_lock_names_the_process(tmp_path: Path) -> None:
     with fpstore.Writer(tmp_path / "s.fps"):
         with pytest.raises(BlockingIOError) as error:
             fpstore.Writer(tmp_path / "s.fps", wait=0.01)
-    assert isinstance(error.value, fpstore.LockedError)
+    assert isinstance(error.value, fpstore.errors.LockedError)
     assert error.value.process in (None, os.getpid())
-    with pytest.raises(fpstore.InputError, match="wait is -1"):
+    with pytest.raises(fpstore.errors.InputError, match="wait is -1"):
         fpstore.Writer(tmp_path / "s.fps", wait=-1.0)
 
 
@@ -74,7 +74,7 @@ def test_damage_says_where(tmp_path: Path) -> None:
     assert not report.is_sound and report.damaged
     fault = report.damaged[0]
     assert fault.path == str(segment) and fault.section and fault.offset > 0
-    with pytest.raises(fpstore.CorruptError) as error:
+    with pytest.raises(fpstore.errors.CorruptError) as error:
         fpstore.open(tmp_path / "s.fps").query_many(range(5000), 64)
     again = pickle.loads(pickle.dumps(error.value))
     assert (again.path, again.section, again.offset, again.rule) == (
@@ -87,10 +87,10 @@ def test_damage_says_where(tmp_path: Path) -> None:
 
 
 def test_errors_survive_a_pickle(tmp_path: Path) -> None:
-    with pytest.raises(fpstore.NoStoreError) as error:
+    with pytest.raises(fpstore.errors.NoStoreError) as error:
         fpstore.open(tmp_path / "none.fps")
     again = pickle.loads(pickle.dumps(error.value))
-    assert type(again) is fpstore.NoStoreError
+    assert type(again) is fpstore.errors.NoStoreError
     assert (again.filename, again.errno, str(again)) == (
         error.value.filename,
         errno.ENOENT,
@@ -100,7 +100,7 @@ def test_errors_survive_a_pickle(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_panic_is_an_error_that_programs_catch(is_held: bool) -> None:
-    with pytest.raises(fpstore.InternalError, match="a panic for a test") as error:
+    with pytest.raises(fpstore.errors.InternalError, match="a panic for a test") as error:
         _fpstore._panic(is_held)
     assert isinstance(error.value, Exception)
 
@@ -117,11 +117,11 @@ def test_a_closed_store_says_so(store: fpstore.Store) -> None:
 
 def test_one_call_is_not_another_one(store: fpstore.Store, values: U64) -> None:
     many: Any = values
-    with pytest.raises(fpstore.InputError, match="query_many takes many"):
+    with pytest.raises(fpstore.errors.InputError, match="query_many takes many"):
         store.query(many)
-    with pytest.raises(fpstore.InputError, match="query_many takes many"):
+    with pytest.raises(fpstore.errors.InputError, match="query_many takes many"):
         store.query(many[:1])
-    with pytest.raises(fpstore.InputError, match="'document 1' may be an id"):
+    with pytest.raises(fpstore.errors.InputError, match="'document 1' may be an id"):
         assert "document 1" in store
     assert int(values[0]) in store
 
@@ -137,18 +137,18 @@ def test_numbers_of_any_size_are_refused_by_name(store: fpstore.Store, number: i
         "samples": lambda: store.verify(number),
     }
     for name, call in calls.items():
-        with pytest.raises(fpstore.InputError, match=f"^{name} is "):
+        with pytest.raises(fpstore.errors.InputError, match=f"^{name} is "):
             call()
-    with pytest.raises(fpstore.InputError, match=f"k is {shown}, expected 0 to 64"):
+    with pytest.raises(fpstore.errors.InputError, match=f"k is {shown}, expected 0 to 64"):
         store.query(1, number)
 
 
 def test_texts_that_are_none_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(fpstore.InputError, match="id number 1 has a lone surrogate"):
+    with pytest.raises(fpstore.errors.InputError, match="id number 1 has a lone surrogate"):
         fpstore.build(tmp_path / "s.fps", [1, 2], ["a", "\ud800"])
-    with pytest.raises(fpstore.InputError, match="number 0: a text with a lone surrogate"):
+    with pytest.raises(fpstore.errors.InputError, match="number 0: a text with a lone surrogate"):
         fpstore.to_hex(["\ud800"])
-    with pytest.raises(fpstore.InputError, match="NUL byte"):
+    with pytest.raises(fpstore.errors.InputError, match="NUL byte"):
         fpstore.open("a\0b")
 
 
@@ -182,7 +182,7 @@ def test_a_lazy_frame_is_asked_to_collect(tmp_path: Path) -> None:
         lambda: fpstore.Recipe().fingerprints(lazy),
         lambda: fpstore.build(tmp_path / "s.fps", lazy),
     ):
-        with pytest.raises(fpstore.InputError, match=r"collect\(\)"):
+        with pytest.raises(fpstore.errors.InputError, match=r"collect\(\)"):
             call()
 
 

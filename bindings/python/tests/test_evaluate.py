@@ -40,7 +40,7 @@ def by_program(program: str, *arguments: str | Path) -> Any:
     return json.loads(done.stdout)["recipes"][0]
 
 
-def check(found: fpstore.Evaluation, told: Any) -> None:
+def check(found: fpstore.types.Evaluation, told: Any) -> None:
     assert [point._asdict() for point in found.points] == told["points"]
     assert (found.area, found.best.k, found.best.f1) == (
         told["area"],
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         ("x\ty\tlabel\na\tb\n", "bad.tsv: line 2: expected two ids and a label"),
     ]:
         bad.write_text(text)
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             evaluate(store, pairs=bad)
     docs = fpstore.Documents(tmp_path / "none.jsonl")
     cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
@@ -131,7 +131,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         ((store,), {"pairs": "-"}, "'-' names none"),
     ]
     for arguments, keywords, message in cases:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             evaluate(*arguments, **keywords)
     with pytest.raises(FileNotFoundError):
         evaluate(store, pairs=tmp_path / "none.tsv")

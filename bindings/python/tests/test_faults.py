@@ -52,7 +52,7 @@ def end_faults():
 def retry(work):
     try:
         return work()
-    except fpstore.InEffectError as error:
+    except fpstore.errors.InEffectError as error:
         end_faults()
         print("in effect:", error)
     except Exception as error:

@@ -307,7 +307,7 @@ def test_a_column_that_breaks_the_interface_is_refused(name: str, tmp_path: Path
     for what, call in calls:
         if what == "ids" and not 0 <= producer.length < 100:
             continue
-        with pytest.raises(fpstore.InputError, match=f"^{what}\\b.*{message}"):
+        with pytest.raises(fpstore.errors.InputError, match=f"^{what}\\b.*{message}"):
             call()
 
 
@@ -360,7 +360,7 @@ def test_a_table_that_breaks_the_interface_is_refused(name: str, tmp_path: Path)
             raise NotImplementedError
 
     batch: Any = Batch()
-    with pytest.raises(fpstore.InputError, match=f"^records\\b.*{message}"):
+    with pytest.raises(fpstore.errors.InputError, match=f"^records\\b.*{message}"):
         fpstore.build(tmp_path / "s.fps", batch)
     assert not (tmp_path / "s.fps").exists()
 
@@ -369,7 +369,7 @@ def test_types_that_are_nested_without_an_end_are_refused() -> None:
     deep = numbers()
     for _ in range(100):
         deep = Producer(b"+s", 8, [None], children=[deep])
-    with pytest.raises(fpstore.InputError, match="nested deeper than 64 levels"):
+    with pytest.raises(fpstore.errors.InputError, match="nested deeper than 64 levels"):
         fpstore.group(deep)
 
 
@@ -388,7 +388,7 @@ def test_data_that_was_handed_over_is_refused() -> None:
 
     for given in (Twice(), Stream()):
         assert len(fpstore.group(given)) == 8
-        with pytest.raises(fpstore.InputError, match="was handed over before; ask for it anew"):
+        with pytest.raises(fpstore.errors.InputError, match="was handed over before; ask for it anew"):
             fpstore.group(given)
 
 
@@ -406,19 +406,19 @@ def test_texts_that_are_not_utf_8_are_refused_with_their_row(kind: pa.DataType, 
     made = fpstore.Recipe(recipe)
     column = foreign_bytes(LATIN, kind)
     message = "^texts, row number 1: byte 2 of its text is 0xef, .* expected texts in UTF-8"
-    with pytest.raises(fpstore.InputError, match=message):
+    with pytest.raises(fpstore.errors.InputError, match=message):
         made.fingerprints(column)
-    with pytest.raises(fpstore.InputError, match=message):
+    with pytest.raises(fpstore.errors.InputError, match=message):
         made.confirmed_pairs(column, 0.8, k=3)
     whole = pa.array(["one"] * 5, kind)
-    with pytest.raises(fpstore.InputError, match="^texts, row number 6: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^texts, row number 6: byte 2"):
         made.fingerprints(pa.chunked_array([whole, column]))
-    with pytest.raises(fpstore.InputError, match="^texts, column 'text', row number 6: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^texts, column 'text', row number 6: byte 2"):
         made.fingerprints(pa.table({"text": pa.chunked_array([whole, column])}))
-    with pytest.raises(fpstore.InputError, match="^texts, row number 0: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^texts, row number 0: byte 2"):
         made.fingerprints(column.slice(1))
     assert len(made.fingerprints(column.slice(0, 1)).to_pylist()) == 1
-    with pytest.raises(fpstore.InputError, match="value number 1 of the dictionary: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="value number 1 of the dictionary: byte 2"):
         made.fingerprints(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), column, safe=False))
 
 
@@ -426,16 +426,16 @@ def test_a_file_of_latin_1_is_refused(tmp_path: Path) -> None:
     column = foreign_bytes([*LATIN, None], pa.string())
     pq.write_table(pa.table({"text": column}), tmp_path / "latin.parquet")
     read = pq.read_table(tmp_path / "latin.parquet")["text"]
-    with pytest.raises(fpstore.InputError, match="^texts, row number 1: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^texts, row number 1: byte 2"):
         fpstore.Recipe("1e0ng").fingerprints(read)
-    with pytest.raises(fpstore.InputError, match="^ids, row number 1: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^ids, row number 1: byte 2"):
         fpstore.build(tmp_path / "s.fps", range(4), read)
-    with pytest.raises(fpstore.InputError, match="^records, column 'id', row number 1: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^records, column 'id', row number 1: byte 2"):
         columns = {"fingerprint": pa.array(range(3), pa.uint64()), "id": column.slice(0, 3)}
         fpstore.build(tmp_path / "s.fps", pa.table(columns))
-    with pytest.raises(fpstore.InputError, match="^fingerprints, row number 1: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="^fingerprints, row number 1: byte 2"):
         fpstore.group(read)
-    with pytest.raises(fpstore.InputError, match="row number 1: byte 2"):
+    with pytest.raises(fpstore.errors.InputError, match="row number 1: byte 2"):
         fpstore.from_hex(read)
     assert not (tmp_path / "s.fps").exists()
 
@@ -446,7 +446,7 @@ def test_a_stream_that_fails_says_why() -> None:
         raise OSError("the disk is gone")
 
     schema = pa.schema([("fingerprint", pa.uint64())])
-    with pytest.raises(fpstore.InputError, match="the disk is gone"):
+    with pytest.raises(fpstore.errors.InputError, match="the disk is gone"):
         fpstore.group(pa.RecordBatchReader.from_batches(schema, batches()))
 
 
@@ -477,7 +477,7 @@ def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
             try:
                 assert len(fpstore.Recipe("1e0ng").fingerprints(column)) == len(words)
                 fpstore.clean(pa.table({"id": column, "text": column}))
-            except fpstore.InputError:
+            except fpstore.errors.InputError:
                 pass
     finally:
         ended.set()

@@ -125,7 +125,7 @@ BAD: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize("bad, message", BAD, ids=[message for _, message in BAD])
 def test_what_is_no_fingerprint_is_refused_by_name(bad: Any, message: str) -> None:
-    with pytest.raises(fpstore.InputError, match=message) as error:
+    with pytest.raises(fpstore.errors.InputError, match=message) as error:
         fpstore.to_hex(bad)
     assert isinstance(error.value, ValueError)
 
@@ -176,7 +176,7 @@ BAD_IDS: list[tuple[Any, str]] = [
 def test_what_is_no_id_is_refused_and_nothing_is_built(
     tmp_path: Path, ids: Any, message: str
 ) -> None:
-    with pytest.raises(fpstore.InputError, match=message):
+    with pytest.raises(fpstore.errors.InputError, match=message):
         fpstore.build(tmp_path / "s.fps", [1, 2], ids)
     assert not (tmp_path / "s.fps").exists()
 
@@ -218,7 +218,7 @@ def test_batches_of_an_iterator_need_not_fit_into_memory(tmp_path: Path) -> None
     ],
 )
 def test_what_is_no_batch_is_refused(tmp_path: Path, bad: Any, message: str) -> None:
-    with pytest.raises(fpstore.InputError, match=message):
+    with pytest.raises(fpstore.errors.InputError, match=message):
         fpstore.build(tmp_path / "s.fps", bad)
     assert not (tmp_path / "s.fps").exists()
 
@@ -242,16 +242,16 @@ def test_bits_are_those_that_imagehash_writes() -> None:
         ([imagehash.ImageHash(np.zeros((16, 16), bool))], "hash number 0 has 256 bits"),
         (np.zeros((2, 16, 16), bool), "256 bits"),
     ]:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             fpstore.from_bits(bad)
 
 
 def test_spellings() -> None:
     assert fpstore.from_hex(["ff", "0X10"]).tolist() == [255, 16]
     assert fpstore.to_hex([255]) == ["00000000000000ff"]
-    with pytest.raises(fpstore.InputError, match="text number 1"):
+    with pytest.raises(fpstore.errors.InputError, match="text number 1"):
         fpstore.from_hex(["ff", "fg"])
-    with pytest.raises(fpstore.InputError, match="text number 0 is int"):
+    with pytest.raises(fpstore.errors.InputError, match="text number 0 is int"):
         fpstore.from_hex([255])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(fpstore.InputError, match="not a single text"):
+    with pytest.raises(fpstore.errors.InputError, match="not a single text"):
         fpstore.from_hex("ff")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

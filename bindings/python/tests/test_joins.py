@@ -52,11 +52,11 @@ def test_pairs_of_documents_have_ids(tmp_path: Path) -> None:
         (1, 3, 1, 10, 12),
         (1, 3, 1, 11, 12),
     ]
-    with pytest.raises(fpstore.InputError, match="a share has no ids"):
+    with pytest.raises(fpstore.errors.InputError, match="a share has no ids"):
         store.pairs(1, ids=True, share=(0, 2))
-    with pytest.raises(fpstore.InputError, match="share 5 of 2"):
+    with pytest.raises(fpstore.errors.InputError, match="share 5 of 2"):
         store.pairs(1, share=(5, 2)).read_all()
-    with pytest.raises(fpstore.TooManyPairsError) as error:
+    with pytest.raises(fpstore.errors.TooManyPairsError) as error:
         store.pairs(64, ids=True, max_pairs=2).read_all()
     assert error.value.most == 2
 
@@ -106,7 +106,7 @@ def test_components_are_those_of_the_groups(values: U64) -> None:
     component = dict(zip(found["fingerprint"].tolist(), found["component"].tolist()))
     for value, row in zip(np.unique(values).tolist(), groups.tolist()):
         assert component.get(value, value) == np.unique(values)[row]
-    with pytest.raises(fpstore.InputError, match="1 first and 2 second"):
+    with pytest.raises(fpstore.errors.InputError, match="1 first and 2 second"):
         fpstore.components([1], [1, 2])
 
 
@@ -148,5 +148,5 @@ def test_dedup_keeps_what_is_near_nothing(tmp_path: Path) -> None:
 def test_stores_of_two_recipes_are_not_compared(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [1], recipe="minhash")
     other = fpstore.build(tmp_path / "b.fps", [1], recipe="simhash")
-    with pytest.raises(fpstore.RecipeError, match="recipes differ"):
+    with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
         fpstore.dedup(one, other).read_all()

@@ -59,7 +59,7 @@ def test_labels_change_nothing_else(months: fpstore.Store, values: U64) -> None:
     for query in queries:
         plain = months.query(query, 6)
         labelled = months.query(query, 6, labels=True)
-        assert [fpstore.Match(it.fingerprint, it.distance, it.ids) for it in labelled] == plain
+        assert [fpstore.types.Match(it.fingerprint, it.distance, it.ids) for it in labelled] == plain
     plain_rows = months.query_many(queries, 6).to_pylist()
     labelled_rows = months.query_many(queries, 6, labels=True).to_pylist()
     assert [(*row[:3], row[4]) for row in labelled_rows] == plain_rows
@@ -82,7 +82,7 @@ def test_without_ids_there_is_a_row_for_each_segment(tmp_path: Path, program: st
     with fpstore.Writer(path, label="two", compact=False) as writer:
         writer.add([2, 3])
     store = fpstore.open(path)
-    assert store.query(2, 0, labels=True) == [fpstore.LabelledMatch(2, 0, ["one", "two"], [])]
+    assert store.query(2, 0, labels=True) == [fpstore.types.LabelledMatch(2, 0, ["one", "two"], [])]
     assert store.query_many([2], 0, labels=True).to_pylist() == [
         (0, 2, 0, "one"),
         (0, 2, 0, "two"),

@@ -36,7 +36,7 @@ def texts(tmp_path: Path) -> fpstore.Store:
     )
 
 
-def data_of(page: fpstore.Page) -> list[dict[str, Any]]:
+def data_of(page: fpstore.types.Page) -> list[dict[str, Any]]:
     """The groups of a page, as its script reads them."""
     found = re.search(r'id="data"[^>]*>(.*?)</script>', page.html(), re.DOTALL)
     assert found
@@ -66,9 +66,9 @@ def test_pages_show_the_texts_of_their_documents(texts: fpstore.Store, tmp_path:
     assert len(data_of(pages[0])) == 1 and len(data_of(pages[1])) == 2  # type: ignore[arg-type]
     bare = texts.clusters_page(k)
     assert "quick brown" not in bare.html() and len(data_of(bare)) == 1
-    with pytest.raises(fpstore.InputError, match="{id}"):
+    with pytest.raises(fpstore.errors.InputError, match="{id}"):
         texts.clusters_page(link="https://example.org")
-    with pytest.raises(fpstore.InputError, match="ids"):
+    with pytest.raises(fpstore.errors.InputError, match="ids"):
         fpstore.build(tmp_path / "bare.fps", [1, 2]).pairs_page()
     (tmp_path / "docs.jsonl").write_text(FRAME.to_json(orient="records", lines=True))
     of_files = texts.clusters_page(k, texts=tmp_path / "docs.jsonl")
@@ -126,7 +126,7 @@ def test_plans(tmp_path: Path) -> None:
         {"n": 10, "budget": "?"},
     ]
     for bad in refused:
-        with pytest.raises(fpstore.InputError):
+        with pytest.raises(fpstore.errors.InputError):
             fpstore.plan(**bad)
 
 
@@ -148,10 +148,10 @@ def test_clusters_obey_judged_pairs(tmp_path: Path, program: str) -> None:
         (str(cluster), name)
         for cluster, name in zip(found["cluster"], found["id"], strict=True)
     ]
-    with pytest.raises(fpstore.InputError, match="components"):
+    with pytest.raises(fpstore.errors.InputError, match="components"):
         store.clusters(9, "star", pairs=labels)
     with pytest.raises(FileNotFoundError):
         store.clusters(9, pairs=tmp_path / "none.tsv")
     labels.write_text("a\tb\t1\nb\ta\t0\n")
-    with pytest.raises(fpstore.InputError, match="labels.tsv"):
+    with pytest.raises(fpstore.errors.InputError, match="labels.tsv"):
         store.clusters(9, pairs=labels)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fpstore
 
 
-def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> list[fpstore.Match]:
+def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> list[fpstore.types.Match]:
     """All matches by a linear scan, in the order that is promised."""
     found: dict[int, list[int | str]] = {}
     for at, value in enumerate(values.tolist()):
@@ -23,7 +23,7 @@ def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> 
             if ids is not None:
                 found[value].append(ids[at])
     matches = [
-        fpstore.Match(value, (value ^ query).bit_count(), of)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fpstore.types.Match(value, (value ^ query).bit_count(), of)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         for value, of in found.items()
     ]
     return sorted(matches, key=lambda match: (match.distance, match.fingerprint))
@@ -90,9 +90,9 @@ def test_k_is_that_of_the_store_unless_it_is_given(tmp_path: Path) -> None:
     assert len(store.query(0b11111)) == 1 and not store.query(0b111111)
     assert store.has_near([0b11111, 0b111111]).tolist() == [True, False]
     for k in (-1, 65, 2**40):
-        with pytest.raises(fpstore.InputError, match=f"k is {k}, expected 0 to 64"):
+        with pytest.raises(fpstore.errors.InputError, match=f"k is {k}, expected 0 to 64"):
             store.query(0, k)
-        with pytest.raises(fpstore.InputError, match=f"k is {k}, expected 0 to 64"):
+        with pytest.raises(fpstore.errors.InputError, match=f"k is {k}, expected 0 to 64"):
             store.has_near([0], k)
 
 
@@ -102,7 +102,7 @@ def test_single_queries_take_every_spelling(store: fpstore.Store, values: U64) -
         assert spelled in store
         assert store.query(spelled, 0)[0].fingerprint == value
     for bad in (1.5, True, None, b"ff", [1], "no"):
-        with pytest.raises(fpstore.InputError):
+        with pytest.raises(fpstore.errors.InputError):
             store.query(bad)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
@@ -113,7 +113,7 @@ def test_nearest_finds_the_nearest_however_far(store: fpstore.Store, values: U64
     assert store.nearest(query, 10) == by_scan[:10]
     assert store.nearest(query, 10, k=2) == [match for match in by_scan if match.distance <= 2]
     assert store.nearest(query, 0) == []
-    with pytest.raises(fpstore.InputError, match="count is -1"):
+    with pytest.raises(fpstore.errors.InputError, match="count is -1"):
         store.nearest(query, -1)
 
 
@@ -121,7 +121,7 @@ def test_a_limit_keeps_the_nearest_and_says_so(store: fpstore.Store, values: U64
     rows = store.query_many(values[:2], 30, limit=2)
     assert rows.cut and set(rows["query"].tolist()) == {0, 1}
     assert store.query(int(values[0]), 30, limit=2) == store.nearest(int(values[0]), 2, 30)
-    with pytest.raises(fpstore.InputError, match="limit is -1"):
+    with pytest.raises(fpstore.errors.InputError, match="limit is -1"):
         store.query(0, 3, limit=-1)
 
 
@@ -160,9 +160,9 @@ def test_documents_without_ids_are_rows_with_a_null(tmp_path: Path) -> None:
     store = fpstore.open(tmp_path / "s.fps")
     rows = store.query_many([1, 3], 0)
     assert rows.to_pylist() == [(0, 1, 0, 10), (1, 3, 0, None)]
-    with pytest.raises(fpstore.InputError, match="1 values of column 'id' are null"):
+    with pytest.raises(fpstore.errors.InputError, match="1 values of column 'id' are null"):
         rows["id"]
-    assert store.query(3, 0) == [fpstore.Match(3, 0, [])]
+    assert store.query(3, 0) == [fpstore.types.Match(3, 0, [])]
 
 
 def test_records_are_found_by_their_ids(tmp_path: Path) -> None:
@@ -174,5 +174,5 @@ def test_records_are_found_by_their_ids(tmp_path: Path) -> None:
     assert numbers.find([2**64 - 1, 3]) == [[7], []]
     assert numbers.find(["1", "01"]) == [[5], []]
     assert numbers.find([]) == []
-    with pytest.raises(fpstore.InputError, match="not a single id"):
+    with pytest.raises(fpstore.errors.InputError, match="not a single id"):
         numbers.find("a")  # type: ignore[arg-type]  # pyright: ignore

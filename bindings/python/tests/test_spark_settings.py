@@ -47,7 +47,7 @@ def test_memory_beside_the_heap_is_divided_by_tasks() -> None:
 
 def test_a_limit_of_addresses_that_would_abort_is_refused() -> None:
     options = {"spark.executor.pyspark.memory": "512m", "spark.executor.cores": "2"}
-    with pytest.raises(fpstore.InputError, match="leaves 256 MiB .* set at least 1024m"):
+    with pytest.raises(fpstore.errors.InputError, match="leaves 256 MiB .* set at least 1024m"):
         settings_of("yarn", options)
     settings = settings_of("local[2]", {"spark.executor.pyspark.memory": "4g"})
     assert settings.address_space == 2048 * MIB
@@ -61,7 +61,7 @@ def test_a_driver_on_the_loopback_address_is_refused_by_a_cluster() -> None:
     for master in ("local[2]", "local-cluster[2,1,1024]", "spark://127.0.0.1:7077"):
         _settings._check_loopback(master, options)
     for master in ("yarn", "spark://node:7077", "k8s://https://10.0.0.1"):
-        with pytest.raises(fpstore.InputError, match="SPARK_LOCAL_IP"):
+        with pytest.raises(fpstore.errors.InputError, match="SPARK_LOCAL_IP"):
             _settings._check_loopback(master, options)
         _settings._check_loopback(master, {"spark.driver.host": "10.0.0.7"})
 
@@ -69,7 +69,7 @@ def test_a_driver_on_the_loopback_address_is_refused_by_a_cluster() -> None:
 def test_amounts_of_memory_are_read_as_spark_reads_them() -> None:
     assert bytes_of("384") == 384 * MIB and bytes_of("2g") == 2 << 30 and bytes_of("7KB") == 7168
     assert bytes_of("100b") == 100
-    with pytest.raises(fpstore.InputError, match="'much' is no amount of memory"):
+    with pytest.raises(fpstore.errors.InputError, match="'much' is no amount of memory"):
         bytes_of("much")
 
 
@@ -78,7 +78,7 @@ def test_errors_of_tasks_come_back_as_what_they_were() -> None:
         "org.apache.spark...\n  File x\nfpstore.errors.InputError: partition 3: id number 7\n  at"
     )
     found = _jobs.own_error(RuntimeError(text))
-    assert isinstance(found, fpstore.InputError) and str(found) == "partition 3: id number 7"
+    assert isinstance(found, fpstore.errors.InputError) and str(found) == "partition 3: id number 7"
     assert _jobs.own_error(RuntimeError("fpstore.errors.os: no")) is None
     assert _jobs.own_error(RuntimeError("some other error")) is None
     for text, remedy in [

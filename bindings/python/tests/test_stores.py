@@ -29,7 +29,7 @@ import fpstore
 Records: TypeAlias = tuple[list[int], list[str] | list[int] | None]
 
 
-def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.MatchInStores]:
+def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.MatchInStores]:
     """All matches by a linear scan, in the order that is promised."""
     found: dict[tuple[int, int, int, str], list[Any]] = {}
     for number, (name, (values, ids)) in enumerate(parts.items()):
@@ -39,13 +39,13 @@ def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.MatchInS
                 of = found.setdefault((distance, value, number, name), [])
                 of.extend([] if ids is None else [ids[at]])
     return [
-        fpstore.MatchInStores(value, distance, name, ids)
+        fpstore.types.MatchInStores(value, distance, name, ids)
         for (distance, value, _, name), ids in sorted(found.items())
     ]
 
 
 def rows_of(
-    expected: list[list[fpstore.MatchInStores]], ids_are_texts: bool
+    expected: list[list[fpstore.types.MatchInStores]], ids_are_texts: bool
 ) -> list[tuple[int, int, int, str, Any]]:
     """The rows of these answers. Of several kinds of ids all are texts."""
     return [
@@ -56,7 +56,7 @@ def rows_of(
     ]
 
 
-def nearest(found: list[fpstore.MatchInStores], count: int) -> list[fpstore.MatchInStores]:
+def nearest(found: list[fpstore.types.MatchInStores], count: int) -> list[fpstore.types.MatchInStores]:
     """The matches of the nearest fingerprints: one that two stores hold counts once."""
     values = list(dict.fromkeys(match.fingerprint for match in found))[:count]
     return [match for match in found if match.fingerprint in values]
@@ -70,10 +70,10 @@ def build(folder: Path, parts: list[Records]) -> dict[str, Records]:
 
 
 @contextmanager
-def opened(parts: list[Records]) -> Generator[tuple[fpstore.Stores, dict[str, Records]]]:
+def opened(parts: list[Records]) -> Generator[tuple[fpstore.types.Stores, dict[str, Records]]]:
     with tempfile.TemporaryDirectory() as folder:
         named = build(Path(folder), parts)
-        with fpstore.open_all(list(named)) as stores:
+        with fpstore.open(list(named)) as stores:
             yield stores, named
 
 
@@ -96,8 +96,8 @@ def parts(tmp_path: Path) -> dict[str, Records]:
 
 
 @pytest.fixture
-def stores(parts: dict[str, Records]) -> fpstore.Stores:
-    return fpstore.open_all(list(parts))
+def stores(parts: dict[str, Records]) -> fpstore.types.Stores:
+    return fpstore.open(list(parts))
 
 
 def queries(parts: dict[str, Records]) -> list[int]:
@@ -107,7 +107,7 @@ def queries(parts: dict[str, Records]) -> list[int]:
 
 @pytest.mark.parametrize("k", [0, 1, 3, 4, 7, 20, 40, 64])
 def test_answers_are_those_of_a_scan(
-    stores: fpstore.Stores, parts: dict[str, Records], k: int
+    stores: fpstore.types.Stores, parts: dict[str, Records], k: int
 ) -> None:
     asked = queries(parts)[:: 1 if k < 20 else 6]
     expected = [scan(parts, query, k) for query in asked]
@@ -197,10 +197,10 @@ def test_any_stores_any_k_any_ids(
 def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [5, 5, 7], ["x", "y", "z"], label="old")
     two = fpstore.build(tmp_path / "b.fps", [5, 9], [10, 11], k=5)
-    stores = fpstore.open_all([one.path, two.path])
+    stores = fpstore.open([one.path, two.path])
     assert stores.tuned_k == 3 and stores.recipe == "external" and len(stores) == 4
     assert 5 in stores and "000000000000000b" not in stores
-    with pytest.raises(fpstore.InputError, match="may be an id"):
+    with pytest.raises(fpstore.errors.InputError, match="may be an id"):
         assert "b" in stores
     assert stores.query(5, 0) == [(5, 0, one.path, ["x", "y"]), (5, 0, two.path, [10])]
     labelled = stores.query(5, 0, labels=True)
@@ -208,7 +208,7 @@ def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
         (one.path, ["old", "old"], ["x", "y"]),
         (two.path, [""], [10]),
     ]
-    assert isinstance(labelled[0], fpstore.LabelledMatchInStores)
+    assert isinstance(labelled[0], fpstore.types.LabelledMatchInStores)
     rows = stores.query_many([5], 0, labels=True)
     assert rows.column_names == ["query", "fingerprint", "distance", "store", "label", "id"]
     assert [row[3:] for row in rows.to_pylist()] == [
@@ -235,7 +235,7 @@ def test_long_searches_find_the_same(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path, part in zip(paths, (drawn[:150_000], drawn[140_000:])):
         fpstore.build(path, part)
-    stores = fpstore.open_all(paths)
+    stores = fpstore.open(paths)
     query = int(drawn[145_000])
     near = np.nonzero(np.bitwise_count(drawn ^ np.uint64(query)) <= 16)[0].tolist()
     expected = sorted(
@@ -249,7 +249,7 @@ def test_long_searches_find_the_same(tmp_path: Path) -> None:
     assert [it.store for it in found[:2]] == stores.paths
 
 
-def test_tables_are_those_of_all_engines(stores: fpstore.Stores, parts: dict[str, Records]) -> None:
+def test_tables_are_those_of_all_engines(stores: fpstore.types.Stores, parts: dict[str, Records]) -> None:
     rows = stores.query_many(queries(parts)[:5], 3)
     expected = rows.to_pylist()
     assert len(expected) >= 5
@@ -290,7 +290,7 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.fps", "b.fps")]
     for path in paths:
         fpstore.build(path, [1], ["first"])
-    stores = fpstore.open_all(paths)
+    stores = fpstore.open(paths)
     assert not stores.refresh() and stores.generations == [1, 1]
     pickled = pickle.dumps(stores)
     with fpstore.Writer(paths[1], compact=False) as writer:
@@ -299,12 +299,12 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     assert stores.refresh() and not stores.refresh()
     assert stores.generations == [1, 2] and len(stores) == 4
     assert stores.query(1, 0) == [(1, 0, paths[0], ["first"]), (1, 0, paths[1], ["first", "second"])]
-    with pytest.raises(fpstore.StaleStoreError) as error:
+    with pytest.raises(fpstore.errors.StaleStoreError) as error:
         pickle.loads(pickled)
     assert (error.value.expected, error.value.found) == (1, 2)
     # A store that was replaced by one of another recipe: the states before stay.
     fpstore.build(paths[0], [1, 4], ["x", "y"], recipe="minhash", replace=True)
-    with pytest.raises(fpstore.InputError, match="cannot be asked as one"):
+    with pytest.raises(fpstore.errors.InputError, match="cannot be asked as one"):
         stores.refresh()
     assert stores.query(1, 0)[0].ids == ["first"]
 
@@ -315,7 +315,7 @@ def test_pickled_stores_keep_their_names(
     folder = Path(next(iter(parts))).parent
     monkeypatch.chdir(folder)
     names = [Path(path).name for path in parts]
-    stores = fpstore.open_all(names)
+    stores = fpstore.open(names)
     assert stores.paths == names
     query = queries(parts)[0]
     pickled = pickle.dumps(stores)
@@ -330,14 +330,14 @@ def test_names_that_are_no_utf_8_come_back(tmp_path: Path) -> None:
     names = [os.fsdecode(os.fsencode(tmp_path) + name) for name in (b"/\xff.fps", b"/b.fps")]
     for name in names:
         fpstore.build(name, [1], [1])
-    stores = fpstore.open_all(names)
+    stores = fpstore.open(names)
     assert stores.paths == names and [it.store for it in stores.query(1)] == names
     # Texts of Arrow are UTF-8.
     assert stores.query_many([1])["store"].tolist() == [f"{tmp_path}/\ufffd.fps", names[1]]
     assert pickle.loads(pickle.dumps(stores)).paths == names
 
 
-def test_threads_share_stores(stores: fpstore.Stores, parts: dict[str, Records]) -> None:
+def test_threads_share_stores(stores: fpstore.types.Stores, parts: dict[str, Records]) -> None:
     asked = queries(parts)
     expected = [scan(parts, query, 5) for query in asked]
     failed: list[BaseException] = []
@@ -359,7 +359,7 @@ def test_threads_share_stores(stores: fpstore.Stores, parts: dict[str, Records])
 
 
 def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
-    with fpstore.open_all(map(Path, parts), warm="hot", access="map") as stores:
+    with fpstore.open(map(Path, parts), warm="hot", access="map") as stores:
         assert not stores.closed and bool(stores) and stores.warm("all") > 0
         assert repr(stores).startswith(f"<fpstore.Store '{list(parts)[0]}', ")
         assert repr(stores).endswith(f": {len(stores)} fingerprints, 1600 ids>")
@@ -381,15 +381,15 @@ def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
         lambda: pickle.dumps(stores),
     ]
     for ask in asks:
-        with pytest.raises(fpstore.InputError, match="the stores are closed"):
+        with pytest.raises(fpstore.errors.InputError, match="the stores are closed"):
             ask()
     stores.close()
 
 
 def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None:
-    assert fpstore.Stores is fpstore.Store
+    assert fpstore.types.Stores is fpstore.Store
     query = queries(parts)[0]
-    with fpstore.open(list(parts)) as stores, fpstore.open_all(list(parts)) as same:
+    with fpstore.open(list(parts)) as stores, fpstore.open(list(parts)) as same:
         assert stores.paths == list(parts) and stores.query(query) == same.query(query)
     one = next(iter(parts))
     with fpstore.open(one) as store, fpstore.open([one]) as named:
@@ -397,11 +397,11 @@ def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None
         assert [it.ids for it in named.query(query, 20)] == [it.ids for it in store.query(query, 20)]
         assert {it.store for it in named.query(query, 64)} == {one}
     wrong: Any = 1
-    with pytest.raises(fpstore.InputError, match="generation is that of one store"):
+    with pytest.raises(fpstore.errors.InputError, match="generation is that of one store"):
         fpstore.open([one], generation=wrong)
 
 
-def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.Stores) -> None:
+def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.types.Stores) -> None:
     asks: list[Callable[[], object]] = [
         stores.info,
         stores.stats,
@@ -414,7 +414,7 @@ def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.St
         stores.__arrow_c_stream__,
     ]
     for ask in asks:
-        with pytest.raises(fpstore.InputError, match="one store is taken, and 4 are given"):
+        with pytest.raises(fpstore.errors.InputError, match="one store is taken, and 4 are given"):
             ask()
     assert not hasattr(stores, "path") and not hasattr(stores, "generation")
     assert "<table" not in stores._repr_html_()
@@ -424,20 +424,20 @@ def test_stores_that_are_not_asked_as_one_are_refused(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [1], ["a"])
     copy = shutil.copytree(one.path, tmp_path / "copy.fps")
     other = fpstore.build(tmp_path / "other.fps", [1], recipe="minhash")
-    with pytest.raises(fpstore.InputError, match="a.fps is named twice"):
-        fpstore.open_all([one.path, one.path])
-    with pytest.raises(fpstore.InputError, match="same store, or one is a copy"):
-        fpstore.open_all([one.path, copy])
-    with pytest.raises(fpstore.InputError, match="cannot be asked as one"):
-        fpstore.open_all([one.path, other.path])
-    with pytest.raises(fpstore.InputError, match="no store is named"):
-        fpstore.open_all([])
-    with pytest.raises(fpstore.InputError, match="one path: open opens one store"):
-        fpstore.open_all(one.path)
-    with pytest.raises(fpstore.NoStoreError, match="there is no store at"):
-        fpstore.open_all([one.path, tmp_path / "none.fps"])
-    with pytest.raises(fpstore.InputError, match="access is 'map', .*, not 'mmap'"):
-        fpstore.open_all([one.path], access="mmap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(fpstore.errors.InputError, match="a.fps is named twice"):
+        fpstore.open([one.path, one.path])
+    with pytest.raises(fpstore.errors.InputError, match="same store, or one is a copy"):
+        fpstore.open([one.path, copy])
+    with pytest.raises(fpstore.errors.InputError, match="cannot be asked as one"):
+        fpstore.open([one.path, other.path])
+    with pytest.raises(fpstore.errors.InputError, match="no store is named"):
+        fpstore.open([])
+    with pytest.raises(fpstore.errors.InputError, match="one path: open opens one store"):
+        fpstore.open(one.path)
+    with pytest.raises(fpstore.errors.NoStoreError, match="there is no store at"):
+        fpstore.open([one.path, tmp_path / "none.fps"])
+    with pytest.raises(fpstore.errors.InputError, match="access is 'map', .*, not 'mmap'"):
+        fpstore.open([one.path], access="mmap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
@@ -445,15 +445,15 @@ def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path in paths:
         fpstore.build(path, [1], recipe="simhash")
-    stores = fpstore.open_all(paths)
-    with pytest.raises(fpstore.RecipeError, match="recipes differ"):
+    stores = fpstore.open(paths)
+    with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
         stores.query_many(column)
-    with pytest.raises(fpstore.RecipeError, match="recipes differ"):
+    with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
         stores.nearest_many(column)
 
 
 def test_the_program_gives_the_same(
-    stores: fpstore.Stores, parts: dict[str, Records], program: str
+    stores: fpstore.types.Stores, parts: dict[str, Records], program: str
 ) -> None:
     named = [argument for path in parts for argument in ("-s", path)]
 

@@ -79,7 +79,7 @@ def calls(tmp_path: Path) -> dict[str, Callable[[], Any]]:
 
 def test_the_argument_is_named(tmp_path: Path) -> None:
     for name, call in calls(tmp_path).items():
-        with pytest.raises(fpstore.InputError) as error:
+        with pytest.raises(fpstore.errors.InputError) as error:
             call()
         shown = str(error.value)
         assert shown.startswith(f"{name}: ") and "has a lone surrogate" in shown, (name, shown)
@@ -91,7 +91,7 @@ def test_the_argument_is_named(tmp_path: Path) -> None:
 
 
 def test_other_errors_keep_their_message_and_take_notes(tmp_path: Path) -> None:
-    with pytest.raises(fpstore.InputError) as error:
+    with pytest.raises(fpstore.errors.InputError) as error:
         fpstore.build(tmp_path / "s.fps", [1], k=99)
     message = str(error.value)
     error.value.add_note("while processing 'label'")
@@ -108,9 +108,9 @@ def test_names_of_files_that_are_not_utf_8_are_kept(tmp_path: Path) -> None:
     store = fpstore.build(path, [1, 2], ["a", "b"])
     assert store.path == str(path) and store.info().path == str(path)
     assert pickle.loads(pickle.dumps(store)).query(1, 0) == store.query(1, 0)
-    with pytest.raises(fpstore.StoreExistsError) as error:
+    with pytest.raises(fpstore.errors.StoreExistsError) as error:
         fpstore.build(path, [1])
     assert error.value.filename == str(path)
-    with pytest.raises(fpstore.NoStoreError) as missing:
+    with pytest.raises(fpstore.errors.NoStoreError) as missing:
         fpstore.open(tmp_path / "n\udce9.fps")
     assert missing.value.filename == str(tmp_path / "n\udce9.fps")

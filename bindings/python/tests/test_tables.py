@@ -85,7 +85,7 @@ def removed_by(program: str, paths: list[Path], folder: Path, *options: str) -> 
     return [line.split("\t") for line in lines]
 
 
-def check(cleaned: fpstore.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]) -> None:
+def check(cleaned: fpstore.types.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]) -> None:
     """The rows say what the program says."""
     rows = cleaned.rows
     assert rows is not None and len(rows) == len(frame) and cleaned.keep.dtype == bool
@@ -215,13 +215,13 @@ def test_what_is_no_table_of_documents_is_refused(tmp_path: Path) -> None:
         (pa.table({"text": ["x"], "v": [[1]]}), {"keep": "best:v"}, "expected texts, numbers"),
     ]
     for table, options, message in cases:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             fpstore.clean(table, **options)
-    with pytest.raises(fpstore.InputError, match="row 1.*'at'.*expected a date"):
+    with pytest.raises(fpstore.errors.InputError, match="row 1.*'at'.*expected a date"):
         fpstore.clean(frame.assign(at=["2026-01-01", "yesterday"]), keep="newest:at")
-    with pytest.raises(fpstore.InputError, match="'id' is the id"):
+    with pytest.raises(fpstore.errors.InputError, match="'id' is the id"):
         fpstore.clean(frame, keep="best:id")
-    with pytest.raises(fpstore.InputError, match="there is no mask"):
+    with pytest.raises(fpstore.errors.InputError, match="there is no mask"):
         fpstore.clean(_file(tmp_path)).keep
 
 
@@ -267,7 +267,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
     }
     for name, table in tables.items():
         for given in (table, table.to_pandas(), iter([table])):
-            with pytest.raises(fpstore.InputError, match=f"two columns have the name '{name}'"):
+            with pytest.raises(fpstore.errors.InputError, match=f"two columns have the name '{name}'"):
                 fpstore.clean(given)
     # Columns that nothing reads may have one name.
     table = pa.table([pa.array(texts), pa.array(others), pa.array(others)], names=["text", "a", "a"])

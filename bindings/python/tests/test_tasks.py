@@ -113,10 +113,10 @@ def test_payloads_are_taken_from_arrow_and_checked() -> None:
         (pa.array([1]), "payloads are binary, these are Int64"),
     ]
     for payloads, message in refused:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             tasks.join_group(payloads, plan, 5).read_all()
     for group in (8, -1):
-        with pytest.raises(fpstore.InputError, match="group"):
+        with pytest.raises(fpstore.errors.InputError, match="group"):
             tasks.join_group([], plan, group).read_all()
 
 
@@ -157,9 +157,9 @@ def test_the_answers_of_segments_are_those_of_the_store(tmp_path: Path, values: 
         found += tasks.query_segment(store.path, segment.number, queries, 4)
     assert sorted(found) == sorted(store.query_many(queries, 4))
     assert tasks.query_segment(store, 1, queries, ids=False).column_names[-1] == "distance"
-    with pytest.raises(fpstore.InputError, match="no segment 77"):
+    with pytest.raises(fpstore.errors.InputError, match="no segment 77"):
         tasks.query_segment(store, 77, queries)
-    with pytest.raises(fpstore.StaleStoreError):
+    with pytest.raises(fpstore.errors.StaleStoreError):
         tasks.query_segment(store.path, 1, queries, generation=store.generation + 1)
 
 
@@ -178,9 +178,9 @@ def test_forests_have_the_components_of_all_pairs(values: U64) -> None:
     of = {second: first for first, second in zip(*whole.to_pydict().values())}
     for fingerprint, component in expected:
         assert of.get(fingerprint, fingerprint) == component
-    with pytest.raises(fpstore.InputError, match="there is no 'second'"):
+    with pytest.raises(fpstore.errors.InputError, match="there is no 'second'"):
         tasks.forest(pa.table({"first": [1]}))
-    with pytest.raises(fpstore.InputError, match="1 of 1 values of 'first' are null"):
+    with pytest.raises(fpstore.errors.InputError, match="1 of 1 values of 'first' are null"):
         tasks.forest(pa.table({"first": pa.array([None], pa.int64()), "second": [1]}))
 
 
@@ -196,11 +196,11 @@ def test_a_plan_is_its_text(tmp_path: Path, store: fpstore.Store) -> None:
             assert again == plan and hash(again) == hash(plan) and str(again) == str(plan)
     assert len(set(plans)) == 3 and plans[2].k == 6 and plans[0] != plans[1]
     assert tasks.JoinPlan.of(store).k == store.tuned_k
-    with pytest.raises(fpstore.InputError, match="no plan of a join"):
+    with pytest.raises(fpstore.errors.InputError, match="no plan of a join"):
         tasks.JoinPlan.parse("join-plan 2")
-    with pytest.raises(fpstore.InputError, match="0 groups"):
+    with pytest.raises(fpstore.errors.InputError, match="0 groups"):
         tasks.JoinPlan(3, 0)
-    with pytest.raises(fpstore.InputError, match="share 3 of 3"):
+    with pytest.raises(fpstore.errors.InputError, match="share 3 of 3"):
         tasks.join_share(store, plans[2], 3, 3)
 
 
@@ -213,13 +213,13 @@ def test_a_task_that_runs_twice_writes_the_same_file(tmp_path: Path, values: U64
     assert again == once and path.read_bytes() == bytes_once and len(once.digest) == 32
     assert once.ids == len(values) and once.fingerprints == len(np.unique(values))
     assert tasks.Receipt.of(path) == once == tasks.Receipt.parse(str(once))
-    with pytest.raises(fpstore.InputError, match="it exists"):
+    with pytest.raises(fpstore.errors.InputError, match="it exists"):
         tasks.write_segment(path, [1], recipe=None, replace=False)
     assert [entry.name for entry in tmp_path.iterdir()] == ["part.fps"]
 
 
 def test_a_failed_task_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(fpstore.InputError, match="id number 1"):
+    with pytest.raises(fpstore.errors.InputError, match="id number 1"):
         tasks.write_segment(tmp_path / "part.fps", [1, 2], ["a", "b\n"], recipe=None)
     with pytest.raises(TypeError, match="recipe"):
         tasks.write_segment(tmp_path / "part.fps", [1, 2])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
@@ -268,9 +268,9 @@ def test_receipts_come_as_rows_and_texts(tmp_path: Path, values: U64, program: s
     printed = subprocess.run(build, check=True, capture_output=True, text=True).stdout
     made = tasks.Receipt.parse(printed)
     assert str(made) == printed.strip() and made.path.endswith("u%nd 1.fps")
-    with pytest.raises(fpstore.InputError, match="receipt number 1: .*begin 'segment 1'"):
+    with pytest.raises(fpstore.errors.InputError, match="receipt number 1: .*begin 'segment 1'"):
         tasks.commit(tmp_path / "no.fps", [str(made), "segment"])
-    with pytest.raises(fpstore.InputError, match="there are no segments to commit"):
+    with pytest.raises(fpstore.errors.InputError, match="there are no segments to commit"):
         tasks.commit(tmp_path / "no.fps", [])
 
 
@@ -289,7 +289,7 @@ def test_a_foreign_segment_is_refused_before_anything_moves(tmp_path: Path, valu
     assert sorted(store.iterdir()) == files
     # A file that another run of the task has replaced.
     tasks.write_segment(tmp_path / "yy.fps", [3], recipe=None, scheme="blocks-4")
-    with pytest.raises(fpstore.InputError, match="not the file of its receipt"):
+    with pytest.raises(fpstore.errors.InputError, match="not the file of its receipt"):
         tasks.commit(store, [other])
 
 
@@ -322,7 +322,7 @@ def test_tasks_run_in_processes_of_their_own(tmp_path: Path) -> None:
     generation, pickled = store.generation, pickle.dumps(store)
     with fpstore.Writer(store.path) as writer:
         writer.add([7])
-    with pytest.raises(fpstore.StaleStoreError):
+    with pytest.raises(fpstore.errors.StaleStoreError):
         pickle.loads(pickled)
-    with pytest.raises(fpstore.StaleStoreError):
+    with pytest.raises(fpstore.errors.StaleStoreError):
         tasks.join_share(store.path, plan, 0, 3, generation=generation)

@@ -75,7 +75,7 @@ def test_texts_of_every_kind_mean_the_same() -> None:
         (pa.array([1]), "these are int64"),
         (["\ud800"], "lone surrogate"),
     ]:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             recipe.fingerprints(bad)  # pyright: ignore[reportArgumentType]
 
 
@@ -83,10 +83,10 @@ def test_columns_go_to_numpy_and_arrow() -> None:
     column = Recipe().fingerprints(["one two", None])
     assert column.null_count == 1 and column.is_null().tolist() == [False, True]
     assert pa.array(column).type == pa.uint64() and pl.Series(column).null_count() == 1  # pyright: ignore
-    with pytest.raises(fpstore.InputError, match="1 of 2 are null"):
+    with pytest.raises(fpstore.errors.InputError, match="1 of 2 are null"):
         column.to_numpy()
     assert column.to_numpy(null=5)[1] == 5
-    with pytest.raises(fpstore.InputError, match="1 of 2 fingerprints are null"):
+    with pytest.raises(fpstore.errors.InputError, match="1 of 2 fingerprints are null"):
         fpstore.to_hex(column)
 
 
@@ -123,11 +123,11 @@ def test_what_a_recipe_sees() -> None:
     assert [(of.text, of.occurrences) for of in features] == [("one two", 2), ("two one", 1)]
     alike = recipe.compare(TEXTS[0], TEXTS[0])
     assert (alike.distance, alike.jaccard, alike.only_first) == (0, 1.0, [])
-    with pytest.raises(fpstore.InputError, match="text 2 has no features"):
+    with pytest.raises(fpstore.errors.InputError, match="text 2 has no features"):
         recipe.compare("one two", "")
     weighed = Recipe("simhash").of_features({"word": 2.5, "other": 1})
     assert fpstore.to_hex([weighed or 0]) == ["ac351257249182a8"]
-    with pytest.raises(fpstore.InputError, match="not a weight"):
+    with pytest.raises(fpstore.errors.InputError, match="not a weight"):
         Recipe("simhash").of_features({"word": -1})
 
 
@@ -140,10 +140,10 @@ def test_a_store_knows_its_recipe(tmp_path: Path) -> None:
     assert store.text_recipe() == recipe and store.recipe == recipe.text
     found = store.query(store.text_recipe().fingerprint(TEXTS[3]) or 0, 0)
     assert LICENCES[3].name in found[0].ids
-    with pytest.raises(fpstore.RecipeError):
+    with pytest.raises(fpstore.errors.RecipeError):
         fpstore.Writer(tmp_path / "s.fps", recipe="minhash")
     external = fpstore.build(tmp_path / "e.fps", [1])
-    with pytest.raises(fpstore.RecipeError, match="ready fingerprints"):
+    with pytest.raises(fpstore.errors.RecipeError, match="ready fingerprints"):
         external.text_recipe()
 
 
@@ -163,7 +163,7 @@ def test_confirmed_pairs_are_those_of_all_features() -> None:
     assert [(a, b) for a, b, *_ in found] == [(a, b) for a, b, _ in expected]
     assert np.allclose(found["similarity"], [of for *_, of in expected])
     assert (0, len(texts) - 1) in {(a, b) for a, b, *_ in found}
-    with pytest.raises(fpstore.InputError, match="similarity is 0"):
+    with pytest.raises(fpstore.errors.InputError, match="similarity is 0"):
         recipe.confirmed_pairs(texts, 0.0)
 
 
@@ -194,5 +194,5 @@ def test_evaluation_counts_what_each_distance_finds() -> None:
         (([0], [1, 2]), "1 first rows, 2 second"),
         (([0.5], [1]), "whole numbers"),
     ]:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             fpstore.evaluate(values, *arguments)  # type: ignore[arg-type]  # pyright: ignore

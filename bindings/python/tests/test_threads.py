@@ -30,7 +30,7 @@ def answers(store: fpstore.Store, queries: U64) -> list[np.uint32]:
     return list(store.count_many(queries, 8))
 
 
-def single(store: fpstore.Store) -> list[fpstore.Match]:
+def single(store: fpstore.Store) -> list[fpstore.types.Match]:
     return store.query(5, 26)
 
 
@@ -41,7 +41,7 @@ def test_stores_go_to_other_processes(store: fpstore.Store, values: U64, method:
         parts = [values[:50], values[50:100]]
         results = pool.starmap(answers, [(store, part) for part in parts])
         assert results == [answers(store, part) for part in parts]
-        with pytest.raises(fpstore.InputError, match="k is 99"):
+        with pytest.raises(fpstore.errors.InputError, match="k is 99"):
             pool.apply(store.query, (1, 99))
         assert pool.apply(single, (store,)) == single(store)
 
@@ -52,10 +52,10 @@ def test_a_pickled_store_is_of_one_generation(tmp_path: Path) -> None:
     assert pickle.loads(pickled).path == store.path
     with fpstore.Writer(store.path) as writer:
         writer.add([2])
-    with pytest.raises(fpstore.StaleStoreError) as error:
+    with pytest.raises(fpstore.errors.StaleStoreError) as error:
         pickle.loads(pickled)
     assert (error.value.expected, error.value.found) == (1, 2)
-    with pytest.raises(fpstore.StaleStoreError):
+    with pytest.raises(fpstore.errors.StaleStoreError):
         fpstore.open(store.path, generation=7)
     assert len(fpstore.open(store.path, generation=2)) == 2
 
@@ -72,13 +72,13 @@ def test_an_older_generation_is_opened_where_it_was_kept(tmp_path: Path) -> None
         lambda: pickle.loads(pickle.dumps(store)),
         lambda: fpstore.tasks.query_segment(store.path, 1, [1], generation=1),
     ):
-        with pytest.raises(fpstore.StaleStoreError, match=remedy) as error:
+        with pytest.raises(fpstore.errors.StaleStoreError, match=remedy) as error:
             ask()
         assert (error.value.expected, error.value.found) == (1, 2)
         assert error.value.path == store.path
     for kept in (tmp_path / "kept.fps", linked.path):
         again = fpstore.open(kept, generation=1)
-        assert again.query(1, 1) == [fpstore.Match(1, 0, ["a"])] and again.generation == 1
+        assert again.query(1, 1) == [fpstore.types.Match(1, 0, ["a"])] and again.generation == 1
     # The state that was asked for stays, though the store goes on.
     fixed = fpstore.open(store.path, generation=2)
     with fpstore.Writer(store.path) as writer:
@@ -190,11 +190,11 @@ def test_ctrl_c_ends_long_work(large: fpstore.Store, tmp_path: Path, what: str) 
 def test_progress_is_told_and_its_errors_come_out(
     large: fpstore.Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: list[fpstore.Progress] = []
+    told: list[fpstore.types.Progress] = []
     large.count_many(large.fingerprints(), 3, progress=told.append)
     assert told and told[-1].phase == "search" and told[-1].done <= (told[-1].total or 0)
 
-    def fail(progress: fpstore.Progress) -> None:
+    def fail(progress: fpstore.types.Progress) -> None:
         raise LookupError(progress.phase)
 
     with pytest.raises(LookupError, match="join"):
@@ -247,7 +247,7 @@ def test_a_stream_ends_when_it_is_closed(large: fpstore.Store) -> None:
 def test_an_error_of_a_stream_comes_out(large: fpstore.Store) -> None:
     import pyarrow as pa
 
-    with pytest.raises(fpstore.TooManyPairsError):
+    with pytest.raises(fpstore.errors.TooManyPairsError):
         list(large.pairs(20, max_pairs=1))
     with pytest.raises(pa.ArrowException, match="more than 1 near pairs"):
         pa.table(large.pairs(20, max_pairs=1))
@@ -260,7 +260,7 @@ def test_a_forked_process_leaves_streams_alone(large: fpstore.Store) -> None:
         if child == 0:
             try:
                 next(stream)
-            except fpstore.InputError:
+            except fpstore.errors.InputError:
                 del stream
                 os._exit(7)
             os._exit(1)

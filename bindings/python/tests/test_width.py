@@ -35,15 +35,15 @@ def test_a_store_of_32_bits_answers_as_a_scan(tmp_path: Path, values: list[int])
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     store = fpstore.build(tmp_path / "a.fps", [1, 2], bits=32)
-    with pytest.raises(fpstore.InputError, match="more than 32 bits"):
+    with pytest.raises(fpstore.errors.InputError, match="more than 32 bits"):
         store.query(2**32)
-    with pytest.raises(fpstore.InputError, match="more than 32 bits"):
+    with pytest.raises(fpstore.errors.InputError, match="more than 32 bits"):
         store.query_many(numpy.array([1, 2**40], dtype="u8"))
-    with pytest.raises(fpstore.InputError, match="more than 32 bits"):
+    with pytest.raises(fpstore.errors.InputError, match="more than 32 bits"):
         fpstore.build(tmp_path / "b.fps", [2**32], bits=32)
-    with pytest.raises(fpstore.InputError, match="64 bits"):
+    with pytest.raises(fpstore.errors.InputError, match="64 bits"):
         store.stats()
-    with pytest.raises(fpstore.InputError, match="expected a multiple of 8"):
+    with pytest.raises(fpstore.errors.InputError, match="expected a multiple of 8"):
         fpstore.build(tmp_path / "c.fps", [1], bits=33)
-    with pytest.raises(fpstore.InputError, match="recipe or bits"):
+    with pytest.raises(fpstore.errors.InputError, match="recipe or bits"):
         fpstore.build(tmp_path / "c.fps", [1], bits=32, recipe="minhash")

@@ -7,7 +7,7 @@ use super::decide::Decisions;
 use super::dropped::OtherIds;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
-use super::event::Event;
+use super::event::{Event, Listener};
 use super::job::Job;
 use super::loss::LossLimit;
 use super::manifest::{self, Manifest};
@@ -252,21 +252,58 @@ impl Cleaned<'_> {
     /// # Errors
     ///
     /// [`Error::Store`] of the store. The same settings then resume the work from there.
-    pub fn finish(mut self) -> Result<Account> {
+    pub fn finish(self) -> Result<Account> {
         let account = self.account();
-        if let Some(writer) = self.writer.take() {
-            self.work.steps.begin_last();
-            self.add_to(writer)?;
-        }
-        let Cleaned { job, work, .. } = self;
-        // All effects have taken place, so this is no failure of the cleaning.
-        if let Err(error) = job.finish() {
-            work.tell(Event::NotRemoved(&error));
-        }
-        Ok(account)
+        let (work, addition) = self.split();
+        addition.commit(&|event| work.tell(event)).map(|()| account)
     }
 
-    fn add_to(&self, mut writer: Writer) -> Result<()> {
+    /// The part that is left to do: the addition to the store, for a caller that first writes an
+    /// output of its own. The lock of the store is held until then.
+    pub fn into_addition(self) -> Addition {
+        self.split().1
+    }
+}
+
+impl<'a> Cleaned<'a> {
+    fn split(self) -> (Work<'a>, Addition) {
+        let Cleaned { work, job, writer, run, spools, decisions, .. } = self;
+        if writer.is_some() {
+            work.steps.begin_last();
+        }
+        (work, Addition { job, writer, run, spools, decisions })
+    }
+}
+
+/// The last step of a cleaning. Dropped without [`Addition::commit`], it leaves the store unchanged.
+#[must_use = "nothing is added before commit"]
+pub struct Addition {
+    job: Job,
+    writer: Option<Writer>,
+    run: String,
+    spools: Spools,
+    decisions: Decisions,
+}
+
+impl Addition {
+    /// Adds the kept documents to the store if the settings require it, and ends the work. `tell`
+    /// is called with events after the addition took effect.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] of the store. The same settings then resume the work from there.
+    pub fn commit(mut self, tell: &Listener<'_>) -> Result<()> {
+        if let Some(writer) = self.writer.take() {
+            self.add_to(writer, tell)?;
+        }
+        // All effects have taken place, so this is no failure of the cleaning.
+        if let Err(error) = self.job.finish() {
+            tell(Event::NotRemoved(&error));
+        }
+        Ok(())
+    }
+
+    fn add_to(&self, mut writer: Writer, tell: &Listener<'_>) -> Result<()> {
         // Earlier work of this job may have added them before it was stopped.
         if writer.store().has_run(&self.run) {
             return Ok(());
@@ -280,7 +317,7 @@ impl Cleaned<'_> {
         match writer.finish() {
             // The documents are in the store: another attempt would add them again.
             Err(unmerged @ fpstore::Error::Unmerged { .. }) => {
-                self.work.tell(Event::Unmerged(&unmerged));
+                tell(Event::Unmerged(&unmerged));
                 Ok(())
             }
             finished => Ok(finished.map(drop)?),

@@ -100,7 +100,7 @@ mod write;
 
 pub use account::Account;
 pub use address::canonical_address;
-pub use cleaned::{Cleaned, DecidedDocument};
+pub use cleaned::{Addition, Cleaned, DecidedDocument};
 pub use cleaning::Cleaning;
 pub use error::{Error, Result};
 pub use event::{Event, Listener};

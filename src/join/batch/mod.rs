@@ -4,6 +4,7 @@
 //! answers a chunk.
 
 pub(in crate::join) mod batch_mode;
+pub(in crate::join) mod nearest;
 pub(in crate::join) mod query_batch;
 pub(in crate::join) mod ranks;
 

@@ -34,7 +34,7 @@ def build(
     path: str | os.PathLike[str],
     *,
     recipe: Recipe | str | None,
-    id: str | None = None,
+    id: str | None = "id",
     fingerprint: str = "fingerprint",
     k: int | None = None,
     scheme: str | None = None,
@@ -47,7 +47,8 @@ def build(
     threads: int | None = None,
     memory: int | None = None,
 ) -> tasks.SegmentsCommitted:
-    """Makes a store of fingerprints, with the ids in the column `id` if there is one.
+    """Makes a store of fingerprints, with the ids in the column `id`; without ids for `id=None`, or if
+    there is no column of that name.
 
     Each task writes a segment next to `path`, and the driver commits all segments in one step, so the
     store is complete or missing. `segments` is their number, by default the number of partitions.
@@ -63,6 +64,8 @@ def build(
     spark = df.sparkSession
     settings = check(spark)
     check_fingerprints(df, fingerprint)
+    if id == "id" and id not in df.columns:
+        id = None
     if id is not None:
         check_column(df, id, ID_TYPES, "ids")
     store = check_store_path(path)

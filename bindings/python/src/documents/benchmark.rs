@@ -10,6 +10,7 @@ use fpstore::rows::ContaminationRow;
 use fpstore_corpus::Event;
 use fpstore_corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
 use fpstore_report::page::ContaminationPage;
+use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -20,7 +21,7 @@ use crate::answer_columns::IdColumn;
 use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Bytes, Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, count};
 use crate::tuple_class::{TYPES, told};
@@ -48,8 +49,8 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 /// - `page` is the maximum number of matches on a page for a browser; 0 makes no page.
 ///
 /// The answer has the counts, and in `found` a row for each item and document: the share of
-/// shingles in the passage, and its place `text[start:end]`. For a table, `file` is empty. Each row
-/// takes memory.
+/// shingles in the passage, and its place `text[start:end]`. For a table, `file` is empty, and
+/// `keep` is the mask of the rows without an item. Each row takes memory.
 ///
 /// >>> question = "Which of the two rivers that meet in Mainz is the longer one?"
 /// >>> _ = (folder / "items.jsonl").write_text(f'{{"text": "{question}"}}\n')
@@ -79,7 +80,7 @@ pub(crate) fn contamination<'py>(
     #[pyo3(from_py_with = wide)] page: i128,
     replace: bool,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -132,7 +133,11 @@ pub(crate) fn contamination<'py>(
         (columns.0, columns.3) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
         let mut rows = RowsBuilder::new(names_of::<ContaminationRow<'_>>(), columns);
         let mut shown = ContaminationPage::sample(page);
+        let mut is_kept = table.as_ref().map(|table| vec![true; table.row_count() as usize]);
         let account = check.run(|found| -> Result<(), Failure> {
+            if let (Some(is_kept), Some(table)) = (&mut is_kept, table) {
+                is_kept[table.row_of(found.record) as usize] = false;
+            }
             if page > 0 {
                 shown.take(found.held());
             }
@@ -152,12 +157,12 @@ pub(crate) fn contamination<'py>(
             0 => None,
             _ => Some(account.page(shown, item_paths, &items.options, &title)?),
         };
-        Ok((account, rows.finish()?, html))
+        Ok((account, rows.finish()?, html, is_kept))
     };
     let work = |shared: &Arc<Shared>| {
         work(shared).map_err(|failure| of_row(of_row(failure, &documents), &items))
     };
-    let (account, found, html) = match is_change {
+    let (account, found, html, is_kept) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
@@ -182,5 +187,6 @@ pub(crate) fn contamination<'py>(
     fields.push(faults.into_bound_py_any(py)?);
     fields.push(found.into_bound_py_any(py)?);
     fields.push(html.map(Page).into_bound_py_any(py)?);
+    fields.push(is_kept.map(|is_kept| PyArray1::from_vec(py, is_kept)).into_bound_py_any(py)?);
     told(py, TYPES, "Contamination", PyTuple::new(py, fields)?)
 }

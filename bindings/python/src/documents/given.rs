@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fpstore::Resources;
 use fpstore::options::{MAX_PAIRS, NumberOption};
 use fpstore_base::{InputPlace, fields};
-use fpstore_corpus::DocumentTable;
+use fpstore_corpus::{DocumentTable, Error, Loss, LossOf};
 use fpstore_documents::Error::BadInput;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
@@ -21,6 +21,10 @@ use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
 
+/// A longer name is no file on any system.
+const NAME_LEN_MAX: usize = 4096;
+/// Characters of a text in a message.
+const SHOWN_LEN: usize = 40;
 /// Maximum length of a document.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
 
@@ -28,12 +32,13 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 /// paths or a table can be given directly.
 ///
 /// A table is a data frame of pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an
-/// Arrow table or stream, an iterator over these, or a single column of texts. Its columns are
+/// Arrow table or stream, an iterator over these, a dictionary of columns, a list or an iterator of
+/// dictionaries, or a single column of texts; a list of texts is taken for paths. Its columns are
 /// named by `text_field` and `id_field`; without a column `id` the ids are the numbers of the rows.
 /// The other options are for files.
 ///
-/// - `format` is the format of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"warc"`, `"lines"`,
-///   `"text"`, `"html"`, `"features"`). By default it follows from the name of each file.
+/// - `format` is the format of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"parquet"`, `"warc"`,
+///   `"lines"`, `"text"`, `"html"`, `"features"`). By default it follows from the name of each file.
 /// - `id_field` and `text_field` are names of fields or columns, in JSON also paths such as
 ///   `doc.body`. By default they are `id` and `text`, else the only field with another usual name,
 ///   such as `url` and `content`. With `line_ids` the ids are the numbers of the lines.
@@ -99,6 +104,25 @@ impl Documents {
         Ok(Readable { paths: vec![path], options, table: Some(table) })
     }
 
+    /// As [`Documents::of`], with the names of fields, if they are given.
+    pub(crate) fn of_fields<'py>(
+        given: &Bound<'py, PyAny>,
+        text_field: Option<&Bound<'py, PyAny>>,
+        id_field: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Documents>> {
+        let (py, names) = (given.py(), PyDict::new(given.py()));
+        for (name, field) in [("text_field", text_field), ("id_field", id_field)] {
+            field.map(|field| names.set_item(name, field)).transpose()?;
+        }
+        if names.is_empty() {
+            return Documents::of(given);
+        }
+        if given.is_instance_of::<Documents>() {
+            return Err(input_error(py, "Documents have their own text_field and id_field"));
+        }
+        Ok(py.get_type::<Documents>().call((given,), Some(&names))?.cast_into()?)
+    }
+
     /// The documents in an argument: `Documents`, a path, paths, or a table.
     pub(crate) fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
         if let Ok(documents) = given.cast::<Documents>() {
@@ -152,11 +176,24 @@ impl Documents {
 }
 
 fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
-    match is_one_path(given)? {
+    let found = match is_one_path(given)? {
         true => path(given).map(|path| vec![path]),
         false => paths(given),
+    };
+    let found = found.map_err(|error| named(error, "paths"))?;
+    let is_text = |path: &&PathBuf| {
+        let name = path.to_string_lossy();
+        let words = name.split_whitespace().count();
+        (words > 1 || name.len() > NAME_LEN_MAX) && !path.exists()
+    };
+    if let Some(text) = found.iter().find(is_text) {
+        let text: String = text.to_string_lossy().chars().take(SHOWN_LEN).collect();
+        let message = format!(
+            "'{text}' is no file; texts are given as a column of a table: Documents({{'text': texts}})"
+        );
+        return Err(input_error(given.py(), message));
     }
-    .map_err(|error| named(error, "paths"))
+    Ok(found)
 }
 
 #[pymethods]
@@ -219,7 +256,7 @@ impl Documents {
         }
         let max_document = count(py, &MAX_DOCUMENT, max_document)?;
         let columns = Columns {
-            text: text_field.unwrap_or(fields::TEXT[0]).into(),
+            text: text_field.map(str::to_owned),
             id: (!line_ids).then(|| id_field.unwrap_or(fields::ID[0]).into()),
             fields: Vec::new(),
         };
@@ -239,11 +276,27 @@ impl Documents {
     }
 }
 
+impl Readable {
+    /// Gives the temporary file of a table another name in losses.
+    pub(super) fn rename(&self, losses: &mut [Loss]) {
+        for loss in losses.iter_mut().filter(|_| self.table.is_some()) {
+            if let LossOf::File(name) = &mut loss.of {
+                *name = "the table".into();
+            }
+        }
+    }
+}
+
 /// The error of a document in a table, with its row instead of its place in a file.
 pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
     let Some(table) = &documents.table else { return failure };
     match failure {
-        Failure::Corpus(fpstore_corpus::Error::Text(BadInput { name, place, reason }))
+        Failure::Corpus(Error::TooMuchLost { mut loss, limit, mut overview }) => {
+            documents.rename(std::slice::from_mut(&mut *loss));
+            documents.rename(&mut overview.losses);
+            Failure::Corpus(Error::TooMuchLost { loss, limit, overview })
+        }
+        Failure::Corpus(Error::Text(BadInput { name, place, reason }))
             if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
         {
             let row = match place {

@@ -1,6 +1,4 @@
-//! Files of labelled pairs.
-
-use std::path::Path;
+//! Labelled pairs, in files and tables.
 
 use fpstore::IoError;
 use fpstore::input::open_input;
@@ -8,10 +6,19 @@ use fpstore::join::{ClusterMethod, JudgedPairs, LabelFile};
 use fpstore_base::lists;
 use pyo3::prelude::*;
 
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, named};
+use crate::input::arguments::{is_one_path, path};
+use crate::tuple_class::FRAMES;
 
-/// The judged pairs of a file.
-pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
+/// The judged pairs of an argument: a file, or a table of two ids and a label.
+pub(crate) fn labels_of(given: &Bound<'_, PyAny>) -> PyResult<LabelFile> {
+    let py = given.py();
+    if !is_one_path(given)? {
+        let lines: String = py.import(FRAMES)?.call_method1("label_lines", (given,))?.extract()?;
+        return LabelFile::parse(&lines)
+            .map_err(|fault| input_error(py, format!("pairs: {fault}")));
+    }
+    let path = &path(given).map_err(|error| named(error, "pairs"))?;
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
     if path.as_os_str() == "-" {
         return Err(refused("pairs are a file, and '-' names none".into()));
@@ -30,18 +37,16 @@ pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 
-/// The judged pairs of a file, for clusters. Only `components` obey them.
+/// The judged pairs of an argument, for clusters. Only `components` obey them.
 pub(crate) fn judged_of(
-    py: Python<'_>,
-    path: Option<&Path>,
+    pairs: Option<&Bound<'_, PyAny>>,
     method: ClusterMethod,
 ) -> PyResult<Option<JudgedPairs>> {
-    let Some(path) = path else { return Ok(None) };
+    let Some(pairs) = pairs else { return Ok(None) };
     if method != ClusterMethod::Components {
         let message = "pairs are for method 'components'; leave out one of pairs and method";
-        return Err(input_error(py, message));
+        return Err(input_error(pairs.py(), message));
     }
-    let judged = JudgedPairs::new(&labels_of(py, path)?);
-    let refused = |fault| input_error(py, format!("{}: {fault}", path.display()));
-    Ok(Some(judged.map_err(refused)?))
+    let judged = JudgedPairs::new(&labels_of(pairs)?);
+    Ok(Some(judged.map_err(|fault| input_error(pairs.py(), format!("{pairs}: {fault}")))?))
 }

@@ -10,7 +10,7 @@ mod rows;
 mod table;
 
 pub(crate) use benchmark::contamination;
-pub(crate) use cleaning::{clean, reasons_of, rules_of};
+pub(crate) use cleaning::{Addition, clean, reasons_of, rules_of};
 pub(crate) use given::{Documents, Readable, of_row};
 pub(crate) use labels::{judged_of, labels_of};
 pub(crate) use overview::{loss_of, overview_of};

@@ -8,9 +8,10 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use fpstore::IdRef;
+use fpstore_base::fields;
 use fpstore_corpus::DocumentTable;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyString};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString};
 
 use crate::capsule::arrays_of;
 use crate::errors::{Failure, input_error};
@@ -18,14 +19,36 @@ use crate::input::arguments::str_of;
 use crate::input::ids::{self, Ids};
 use crate::input::texts::TextInput;
 use crate::input::{check_not_lazy, column_named, integer_texts, is_pandas, two_columns};
+use crate::tuple_class::FRAMES;
 
 /// The names of the columns to read.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
-    pub(super) text: String,
+    /// Without a name it is `text`, or the only column with another usual name.
+    pub(super) text: Option<String>,
     /// Without such a column the ids are row numbers.
     pub(super) id: Option<String>,
     pub(super) fields: Vec<String>,
+}
+
+impl Columns {
+    /// The name of the column of texts, in a table with these columns.
+    fn text_of<'a>(
+        &'a self,
+        py: Python<'_>,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> PyResult<&'a str> {
+        let usual = || {
+            let mut usual = fields::TEXT.iter().filter(|name| names.clone().any(|of| of == **name));
+            match (usual.next(), usual.next()) {
+                (Some(name), None) => Some(*name),
+                (Some(name), _) if *name == fields::TEXT[0] => Some(*name),
+                _ => None,
+            }
+        };
+        let name = self.text.as_deref().or_else(usual);
+        name.ok_or_else(|| no_column(py, fields::TEXT[0], names))
+    }
 }
 
 /// Whether an object is a table, or a column of texts, and not paths.
@@ -34,7 +57,12 @@ pub(super) fn is_table(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(false);
     }
     let is_numpy = object.cast::<numpy::PyUntypedArray>().is_ok();
+    let is_records = object
+        .cast::<PyList>()
+        .is_ok_and(|list| list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyDict>()));
     Ok(is_numpy
+        || is_records
+        || object.is_instance_of::<PyDict>()
         || is_pandas(object)
         || is_dataset(object)
         || object.is_instance_of::<PyIterator>()
@@ -59,8 +87,16 @@ pub(super) fn write(
 ) -> PyResult<()> {
     let py = object.py();
     check_not_lazy(object, "documents")?;
-    if is_pandas(object) {
-        return write_pandas(object, columns, to);
+    if is_dataset(object) && object.is_instance_of::<PyDict>() {
+        let message = "a DatasetDict has several datasets; choose one, such as dataset['train']";
+        return Err(input_error(py, message));
+    }
+    if is_pandas(object) || object.is_instance_of::<PyDict>() {
+        return write_columns(object, columns, to);
+    }
+    if object.is_instance_of::<PyList>() {
+        let made = py.import(FRAMES)?.call_method1("columns_of", (object,))?;
+        return write_columns(&made, columns, to);
     }
     if is_dataset(object) {
         let tables = object.call_method1("with_format", ("arrow",))?;
@@ -89,10 +125,13 @@ fn write_each(
     columns: &Columns,
     to: &mut DocumentTable,
 ) -> PyResult<()> {
-    for part in parts.clone() {
+    let parts = parts.py().import(FRAMES)?.call_method1("grouped_records", (parts,))?;
+    for part in parts.try_iter()? {
         let part = part?;
-        if part.is_instance_of::<PyString>() || part.is_instance_of::<PyIterator>() {
-            let message = "an iterator of documents yields tables, or arrays of texts";
+        let is_path = part.is_instance_of::<PyString>() || part.hasattr("__fspath__")?;
+        if is_path || part.is_instance_of::<PyIterator>() {
+            let message = "an iterator of documents yields tables, dictionaries, or arrays of texts; \
+                           paths are a list";
             return Err(input_error(part.py(), message));
         }
         write(&part, columns, to)?;
@@ -126,6 +165,9 @@ fn write_rows(
 ) -> PyResult<()> {
     let before = to.row_count();
     if let Some(ids) = &others.ids {
+        if ids.len() != texts.len() {
+            return Err(input_error(py, format!("{} texts and {} ids", texts.len(), ids.len())));
+        }
         for (at, id) in ids.iter().enumerate() {
             let IdRef::Text(text) = id else { break };
             if let Some(fault) = IdRef::fault_of_text(text) {
@@ -151,8 +193,10 @@ fn write_texts(
 
 fn no_column<'a>(py: Python<'_>, name: &str, names: impl IntoIterator<Item = &'a str>) -> PyErr {
     let names: Vec<&str> = names.into_iter().collect();
+    let option =
+        if name == fields::TEXT[0] { "; text_field names the column of texts" } else { "" };
     let names = names.join(", ");
-    input_error(py, format!("the table has no column '{name}', there are {names}"))
+    input_error(py, format!("the table has no column '{name}', there are {names}{option}"))
 }
 
 fn write_array(
@@ -188,7 +232,9 @@ fn parts_of(
     if table.null_count() > 0 {
         return Err(input_error(py, format!("{} rows are null as a whole", table.null_count())));
     }
-    let texts = TextInput::of_arrow(py, vec![column_of(py, table, &columns.text)?])?;
+    let names = table.as_struct().fields().iter().map(|field| field.name().as_str());
+    let text = columns.text_of(py, names)?;
+    let texts = TextInput::of_arrow(py, vec![column_of(py, table, text)?])?;
     let values = |name: &String| texts_of_values(py, name, &column_of(py, table, name)?);
     Ok((texts, columns.fields.iter().map(values).collect::<PyResult<_>>()?))
 }
@@ -215,17 +261,20 @@ pub(super) fn each_arrow_part(
     Ok(())
 }
 
-fn write_pandas(
+/// Writes a data frame or a column of pandas, or a dictionary of columns.
+fn write_columns(
     object: &Bound<'_, PyAny>,
     columns: &Columns,
     to: &mut DocumentTable,
 ) -> PyResult<()> {
     let py = object.py();
-    if !object.hasattr("columns")? {
+    let is_pandas = is_pandas(object);
+    if is_pandas && !object.hasattr("columns")? {
         return write_texts(py, &TextInput::of(object)?, columns, to);
     }
-    let names: Vec<String> = object
-        .getattr("columns")?
+    // A dictionary iterates over its keys.
+    let all = if is_pandas { object.getattr("columns")? } else { object.clone() };
+    let names: Vec<String> = all
         .try_iter()?
         .map(|name| Ok(name?.str()?.to_string_lossy().into_owned()))
         .collect::<PyResult<_>>()?;
@@ -234,14 +283,24 @@ fn write_pandas(
         1 => object.get_item(name),
         _ => Err(two_columns(py, name)),
     };
-    let texts = TextInput::of(&column(&columns.text)?)?;
+    let text = columns.text_of(py, names.iter().map(String::as_str))?;
+    let texts = TextInput::of(&column(text)?)?;
     let has_id = |name: &&String| *name != "id" || names.contains(name);
     let has_ids = columns.id.as_ref().filter(has_id);
     let ids = has_ids.map(|name| ids::many(&column(name)?)).transpose()?;
     let values = |name: &String| -> PyResult<Vec<Option<String>>> {
-        let values = column(name)?;
-        let missing: Vec<bool> = values.call_method0("isna")?.call_method0("tolist")?.extract()?;
-        let values = values.call_method0("tolist")?;
+        let mut values = column(name)?;
+        let missing: Vec<bool> = if is_pandas {
+            let missing = values.call_method0("isna")?.call_method0("tolist")?.extract()?;
+            values = values.call_method0("tolist")?;
+            missing
+        } else {
+            values.try_iter()?.map(|value| Ok(value?.is_none())).collect::<PyResult<_>>()?
+        };
+        if missing.len() != texts.len() {
+            let message = format!("{} texts, {} values of '{name}'", texts.len(), missing.len());
+            return Err(input_error(py, message));
+        }
         let text = |(value, is_missing): (PyResult<Bound<'_, PyAny>>, bool)| {
             if is_missing {
                 return Ok(None);

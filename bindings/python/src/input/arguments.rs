@@ -24,10 +24,10 @@ pub(crate) fn text_or_none<'a, T: From<&'a str>>(
     if given.is_none() { Ok(None) } else { text(given).map(Some) }
 }
 
-/// Several texts. A single text is not split into its characters.
+/// Several texts, or a single one, which is not split into its characters.
 pub(crate) fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() {
-        return given.extract();
+        return text(given).map(|text| vec![text]);
     }
     given.try_iter()?.map(|item| text(&item?)).collect()
 }

@@ -3,7 +3,11 @@
 
 use std::fmt;
 
+use fpstore::plan::Budget;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyString};
+
+use crate::errors::input_error;
 
 /// A whole number. A number out of range becomes the nearest representable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +67,39 @@ impl<'py> FromPyObject<'_, 'py> for Whole {
             Err(_) if object.lt(0)? => Ok(Whole(i128::MIN)),
             Err(_) => Ok(Whole(i128::MAX)),
         }
+    }
+}
+
+/// A number of bytes: a whole number, also as a float such as `1e9`, or a text such as `1.5GB`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes(pub(crate) Whole);
+
+impl From<i128> for Bytes {
+    fn from(number: i128) -> Self {
+        Bytes(Whole(number))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Bytes {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            let text = text.to_cow()?;
+            return match text.parse() {
+                Ok(Budget::Bytes(count)) => Ok(Bytes(Whole(count.into()))),
+                _ => Err(input_error(
+                    object.py(),
+                    format!("'{text}' is no amount of bytes, expected one such as '1.5GB'"),
+                )),
+            };
+        }
+        if let Ok(number) = object.cast::<PyFloat>()
+            && number.value().fract() == 0.0
+        {
+            return Ok(Bytes(Whole(number.value() as i128)));
+        }
+        object.extract().map(Bytes)
     }
 }
 

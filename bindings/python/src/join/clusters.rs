@@ -14,7 +14,7 @@ use crate::columns::{Bits, Distances, RowsBuilder, U64};
 use crate::documents::judged_of;
 use crate::errors::Failure;
 use crate::input::arguments::{path_or_none, text};
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole};
 use crate::options::{Limits, choice, distance};
 use crate::store::Store;
 use crate::stream::RowStream;
@@ -35,7 +35,7 @@ impl Store {
     /// - `keep` is `"representative"` for the smallest id of the representative, `"smallest-id"`
     ///   (or `"first"`) for the smallest id of the cluster, or `"largest-cluster"` for all
     ///   documents of the largest cluster and no others.
-    /// - `pairs` is a file of judged pairs, as for `clean`, for components: duplicates are put in
+    /// - `pairs` are judged pairs, as for `clean`, for components: duplicates are put in
     ///   one cluster, and pairs judged different never are.
     ///
     /// >>> for rows in store.clusters(3):
@@ -52,9 +52,9 @@ impl Store {
         k: Option<Whole>,
         #[pyo3(from_py_with = text)] method: &str,
         #[pyo3(from_py_with = text)] keep: &str,
-        #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
+        pairs: Option<&Bound<'_, PyAny>>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
@@ -63,7 +63,7 @@ impl Store {
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let method: ClusterMethod = choice(py, "method", method)?;
         let keep: KeepRule = choice(py, "keep", keep)?;
-        let judged = judged_of(py, pairs.as_deref(), method)?;
+        let judged = judged_of(pairs, method)?;
         let id = IdColumn::new(id_kind(&store));
         let columns = (U64::default(), U64::default(), Distances::default(), id, Bits::default());
         let mut members = RowsBuilder::new(NAMES, columns);

@@ -12,7 +12,7 @@ use crate::answer_columns::{IdColumn, Near, common_id_kind, id_kind};
 use crate::columns::{Bits, RowsBuilder, U64};
 use crate::errors::Failure;
 use crate::input::arguments::path_or_none;
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole};
 use crate::options::{Limits, distance};
 use crate::store::{Given, one_store, stores_or_none};
 use crate::stream::RowStream;
@@ -97,7 +97,7 @@ pub(crate) fn dedup(
     within: bool,
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {

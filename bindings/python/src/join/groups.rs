@@ -11,8 +11,8 @@ use crate::columns::{BATCH_ROWS, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
-use crate::input::whole::Whole;
-use crate::options::{Limits, tuned_distance};
+use crate::input::whole::{Bytes, Whole};
+use crate::options::{Limits, tuned_distance, warn_of_unknown_recipe};
 use crate::recipes::recipe_of;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
@@ -40,10 +40,13 @@ pub(crate) fn group<'py>(
     k: Option<Whole>,
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    if k.is_none() {
+        warn_of_unknown_recipe(fingerprints)?;
+    }
     let k = tuned_distance(py, k, recipe_of(fingerprints)?.as_ref())?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let rows = fingerprints::many_or_null(fingerprints)?;

@@ -5,6 +5,7 @@ mod documents;
 mod groups;
 mod pages;
 mod pairs;
+pub(crate) mod positions;
 
 pub(crate) use documents::dedup;
 pub(crate) use groups::{components, group};

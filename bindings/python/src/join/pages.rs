@@ -15,7 +15,7 @@ use super::clusters::clusters_of;
 use crate::documents::{Documents, Readable, judged_of};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text, text_or_none};
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Bytes, Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, choice, distance, distance_of};
 use crate::store::Store;
@@ -82,7 +82,8 @@ fn written(
             Ok(taken.take(&id.to_string(), text, make)?)
         })?;
     }
-    let about = About { link: links.link.as_ref(), image: links.image.as_ref(), ..*about };
+    let (link, image) = (links.link.as_ref(), links.image.as_ref());
+    let about = About { link, image, more: "groups", ..*about };
     let check = || match shared.is_stopped() {
         true => Err(fpstore::Error::Interrupted),
         false => Ok(()),
@@ -134,19 +135,19 @@ impl Store {
         k: Option<Whole>,
         #[pyo3(from_py_with = text)] method: &str,
         texts: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
+        pairs: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = wide)] groups: i128,
         #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
         #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
         let store = self.one()?;
         let k = distance(py, k, &store)?;
         let method: ClusterMethod = choice(py, "method", method)?;
-        let judged = judged_of(py, pairs.as_deref(), method)?;
+        let judged = judged_of(pairs, method)?;
         let most = checked(py, &fpstore::options::COUNT, groups)? as usize;
         let links = Links::of(py, link, image)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
@@ -190,7 +191,7 @@ impl Store {
         #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
         #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {

@@ -17,8 +17,8 @@ use crate::columns::{Distances, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
-use crate::input::whole::Whole;
-use crate::options::{Limits, distance, tuned_distance};
+use crate::input::whole::{Bytes, Whole};
+use crate::options::{Limits, distance, tuned_distance, warn_of_unknown_recipe};
 use crate::recipes::{common, recipe_of};
 use crate::store::{Given, Names, Store, name_of};
 use crate::stream::{RowStream, Sink};
@@ -134,7 +134,7 @@ impl Store {
         share: Option<(Whole, Whole)>,
         max_pairs: Option<Whole>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
@@ -183,12 +183,16 @@ pub(crate) fn near_pairs(
     sorted: bool,
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
     let of_other = other.map(recipe_of).transpose()?.flatten();
-    let k = tuned_distance(py, k, common(recipe_of(fingerprints)?, of_other)?.as_ref())?;
+    let recipe = common(recipe_of(fingerprints)?, of_other)?;
+    if k.is_none() && recipe.is_none() {
+        warn_of_unknown_recipe(fingerprints)?;
+    }
+    let k = tuned_distance(py, k, recipe.as_ref())?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let others = other.map(fingerprints::many).transpose()?;

@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 use super::pickled::{of_bytes, to_bytes};
 use super::slices::{Part, part_of};
-use crate::capsule::export_array;
+use crate::capsule::{RECIPE_KEY, export_array};
 use crate::errors::input_error;
 use crate::input::arguments::text_or_none;
 use crate::notebook::{Table, shown};
@@ -143,11 +143,16 @@ impl Column {
         self.values.iter().collect()
     }
 
-    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls.
+    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls. Its `attrs` name
+    /// the recipe; a frame drops them unless its own `attrs` have them.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let nulls = (self.values.null_count() > 0).then(|| self.is_null(py));
         let values = self.to_numpy(py, Some(0))?;
-        py.import(FRAMES)?.call_method1("pandas_series", (values, nulls))
+        let series = py.import(FRAMES)?.call_method1("pandas_series", (values, nulls))?;
+        if let Some(recipe) = self.recipe() {
+            series.getattr("attrs")?.set_item(RECIPE_KEY, recipe)?;
+        }
+        Ok(series)
     }
 
     /// The values as a `Series` of polars.

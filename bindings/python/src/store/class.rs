@@ -14,7 +14,7 @@ use super::results::{self, Found};
 use super::state::{Manifests, State};
 use crate::answer_columns::id_kind;
 use crate::errors::{argument_error, input_error, named, state_error};
-use crate::input::arguments::text;
+use crate::input::arguments::{is_one_path, text};
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
@@ -37,7 +37,7 @@ use crate::work::{Reporter, held, run, run_change};
 /// without a column for that name, such as `clusters` and `records`, refuse several stores.
 ///
 /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
-/// >>> stores = fpstore.open_all([store.path, other.path])
+/// >>> stores = fpstore.open([store.path, other.path])
 /// >>> [(found.store == other.path, found.ids) for found in stores.query(0xC0F1789BED2EB9B8, k=0)]
 /// [(False, ['a.html']), (True, ['d.html'])]
 #[pyclass(frozen, module = "fpstore")]
@@ -378,11 +378,17 @@ impl Store {
     }
 }
 
-fn cast<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Store>> {
-    given.cast::<Store>().map_err(|_| match given.get_type().qualname() {
-        Ok(kind) => PyTypeError::new_err(format!("expected a Store, not {kind}")),
-        Err(error) => error,
-    })
+/// An open store, or several; paths are opened.
+fn cast<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Store>> {
+    if let Ok(store) = given.cast::<Store>() {
+        return Ok(store.clone());
+    }
+    if is_one_path(given)? || given.is_instance_of::<PyList>() {
+        let opened = given.py().import("fpstore._fpstore")?.call_method1("open", (given,))?;
+        return Ok(opened.cast_into()?);
+    }
+    let kind = given.get_type().qualname()?;
+    Err(PyTypeError::new_err(format!("expected a Store, not {kind}")))
 }
 
 /// An optional argument: one store, or several.

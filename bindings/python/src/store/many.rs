@@ -15,7 +15,7 @@ use crate::columns::{BATCH_ROWS, RowsBuilder};
 use crate::errors::Failure;
 use crate::input::arguments::text;
 use crate::input::fingerprints;
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole};
 use crate::options::{Limits, choice, distance};
 use crate::recipes::check_recipe;
 use crate::rows::Rows;
@@ -56,7 +56,7 @@ struct Queries<'a, 'py> {
     fingerprints: &'a Bound<'py, PyAny>,
     k: Option<Whole>,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -175,7 +175,7 @@ impl Store {
         limit: Option<Whole>,
         #[pyo3(from_py_with = text)] mode: &str,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
@@ -193,7 +193,7 @@ impl Store {
         fingerprints: &Bound<'py, PyAny>,
         k: Option<Whole>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Queries { store: self, fingerprints, k, threads, memory, progress }.counts()
@@ -209,7 +209,7 @@ impl Store {
         fingerprints: &Bound<'py, PyAny>,
         k: Option<Whole>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         Queries { store: self, fingerprints, k, threads, memory, progress }.has_near()

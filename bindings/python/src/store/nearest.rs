@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use fpstore::join::{BatchMode, nearest_many};
 use fpstore::options::COUNT;
-use fpstore::{Fingerprint, Id, IdRef, Phase, StoreIndex};
+use fpstore::{Answer, Fingerprint, Id, IdRef, Phase, StoreIndex};
 use pyo3::prelude::*;
 
 use super::{Given, Store, name_of};
@@ -12,9 +13,11 @@ use crate::answer_columns::{
 };
 use crate::chunks::Chunks;
 use crate::columns::RowsBuilder;
+use crate::errors::Failure;
+use crate::input::arguments::text;
 use crate::input::fingerprints;
-use crate::input::whole::{Whole, wide};
-use crate::options::{Limits, checked, distance_of};
+use crate::input::whole::{Bytes, Whole, wide};
+use crate::options::{Limits, checked, choice, distance_of};
 use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, run};
@@ -25,13 +28,31 @@ const CHUNK: usize = 64;
 /// A row of an answer: query, fingerprint, distance, store, label and id.
 type Found = (u32, u64, u32, StoreIndex, String, Option<Id>);
 
+/// The rows of the answer to the query at a position.
+fn found_of(
+    at: usize,
+    answer: &Answer<'_>,
+    wanted: (bool, bool),
+    found: &mut Vec<Found>,
+) -> Result<(), Failure> {
+    for (of, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+        let (value, distance) = (hit.fingerprint().value(), hit.distance());
+        each_label_and_id(&hit, wanted, |label, id| {
+            found.push((at as u32, value, distance, of, label.to_owned(), id.map(IdRef::to_id)));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
 /// Arguments of a batch of queries.
 struct Queries<'a, 'py> {
     fingerprints: &'a Bound<'py, PyAny>,
     count: i128,
     k: i128,
+    mode: &'a str,
     threads: Option<Whole>,
-    memory: Option<Whole>,
+    memory: Option<Bytes>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -41,37 +62,40 @@ impl Queries<'_, '_> {
         let py = self.fingerprints.py();
         let most = checked(py, &COUNT, self.count)? as usize;
         let k = distance_of(py, self.k)?;
-        let threads = Limits::new(py, self.threads, self.memory, None)?.threads();
+        let mode: BatchMode = choice(py, "mode", self.mode)?;
+        let limits = Limits::new(py, self.threads, self.memory, None)?;
         let reporter = Reporter::new(self.progress)?;
         check_recipe(self.fingerprints, store)?;
         let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         check_count(py, queries.len())?;
+        let limits = limits.for_queries(queries.len());
         run(py, &reporter, |shared| {
-            let counts = (queries.len(), CHUNK);
-            let found = Chunks::run(counts, threads, (Phase::Search, shared), |chunks| {
+            let (wanted, mut all) = ((labels, ids), Vec::new());
+            let join = limits.join(k, shared);
+            let left = nearest_many(store, &queries, most, &join, mode, |at, answer| {
+                found_of(at, &answer, wanted, &mut all)
+            })?;
+            let counts = (left.len(), CHUNK);
+            let found = Chunks::run(counts, limits.threads(), (Phase::Search, shared), |chunks| {
                 let mut searcher = store.searcher();
                 searcher.stop_flag(Arc::clone(&shared.stop));
                 while let Some(chunk) = chunks.take() {
                     let mut found: Vec<Found> = Vec::new();
-                    for at in chunk.clone() {
+                    for &at in &left[chunk.clone()] {
                         let answer = searcher.nearest(queries[at], most, k)?;
-                        for (of, hit) in answer.hits().flat_map(|hit| hit.stores()) {
-                            let (value, distance) = (hit.fingerprint().value(), hit.distance());
-                            each_label_and_id(&hit, (labels, ids), |label, id| {
-                                let (label, id) = (label.to_owned(), id.map(IdRef::to_id));
-                                found.push((at as u32, value, distance, of, label, id));
-                                Ok(())
-                            })?;
-                        }
+                        found_of(at, &answer, wanted, &mut found)?;
                     }
                     chunks.put(chunk, found)?;
                 }
                 Ok(())
             })?;
+            all.extend(found.flatten());
+            // The rows of a query are in order.
+            all.sort_by_key(|found| found.0);
             let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
             let columns = answer_columns(names.is_some(), labels, ids);
             let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
-            for (query, value, distance, of, label, id) in found.flatten() {
+            for (query, value, distance, of, label, id) in all {
                 let of = name_of(names.as_ref(), of);
                 table.keep((query, value, distance, of, &label, id.as_ref().map(Id::as_ref)))?;
             }
@@ -88,7 +112,8 @@ impl Store {
     /// >>> store.nearest_many([0, 7]).to_pylist()
     /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
     #[pyo3(signature = (
-        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
+        fingerprints, count=1, k=64, *, ids=true, labels=false, mode="auto", threads=None,
+        memory=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn nearest_many(
@@ -98,11 +123,12 @@ impl Store {
         #[pyo3(from_py_with = wide)] k: i128,
         ids: bool,
         labels: bool,
+        #[pyo3(from_py_with = text)] mode: &str,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let queries = Queries { fingerprints, count, k, threads, memory, progress };
+        let queries = Queries { fingerprints, count, k, mode, threads, memory, progress };
         queries.rows(&self.given()?, (ids, labels))
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn open(
 /// of one store.
 ///
 /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9BA], ["d.html"])
-/// >>> with fpstore.open_all([store.path, other.path]) as stores:
+/// >>> with fpstore.open([store.path, other.path]) as stores:
 /// ...     len(stores)
 /// 4
 #[pyfunction]

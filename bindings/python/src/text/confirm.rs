@@ -2,6 +2,7 @@
 //! decide.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fpstore::Fingerprint;
 use fpstore::join::JoinOptions;
@@ -15,10 +16,10 @@ use crate::columns::{Distances, F64, RowsBuilder, U32};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::texts::TextInput;
-use crate::input::whole::Whole;
+use crate::input::whole::{Bytes, Whole};
 use crate::options::{Limits, distance_of};
 use crate::rows::Rows;
-use crate::work::{Reporter, run};
+use crate::work::{Reporter, Shared, run};
 
 /// The fingerprint of a text and its distinct features, ascending. `None` without features.
 pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerprint, Vec<u64>)> {
@@ -27,6 +28,45 @@ pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerpr
     features.sort_unstable();
     features.dedup();
     Some((fingerprint, features))
+}
+
+/// A text as [`looked_at`] returns it.
+pub(crate) type Looked = Option<(Fingerprint, Vec<u64>)>;
+
+/// Each text as [`looked_at`] returns it, by several threads.
+pub(crate) fn looked_at_all(
+    recipe: &Recipe,
+    texts: &TextInput,
+    limits: &Limits,
+    shared: &Arc<Shared>,
+) -> Result<Vec<Looked>, Failure> {
+    of_all(recipe, texts, limits.threads(), shared, |hasher, _, text| looked_at(hasher, text))
+}
+
+/// The pairs of similar texts that `is_wanted`, in order: their positions, distance and similarity.
+pub(crate) fn confirmed(
+    looked: &[Looked],
+    similarity: f64,
+    options: JoinOptions,
+    is_wanted: impl Fn(u32, u32) -> bool,
+) -> Result<Vec<(u32, u32, u32, f64)>, Failure> {
+    // Texts without features are omitted.
+    let known = || (0_u32..).zip(looked).filter_map(|(row, it)| Some((row, it.as_ref()?)));
+    let rows: Vec<u32> = known().map(|(row, _)| row).collect();
+    let confirmed = Confirmer::new(similarity, options)?.features(|take| {
+        known().try_for_each(|(_, (fingerprint, features))| take(*fingerprint, None, features))
+    })?;
+    let mut pairs = Vec::new();
+    confirmed.for_each_pair(false, |pair| {
+        let (one, other) = (rows[pair.first as usize], rows[pair.second as usize]);
+        let (one, other) = (one.min(other), one.max(other));
+        if is_wanted(one, other) {
+            pairs.push((one, other, pair.distance(), pair.similarity));
+        }
+        Ok::<(), Failure>(())
+    })?;
+    pairs.sort_unstable_by_key(|&(first, second, ..)| (first, second));
+    Ok(pairs)
 }
 
 #[pymethods]
@@ -54,7 +94,7 @@ impl Recipe {
         k: Option<Whole>,
         max_pairs: Option<Whole>,
         threads: Option<Whole>,
-        memory: Option<Whole>,
+        memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
@@ -70,25 +110,9 @@ impl Recipe {
             let message = format!("{} texts, one call takes 2**32 - 2 at most", texts.len());
             return Err(input_error(py, message));
         }
-        let threads = limits.threads();
         run(py, &reporter, |shared| {
-            let looked =
-                of_all(self, &texts, threads, shared, |hasher, _, text| looked_at(hasher, text))?;
-            // Texts without features are omitted.
-            let known = || (0_u32..).zip(&looked).filter_map(|(row, it)| Some((row, it.as_ref()?)));
-            let rows: Vec<u32> = known().map(|(row, _)| row).collect();
-            let options: JoinOptions = limits.join(k, shared);
-            let confirmed = Confirmer::new(similarity, options)?.features(|take| {
-                known()
-                    .try_for_each(|(_, (fingerprint, features))| take(*fingerprint, None, features))
-            })?;
-            let mut pairs: Vec<(u32, u32, u32, f64)> = Vec::new();
-            confirmed.for_each_pair(false, |pair| {
-                let (one, other) = (rows[pair.first as usize], rows[pair.second as usize]);
-                pairs.push((one.min(other), one.max(other), pair.distance(), pair.similarity));
-                Ok::<(), Failure>(())
-            })?;
-            pairs.sort_unstable_by_key(|&(first, second, ..)| (first, second));
+            let looked = looked_at_all(self, &texts, &limits, shared)?;
+            let pairs = confirmed(&looked, similarity, limits.join(k, shared), |_, _| true)?;
             let columns = (U32::default(), U32::default(), Distances::default(), F64::default());
             RowsBuilder::of(["first", "second", "distance", "similarity"], columns, pairs)
         })

@@ -1,7 +1,5 @@
 //! Evaluation of fingerprints by labelled duplicates, for each distance.
 
-use std::path::PathBuf;
-
 use fpstore::Fingerprint;
 use fpstore_report::evaluate::{
     BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, Point, svg,
@@ -13,10 +11,10 @@ use pyo3::types::PyList;
 
 use super::labelled::Labelled;
 use crate::errors::input_error;
-use crate::input::arguments::path_or_none;
 use crate::input::fingerprints::many_or_null;
 use crate::input::whole::Whole;
 use crate::notebook::framed;
+use crate::tuple_class::FRAMES;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, run};
 
@@ -62,7 +60,7 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
 /// (1, 1.0)
 ///
 /// Or `pairs` is a file of labels, as for `fpstore evaluate`: on each line two ids, then 1, 0 or
-/// -1, separated by tabs. Then the ids are in a store, in `Documents`, whose fingerprints are made
+/// -1, separated by tabs; or a table with these three columns. Then the ids are in a store, in `Documents`, whose fingerprints are made
 /// by `recipe`, or are given with the fingerprints as `ids`.
 ///
 /// >>> labels = folder / "labels.tsv"
@@ -81,7 +79,7 @@ pub(crate) fn evaluate(
     first: Option<&Bound<'_, PyAny>>,
     second: Option<&Bound<'_, PyAny>>,
     labels: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
+    pairs: Option<&Bound<'_, PyAny>>,
     ids: Option<&Bound<'_, PyAny>>,
     recipe: Option<&Bound<'_, PyAny>>,
     unlisted_differ: bool,
@@ -103,7 +101,7 @@ pub(crate) fn evaluate(
             return Err(input_error(py, message));
         }
         let given = Labelled { fingerprints, ids, recipe, threads, progress };
-        return given.evaluate(&pairs, unlisted_differ).map(Evaluation);
+        return given.evaluate(pairs, unlisted_differ).map(Evaluation);
     }
     if let Some((name, _)) = is_given[3..].iter().find(|(_, is_given)| *is_given) {
         let message = format!("{name} has no meaning without pairs, a file of labels by id");
@@ -119,7 +117,10 @@ pub(crate) fn evaluate(
         rows_of(second, Some(values.len()), "second")?,
     );
     let labels = match labels {
-        Some(labels) => rows_of(labels, None, "labels")?,
+        Some(labels) => {
+            let whole = py.import(FRAMES)?.call_method1("whole_labels", (labels,))?;
+            rows_of(&whole, None, "labels")?
+        }
         None => vec![1; first.len()],
     };
     if first.len() != second.len() || first.len() != labels.len() {

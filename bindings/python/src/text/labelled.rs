@@ -1,6 +1,5 @@
 //! Documents named by a file of labels, and their evaluation.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use fpstore_documents::{Admission, hash_documents};
@@ -28,14 +27,17 @@ pub(super) struct Labelled<'a, 'py> {
 
 impl Labelled<'_, '_> {
     /// Evaluates the pairs of a file.
-    pub(super) fn evaluate(&self, pairs: &Path, unlisted_differ: bool) -> PyResult<Evaluation> {
+    pub(super) fn evaluate(
+        &self,
+        pairs: &Bound<'_, PyAny>,
+        unlisted_differ: bool,
+    ) -> PyResult<Evaluation> {
         let py = self.fingerprints.py();
-        let labels = labels_of(py, pairs)?;
+        let labels = labels_of(pairs)?;
         let reporter = Reporter::new(self.progress)?;
         let found = self.found(&reporter)?;
         let numbered = found.pairs(&labels);
-        let numbered =
-            numbered.map_err(|fault| input_error(py, format!("{}: {fault}", pairs.display())))?;
+        let numbered = numbered.map_err(|fault| input_error(py, format!("{pairs}: {fault}")))?;
         run(py, &reporter, |shared| {
             Ok(found.evaluate(&numbered, unlisted_differ, Some(shared.observer()))?)
         })

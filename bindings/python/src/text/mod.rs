@@ -10,8 +10,8 @@ mod options;
 mod recipe;
 mod stored;
 
-pub(crate) use confirm::looked_at;
+pub(crate) use confirm::{Looked, confirmed, looked_at, looked_at_all};
 pub(crate) use df_table::{_df_table_of, DfTable};
 pub(crate) use evaluation::{Evaluation, evaluate};
 pub(crate) use hashing::of_all;
-pub(crate) use recipe::{_recipe_of, Recipe, hasher_of, recipe_text_of};
+pub(crate) use recipe::{_recipe_of, Recipe, hasher_of, recipe_object, recipe_text_of};

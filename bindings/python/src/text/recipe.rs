@@ -96,6 +96,17 @@ pub(crate) fn hasher_of(
     Ok(TextHasher::new(&recipe.unwrap_or_default()).map_err(Failure::from)?)
 }
 
+/// The recipe in an argument: an object, a name, or by default the usual one.
+pub(crate) fn recipe_object<'py>(
+    py: Python<'py>,
+    given: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, Recipe>> {
+    if let Some(recipe) = given.and_then(|given| given.cast::<Recipe>().ok()) {
+        return Ok(recipe.clone());
+    }
+    Ok(py.get_type::<Recipe>().call1((given,))?.cast_into()?)
+}
+
 /// The recipe with a name, or with a canonical text.
 fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
     if !name.contains('\n') {
@@ -240,7 +251,7 @@ impl Recipe {
 
     /// The distance within which the fingerprints of 99 of 100 pairs of texts with this Jaccard
     /// similarity lie.
-    pub(super) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
+    pub(crate) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
         if !(similarity > 0.0 && similarity <= 1.0) {
             let message = format!("similarity is {similarity}, expected above 0 and at most 1");
             return Err(input_error(py, message));

@@ -183,7 +183,7 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["built.fps", "killed"]
     again = fs.build(df, path, recipe=None, id="id", run="night")
     assert again.known_run and again.generation == store.generation
-    with pytest.raises(fpstore.StoreExistsError, match="append=True"):
+    with pytest.raises(fpstore.errors.StoreExistsError, match="append=True"):
         fs.build(df, path, recipe=None, id="id")
     with pytest.raises(fpstore.FpstoreError, match="recipe"):
         fs.build(df, path, recipe="minhash", id="id", append=True)
@@ -194,7 +194,7 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
 
 def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        fpstore.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"
+        fpstore.errors.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"
     ):
         fs.build(frame(spark), tmp_path / "no.fps", recipe=None, id="id")
     bad = (
@@ -203,7 +203,7 @@ def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
         .selectExpr("fingerprint", "if(id = 77, 'a\\nb', cast(id as string)) as id")
     )
     with pytest.raises(
-        fpstore.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"
+        fpstore.errors.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"
     ):
         fs.build(bad, tmp_path / "no.fps", recipe=None, id="id")
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -212,7 +212,7 @@ def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
         ({"id": "fingerprint2"}, "no column 'fingerprint2'"),
     ]
     for arguments, message in wrong:
-        with pytest.raises(fpstore.InputError, match=message):
+        with pytest.raises(fpstore.errors.InputError, match=message):
             fs.build(frame(spark), tmp_path / "no.fps", recipe=None, **arguments)
     assert not list(tmp_path.iterdir())
 
@@ -278,7 +278,7 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     assert late >= {10**9 + at for at in range(5)} and not late & set(kept)
     values_of = dict(zip(ids.tolist(), values.tolist()))
     assert not store.has_near([values_of[of] for of in late if of < 10**9]).any()
-    with pytest.raises(fpstore.InputError, match="which the store needs"):
+    with pytest.raises(fpstore.errors.InputError, match="which the store needs"):
         rows_without = df.withColumn("id", F.lit(None).cast("bigint"))
         fs.add(rows_without, path, run="never", recipe=None)
     df.unpersist()

@@ -158,7 +158,7 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     df = spark.createDataFrame(rows, schema).repartition(3)
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("bad rows", "bad rows")
-    with pytest.raises(fpstore.InputError, match="the row with id d17: \"yesterday\" in 'date', exp"):
+    with pytest.raises(fpstore.errors.InputError, match="the row with id d17: \"yesterday\" in 'date', exp"):
         fs.clean(df, keep="newest:date")
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("bad rows")]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -166,13 +166,13 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
     latin = df.selectExpr("id", "if(id = 'd9', cast(unhex('636166e9') as string), text) as text")
-    with pytest.raises(fpstore.InputError, match="the row with id d9: .*UTF-8"):
+    with pytest.raises(fpstore.errors.InputError, match="the row with id d9: .*UTF-8"):
         fs.clean(latin)
-    with pytest.raises(fpstore.InputError, match="4 rows have no 'id', by which"):
+    with pytest.raises(fpstore.errors.InputError, match="4 rows have no 'id', by which"):
         fs.clean(df.selectExpr("if(id < 'd12', null, id) as id", "text"))
-    with pytest.raises(fpstore.InputError, match="2 values of 'id' are those of several rows, such as d3: "):
+    with pytest.raises(fpstore.errors.InputError, match="2 values of 'id' are those of several rows, such as d3: "):
         fs.clean(df.selectExpr("if(id in ('d7', 'd8'), 'd3', if(id = 'd9', 'd4', id)) as id", "text"))
-    with pytest.raises(fpstore.InputError, match="no document has the field 'date'"):
+    with pytest.raises(fpstore.errors.InputError, match="no document has the field 'date'"):
         fs.clean(df.selectExpr("id", "text", "' ' as date"), keep="best:date")
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"confirm": 1.5}, "similarity 1.5, expected one above 0"),
@@ -189,5 +189,5 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     for arguments, message in wrong:
         with pytest.raises(fpstore.FpstoreError, match=message):
             fs.clean(df, **arguments)
-    with pytest.raises(fpstore.InputError, match="there is a column 'keep' already"):
+    with pytest.raises(fpstore.errors.InputError, match="there is a column 'keep' already"):
         fs.clean(df.withColumnRenamed("date", "keep"))

@@ -29,6 +29,9 @@ pub struct FoundItem<'a> {
     pub row: ContaminationRow<'a>,
     /// The passage.
     pub passage: &'a str,
+    /// The number of the line, row or record of the document in its file, as in reports of bad
+    /// records.
+    pub record: u64,
 }
 
 impl ContaminationCheck<'_> {
@@ -105,7 +108,7 @@ impl ContaminationCheck<'_> {
                         byte_start: one.bytes.start as u64,
                         byte_end: one.bytes.end as u64,
                     };
-                    take(FoundItem { row, passage: &one.passage })?;
+                    take(FoundItem { row, passage: &one.passage, record: place.record() })?;
                 }
                 Ok(())
             })?;

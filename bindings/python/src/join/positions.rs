@@ -1,0 +1,279 @@
+//! The function `pairs`: near rows of one or two tables, by position.
+
+use std::path::PathBuf;
+
+use arrow_array::builder::Float64Builder;
+use fpstore::join::{JoinOptions, near_pairs as near_values, near_pairs_across};
+use fpstore::{Error, Fingerprint, IdKind, IdRef};
+use pyo3::prelude::*;
+
+use crate::answer_columns::IdColumn;
+use crate::columns::{Distances, RowsBuilder, U32};
+use crate::errors::{Failure, input_error};
+use crate::input::arguments::path_or_none;
+use crate::input::fingerprints::many_or_null;
+use crate::input::ids::{self, Ids};
+use crate::input::texts::TextInput;
+use crate::input::whole::{Bytes, Whole};
+use crate::options::{Limits, distance_of, tuned_distance, warn_of_unknown_recipe};
+use crate::recipes::{common, recipe_of};
+use crate::rows::Rows;
+use crate::text::{Looked, Recipe, confirmed, looked_at_all, recipe_object};
+use crate::tuple_class::FRAMES;
+use crate::work::{Reporter, run};
+
+/// The similarity of near rows, if neither it nor a distance is given.
+const SIMILARITY: f64 = 0.8;
+
+/// A table or column of texts or fingerprints.
+struct Side<'py> {
+    column: Bound<'py, PyAny>,
+    ids: Option<Ids>,
+    holds_texts: bool,
+}
+
+impl<'py> Side<'py> {
+    fn of(
+        given: &Bound<'py, PyAny>,
+        text_field: Option<&Bound<'py, PyAny>>,
+        id_field: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let frames = given.py().import(FRAMES)?;
+        let side = frames.call_method1("side_of", (given, text_field, id_field))?;
+        let (column, ids, holds_texts): (_, Option<Bound<'_, PyAny>>, _) = side.extract()?;
+        let ids = ids.map(|ids| ids::many(&ids)).transpose()?;
+        Ok(Side { column, ids, holds_texts })
+    }
+
+    fn id_column(&self) -> IdColumn {
+        IdColumn::new(match self.ids.as_ref().and_then(|ids| ids.iter().next()) {
+            Some(IdRef::U64(_)) => IdKind::U64,
+            Some(IdRef::Text(_)) => IdKind::Text,
+            None => IdKind::None,
+        })
+    }
+}
+
+/// Near rows of a table, or of two tables, by position: rows of `first` and `second`, the positions,
+/// `distance`, `similarity` for texts that are confirmed, and `first_id` and `second_id` for tables
+/// with ids, in order. A row is paired with every near row, also with equal ones.
+///
+/// `first` and `second` are texts or fingerprints: a list of texts, an array, a Series, a `Column`,
+/// or a table with a column `text` and maybe `id`, otherwise named by `text_field` and `id_field`.
+///
+/// - `confirm` is the minimum Jaccard similarity of the features of texts, 0.8 if neither it nor `k`
+///   is given. It is computed for rows within `k` bits, by default `recipe.candidate_k(confirm)`: at
+///   the threshold one pair in a hundred is missed, above it fewer.
+/// - With `k` alone the fingerprints decide, as they do where they are given in place of texts.
+/// - `recipe` makes the fingerprints of texts.
+///
+/// Pairs within each table are found, too, and dropped.
+///
+/// >>> texts = ["one two three four five", "something else"]
+/// >>> fpstore.pairs(texts, ["else", "one two three four five six"], confirm=0.6, k=30).to_pylist()
+/// [(0, 1, 6, 0.8)]
+/// >>> fpstore.pairs([0, 7, 255, 7], k=3).to_pylist()
+/// [(0, 1, 3), (0, 3, 3), (1, 3, 0)]
+#[pyfunction]
+#[pyo3(signature = (
+    first, second=None, *, confirm=None, k=None, recipe=None, text_field=None, id_field=None,
+    max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn pairs<'py>(
+    py: Python<'py>,
+    first: &Bound<'py, PyAny>,
+    second: Option<&Bound<'py, PyAny>>,
+    confirm: Option<f64>,
+    k: Option<Whole>,
+    recipe: Option<&Bound<'py, PyAny>>,
+    text_field: Option<&Bound<'py, PyAny>>,
+    id_field: Option<&Bound<'py, PyAny>>,
+    max_pairs: Option<Whole>,
+    threads: Option<Whole>,
+    memory: Option<Bytes>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Rows> {
+    let sides: Vec<Side<'_>> = std::iter::once(first)
+        .chain(second)
+        .map(|given| Side::of(given, text_field, id_field))
+        .collect::<PyResult<_>>()?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
+    let reporter = Reporter::new(progress)?;
+    let most = max_pairs.map(u64::try_from).transpose()?;
+    if sides.iter().any(|side| side.holds_texts != sides[0].holds_texts) {
+        return Err(input_error(py, "texts are paired with texts, fingerprints with fingerprints"));
+    }
+    let starts: Vec<usize>;
+    let found;
+    if sides[0].holds_texts {
+        let recipe = recipe_object(py, recipe)?;
+        let recipe: &Recipe = recipe.get();
+        recipe.check_takes_texts(py)?;
+        let confirm = confirm.or_else(|| k.is_none().then_some(SIMILARITY));
+        let k = match (k, confirm) {
+            (Some(k), _) => distance_of(py, k)?,
+            (None, confirm) => recipe.candidate_k(py, confirm.unwrap_or(SIMILARITY))?,
+        };
+        let texts = sides.iter().map(|side| TextInput::of(&side.column));
+        let texts = texts.collect::<PyResult<Vec<_>>>()?;
+        starts = starts_of(py, texts.iter().map(TextInput::len))?;
+        let is_wanted = across(&starts);
+        found = run(py, &reporter, |shared| {
+            let mut looked: Vec<Looked> = Vec::new();
+            for texts in &texts {
+                looked.extend(looked_at_all(recipe, texts, &limits, shared)?);
+            }
+            let options = limits.join(k, shared);
+            match confirm {
+                Some(confirm) => confirmed(&looked, confirm, options, is_wanted).map(|found| {
+                    let with = |(one, other, distance, similarity)| {
+                        (one, other, distance, Some(similarity))
+                    };
+                    found.into_iter().map(with).collect()
+                }),
+                None => {
+                    let values: Vec<_> = looked.iter().map(|it| Some(it.as_ref()?.0)).collect();
+                    by_value(&values, &starts, &options, most)
+                }
+            }
+        })?;
+    } else {
+        let alone = [("confirm", confirm.is_some()), ("recipe", recipe.is_some())];
+        if let Some((name, _)) = alone.iter().find(|(_, is_given)| *is_given) {
+            let message = format!("{name} is for texts; fingerprints are paired within k bits");
+            return Err(input_error(py, message));
+        }
+        let mut recipe = None;
+        let (mut values, mut lens) = (Vec::new(), Vec::new());
+        for side in &sides {
+            recipe = common(recipe, recipe_of(&side.column)?)?;
+            let rows = many_or_null(&side.column)?;
+            values.extend((0..rows.len()).map(|row| rows.get(row)));
+            lens.push(rows.len());
+        }
+        if k.is_none() && recipe.is_none() {
+            warn_of_unknown_recipe(&sides[0].column)?;
+        }
+        let k = tuned_distance(py, k, recipe.as_ref())?;
+        starts = starts_of(py, lens.into_iter())?;
+        found =
+            run(py, &reporter, |shared| by_value(&values, &starts, &limits.join(k, shared), most))?;
+    }
+    let lens: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (side, &len) in sides.iter().zip(&lens) {
+        if let Some(ids) = side.ids.as_ref().filter(|ids| ids.len() != len) {
+            return Err(input_error(py, format!("{len} rows and {} ids", ids.len())));
+        }
+    }
+    let has_similarity = found.iter().any(|pair| pair.3.is_some()) || confirm.is_some();
+    let (one, other) = (&sides[0], sides.last().unwrap_or(&sides[0]));
+    let columns = (
+        U32::default(),
+        U32::default(),
+        Distances::default(),
+        has_similarity.then(Float64Builder::new),
+        one.id_column(),
+        other.id_column(),
+    );
+    let names = ["first", "second", "distance", "similarity", "first_id", "second_id"];
+    let mut rows = RowsBuilder::new(names, columns);
+    let second_start = if sides.len() == 2 { starts[1] as u32 } else { 0 };
+    for (first, second, distance, similarity) in found {
+        let second = second - second_start;
+        let first_id = one.ids.as_ref().map(|ids| ids.get(first as usize));
+        let second_id = other.ids.as_ref().map(|ids| ids.get(second as usize));
+        rows.keep((first, second, distance, similarity, first_id, second_id))?;
+    }
+    Ok(rows.finish()?)
+}
+
+/// The position of the first row of each table among the rows of all, and the number of all.
+fn starts_of(py: Python<'_>, lens: impl Iterator<Item = usize>) -> PyResult<Vec<usize>> {
+    let mut starts = vec![0];
+    for len in lens {
+        starts.push(starts[starts.len() - 1] + len);
+    }
+    match starts[starts.len() - 1] {
+        count if count >= u32::MAX as usize => {
+            Err(input_error(py, format!("{count} rows, one call takes 2**32 - 2 at most")))
+        }
+        _ => Ok(starts),
+    }
+}
+
+/// Whether two rows, the smaller one first, are of different tables, if there are two.
+fn across(starts: &[usize]) -> impl Fn(u32, u32) -> bool + use<> {
+    let second = if starts.len() == 3 { Some(starts[1] as u32) } else { None };
+    move |one, other| second.is_none_or(|start| one < start && other >= start)
+}
+
+type Found = (u32, u32, u32, Option<f64>);
+
+/// The near rows by their fingerprints, in order.
+fn by_value(
+    values: &[Option<Fingerprint>],
+    starts: &[usize],
+    options: &JoinOptions,
+    most: Option<u64>,
+) -> Result<Vec<Found>, Failure> {
+    // The rows of each table by fingerprint.
+    let tables: Vec<Vec<(Fingerprint, u32)>> = starts
+        .windows(2)
+        .map(|range| {
+            let rows = (range[0] as u32..).zip(&values[range[0]..range[1]]);
+            let mut rows: Vec<_> = rows.filter_map(|(row, it)| Some(((*it)?, row))).collect();
+            rows.sort_unstable();
+            rows
+        })
+        .collect();
+    let distinct = |table: &[(Fingerprint, u32)]| -> Vec<Fingerprint> {
+        table.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect()
+    };
+    let mut found: Vec<Found> = Vec::new();
+    let mut add = |pair: Found| {
+        found.push(pair);
+        match most {
+            Some(most) if found.len() as u64 > most => Err(Error::TooManyPairs { most }),
+            _ => Ok(()),
+        }
+    };
+    let rows_of = |table: usize, value: Fingerprint| {
+        let table = &tables[table];
+        let rest = &table[table.partition_point(|row| row.0 < value)..];
+        rest.iter().take_while(move |row| row.0 == value).map(|row| row.1)
+    };
+    let first = distinct(&tables[0]);
+    let mut pairs = Vec::new();
+    let mut take = |some: &[fpstore::join::Pair]| -> Result<(), Failure> {
+        pairs.extend_from_slice(some);
+        Ok(())
+    };
+    match tables.get(1) {
+        Some(second) => {
+            let second = distinct(second);
+            near_pairs_across(first.as_slice(), second.as_slice(), options, &mut take)?;
+        }
+        None => near_values(first.as_slice(), options, &mut take)?,
+    }
+    let last = tables.len() - 1;
+    for pair in pairs {
+        for one in rows_of(0, pair.first) {
+            for other in rows_of(last, pair.second) {
+                let ordered =
+                    if last == 0 { (one.min(other), one.max(other)) } else { (one, other) };
+                add((ordered.0, ordered.1, pair.distance(), None))?;
+            }
+        }
+    }
+    if last == 0 {
+        for same in tables[0].chunk_by(|a, b| a.0 == b.0) {
+            for (at, one) in same.iter().enumerate() {
+                same[at + 1..].iter().try_for_each(|other| add((one.1, other.1, 0, None)))?;
+            }
+        }
+    }
+    found.sort_unstable_by_key(|&(first, second, ..)| (first, second));
+    Ok(found)
+}

@@ -1,0 +1,208 @@
+"""Tables and paths in all the forms that neighbouring calls take."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import U64, distances
+
+import fpstore
+
+pandas = pytest.importorskip("pandas")
+TEXTS = ["one two three four five", "other words of a text", "one two three four five"]
+
+
+def test_parquet_is_read_and_written(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"id": ["a", "b", "c"], "text": TEXTS, "n": [1, 2, 3]})
+    for compression in ("snappy", "zstd", "gzip", "lz4", "brotli", "none"):
+        parquet.write_table(table, tmp_path / "in.parquet", compression=compression)
+        cleaned = fpstore.clean(tmp_path / "in.parquet", tmp_path / "out.parquet", replace=True)
+        assert cleaned.kept == 2, compression
+        assert parquet.read_table(tmp_path / "out.parquet").to_pydict()["n"] == [1, 2]
+
+
+def test_a_stream_becomes_a_table_or_is_refused() -> None:
+    def pairs() -> fpstore.types.RowStream:
+        return fpstore.near_pairs([1, 2, 3, 4], k=3)
+
+    expected = pairs().read_all().to_pylist()
+    assert [tuple(row) for row in pairs().to_pandas().itertuples(index=False)] == expected
+    assert pairs().to_polars().rows() == expected
+    assert pairs().to_arrow().num_rows == len(expected)
+    for make in (pandas.DataFrame, np.asarray, np.array):
+        with pytest.raises(fpstore.errors.InputError, match="to_pandas"):
+            make(pairs())
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame(pairs()).rows() == expected
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.table(pairs()).num_rows == len(expected)
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_the_nearest_of_many_queries_are_those_of_a_scan(
+    count: int, store: fpstore.Store, values: U64
+) -> None:
+    rng = np.random.default_rng(count)
+    near = rng.choice(values, 60) ^ np.uint64(0b1011 << 40)
+    queries = np.concatenate([near, rng.integers(0, 2**64, 40, dtype=np.uint64), near[:5]])
+    stored = np.unique(values)
+    table = distances(queries, stored)
+    for k in (3, 8, 12, 20, 27, 64):
+        expected = []
+        for query, row in enumerate(table):
+            places = np.lexsort((stored, row))[:count]
+            found = [(query, int(stored[at]), int(row[at])) for at in places if row[at] <= k]
+            expected += found
+        for mode in ("auto", "pass", "probe"):
+            rows: Any = store.nearest_many(queries, count, k, ids=False, mode=mode)  # type: ignore[arg-type]
+            assert rows.to_pylist() == expected, (k, mode)
+    single = [tuple(found[:2]) for found in store.nearest(int(queries[0]), count)]
+    assert single == [row[1:] for row in store.nearest_many(queries[:1], count, ids=False).to_pylist()]
+
+
+def test_a_column_that_lost_its_recipe_is_a_warning(tmp_path: Path) -> None:
+    column = fpstore.Recipe().fingerprints(TEXTS)
+    frame = pandas.DataFrame({"fp": column})
+    calls: list[Any] = [
+        lambda given, **k: fpstore.near_pairs(given, **k).close(),
+        lambda given, **k: fpstore.group(given, **k),
+        lambda given, **k: fpstore.build(tmp_path / "s.fps", given, replace=True, **k),
+    ]
+    for call in calls:
+        with pytest.warns(fpstore.errors.DistanceWarning, match="recipe of this column is unknown"):
+            call(frame["fp"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(frame["fp"], k=7)
+            call(column)
+            call(column.to_pandas())
+            call([1, 2, 3])
+    assert fpstore.build(tmp_path / "s.fps", column.to_pandas(), replace=True).tuned_k == 7
+    # The attributes of a frame are those of its columns.
+    frame.attrs["fpstore.recipe"] = column.recipe
+    assert fpstore.build(tmp_path / "s.fps", frame["fp"], replace=True).tuned_k == 7
+
+
+def test_a_list_of_texts_is_refused_with_the_way_to_give_them() -> None:
+    for texts in (TEXTS, ["a text " * 100], [("word" * 2000)]):
+        with pytest.raises(fpstore.errors.InputError, match=r"Documents\(\{'text': texts\}\)"):
+            fpstore.clean(texts)
+    with pytest.raises(FileNotFoundError):
+        fpstore.clean(["nothing.jsonl"])
+    assert fpstore.clean({"text": TEXTS}).keep.tolist() == [True, True, False]
+
+
+def test_dictionaries_are_tables() -> None:
+    expected = [True, True, False]
+    records = [{"id": str(at), "text": text} for at, text in enumerate(TEXTS)]
+    assert fpstore.clean(records).keep.tolist() == expected
+    assert fpstore.clean(iter(records)).keep.tolist() == expected
+    columns = {"id": ["a", "b", "c"], "text": TEXTS, "when": [1, 2, 3]}
+    cleaned = fpstore.clean(columns, keep="newest:when")
+    assert cleaned.keep.tolist() == [False, True, True]
+    assert cleaned.rows is not None and cleaned.rows[0].near_id == "c"  # type: ignore[attr-defined]
+    assert len(fpstore.clean(iter(records * 1000)).keep) == 3000
+    for bad in ({"id": ["a"], "text": TEXTS}, {"when": [1], "text": TEXTS}):
+        with pytest.raises(fpstore.errors.InputError, match="3 texts"):
+            fpstore.clean(bad, keep="newest:when" if "when" in bad else "first")
+    with pytest.raises(fpstore.errors.InputError, match="paths are a list"):
+        fpstore.clean(Path(name) for name in ["a.jsonl"])  # type: ignore[arg-type]
+
+
+def test_the_column_of_texts_is_found_or_named() -> None:
+    frame = pandas.DataFrame({"url": ["a", "b", "c"], "body": TEXTS})
+    assert fpstore.clean(frame).kept == 2
+    other = frame.rename(columns={"body": "words"})
+    with pytest.raises(fpstore.errors.InputError, match="text_field names the column of texts"):
+        fpstore.clean(other)
+    cleaned = fpstore.clean(other, text_field="words", id_field="url")
+    assert cleaned.rows is not None and cleaned.rows[2].near_id == "a"  # type: ignore[attr-defined]
+    with pytest.raises(fpstore.errors.InputError, match="have their own"):
+        fpstore.clean(fpstore.Documents(frame), text_field="body")
+
+
+def test_strings_are_taken_where_a_neighbour_takes_them(store: fpstore.Store, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one two three\n")
+    (tmp_path / "b.txt").write_text("one two three\n")
+    documents = fpstore.Documents(tmp_path, include="*.py", format="text")
+    with fpstore.Builder(tmp_path / "texts.fps", recipe="minhash", memory="1GB") as builder:
+        assert builder.add_documents(documents).documents == 1
+    path = store.path
+    assert list(fpstore.dedup(path, path)) is not None
+    assert fpstore.log(path) == fpstore.log([store])
+    assert fpstore.backup(path, tmp_path / "copy").is_new
+    assert len(fpstore.export(path, tmp_path / "export")) == len(store)
+    for memory in ("100MiB", 1e9, 10**9):
+        assert len(store.query_many([1], 3, memory=memory)) >= 0
+    with pytest.raises(fpstore.errors.InputError, match="expected one such as '1.5GB'"):
+        store.query_many([1], 3, memory="much")
+    with pytest.raises(fpstore.errors.TooMuchLostError, match="the table|all files"):
+        fpstore.clean({"text": TEXTS}, max_loss="1%")
+
+
+def test_labels_are_bool_and_pairs_a_table(store: fpstore.Store) -> None:
+    first, second, labels = [0, 0], [1, 2], [True, False]
+    best = fpstore.evaluate([0, 1, 255], first, second, [1, 0]).best
+    for given in (labels, np.array(labels), np.array([1.0, 0.0]), pandas.Series(labels)):
+        assert fpstore.evaluate([0, 1, 255], first, second, given).best == best
+    pairs = {"a": ["x", "x"], "b": ["y", "z"], "label": labels}
+    expected = fpstore.evaluate([0, 1, 255], pairs=pairs, ids=["x", "y", "z"]).best
+    assert expected == best
+    for table in (pandas.DataFrame(pairs), pytest.importorskip("polars").DataFrame(pairs)):
+        assert fpstore.evaluate([0, 1, 255], pairs=table, ids=["x", "y", "z"]).best == best
+    with pytest.raises(fpstore.errors.InputError, match="has 2 columns"):
+        fpstore.evaluate([0, 1], pairs={"a": ["x"], "b": ["y"]}, ids=["x", "y"])
+    frame = pandas.DataFrame({"id": ["a", "b", "c"], "text": TEXTS})
+    judged = fpstore.clean(frame, pairs={"a": ["a"], "b": ["c"], "label": [0]})
+    assert judged.keep.all()
+
+
+def test_rows_without_an_item_are_a_mask() -> None:
+    item = "which of the two rivers that meet in mainz is the longer one of both"
+    frame = pandas.DataFrame({"text": ["something else", f"a quiz {item} yes", "more words"]})
+    found = fpstore.contamination(frame, {"text": [item]})
+    assert found.keep.tolist() == [True, False, True]
+    with pytest.raises(fpstore.errors.InputError, match="those of files"):
+        found._replace(mask=None).keep
+
+
+def test_answers_about_a_table_name_no_temporary_file() -> None:
+    texts = [" ".join(f"w{at // 2}x{n}" for n in range(20)) for at in range(200)]
+    losses = fpstore.clean({"text": texts}).overview
+    assert losses is not None and [loss.name for loss in losses.losses] == ["", "the table"]
+    with pytest.raises(fpstore.errors.TooMuchLostError) as error:
+        fpstore.clean({"text": texts}, max_loss=0.01)
+    assert "/" not in str(error.value) and "/" not in error.value.loss.name
+
+
+def test_a_dropped_writer_is_a_warning(store: fpstore.Store, tmp_path: Path) -> None:
+    writer = fpstore.Writer(store.path)
+    writer.add([5], ["five"])
+    with pytest.warns(ResourceWarning, match="a writer was dropped before its end"):
+        del writer
+    builder = fpstore.Builder(tmp_path / "new.fps")
+    builder.add([5])
+    with pytest.warns(ResourceWarning, match="a builder was dropped before its end; it made nothing"):
+        del builder
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        unused = fpstore.Writer(store.path)
+        del unused
+        with fpstore.Writer(store.path) as writer:
+            writer.add([5], ["five"])
+
+
+def test_progress_is_one_fraction(tmp_path: Path) -> None:
+    texts = [" ".join(f"w{at}x{n}" for n in range(30)) for at in range(20000)]
+    frame = pandas.DataFrame({"text": texts})
+    seen: list[fpstore.types.Progress] = []
+    fpstore.clean(frame, progress=seen.append)
+    fractions = [it.fraction for it in seen]
+    assert seen and fractions == sorted(fractions) and 0 <= fractions[0] <= fractions[-1] <= 1
+    assert all(it.text.startswith(f"fpstore: {100 * it.fraction:.0f} %") for it in seen)
