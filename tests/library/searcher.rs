@@ -7,8 +7,9 @@ use crate::common::{
     Random, Record, add, assert_exact, clustered, needles, number, scan, scheme_named, skewed,
     store_of, uniform,
 };
+use fpstore::join::{BatchMode, JoinOptions, nearest_many};
 use fpstore::{
-    BuildOptions, Error, Fingerprint, Limits, Searcher, Store, Warm, Writer, WriterOptions,
+    Answer, BuildOptions, Error, Fingerprint, Limits, Searcher, Store, Warm, Writer, WriterOptions,
 };
 
 /// Counts the allocations of the current thread.
@@ -103,6 +104,39 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
             }
         }
         assert!(cuts > 100);
+    }
+}
+
+#[test]
+fn the_nearest_of_many_queries_are_those_of_a_scan() {
+    for (records, seed) in [(uniform(20_000, 8), 1), (clustered(20_000, 9), 2), (skewed(5_000, 6), 3)]
+    {
+        let temp = store_of(&records, scheme_named("4"));
+        add(&temp.path, &records[..100], BuildOptions::default());
+        temp.store.refresh().unwrap();
+        let needles = needles(&records, 100, 6, seed);
+        let queries: Vec<Fingerprint> = needles.iter().copied().map(Fingerprint::new).collect();
+        let doubled: Vec<Record> = records.iter().chain(&records[..100]).cloned().collect();
+        let mut settled = 0;
+        for (k, count) in [(0, 1), (3, 2), (8, 5), (12, 1), (20, 30), (64, 3), (8, 0)] {
+            for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Pass] {
+                let mut is_known = vec![false; queries.len()];
+                let options = JoinOptions::new(k);
+                let check = |at: usize, answer: Answer<'_>| {
+                    let mut expected = scan(&doubled, needles[at], k);
+                    expected.truncate(count);
+                    assert_eq!(answer.to_matches().unwrap(), expected, "k={k}, {count}, {mode:?}");
+                    assert!(!std::mem::replace(&mut is_known[at], true));
+                    settled += 1;
+                    Ok::<(), Error>(())
+                };
+                let left = nearest_many(&temp.store, &queries, count, &options, mode, check).unwrap();
+                let others = (0..queries.len()).filter(|at| !is_known[*at]);
+                assert_eq!(left, others.collect::<Vec<_>>());
+                assert!(mode != BatchMode::Probe || left.len() == queries.len());
+            }
+        }
+        assert!(settled > 500);
     }
 }
 

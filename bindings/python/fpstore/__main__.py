@@ -28,8 +28,8 @@ def main() -> None:
     path = program()
     if path is None:
         sys.exit(
-            "fpstore: this installation has the library alone, as it was built from sources; the "
-            "program is built by 'cargo install --path crates/cli' there"
+            "fpstore: this installation has the library alone; the "
+            "program is built in the sources by 'cargo install --path crates/cli'"
         )
     arguments = [str(path), *sys.argv[1:]]
     if os.name == "posix":

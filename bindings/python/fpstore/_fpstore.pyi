@@ -195,6 +195,8 @@ _Table: TypeAlias = (
 )
 # A table has two columns of ids and one of labels.
 _Labels: TypeAlias = _Path | _Arrow | _Frame | Mapping[str, Sequence[Any]]
+# Paths, bytes or pictures of pillow.
+_Images: TypeAlias = _Path | Mapping[str, Any] | Mapping[int, Any]
 _StoreOrStores: TypeAlias = "Store | Stores | _Path | list[str]"
 _Match = TypeVar("_Match", default=Match)
 _Labelled = TypeVar("_Labelled", default=LabelledMatch)
@@ -424,6 +426,24 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         labels: Literal[True],
     ) -> list[_Labelled]: ...
     @overload
+    def query_text(
+        self,
+        text: str,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[False] = False,
+    ) -> list[_Match]: ...
+    @overload
+    def query_text(
+        self,
+        text: str,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[True],
+    ) -> list[_Labelled]: ...
+    @overload
     def nearest(
         self,
         fingerprint: _Fingerprint,
@@ -495,6 +515,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         groups: int = 1000,
         link: str | None = None,
         image: str | None = None,
+        images: _Images | None = None,
         **options: Unpack[_Space],
     ) -> Page: ...
     def pairs_page(
@@ -505,6 +526,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         texts: _Documents | None = None,
         link: str | None = None,
         image: str | None = None,
+        images: _Images | None = None,
         **options: Unpack[_Space],
     ) -> Page: ...
     def fingerprints(self) -> npt.NDArray[np.uint64]: ...
@@ -536,6 +558,8 @@ class Documents:
         hidden: bool = False,
         skip_bad: bool = False,
     ) -> Self: ...
+    def rows(self) -> RowStream: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 @final
 class Addition:
@@ -725,7 +749,6 @@ class Recipe(_Equal):
         self,
         texts: _Texts,
         similarity: float = 0.8,
-        /,
         *,
         k: int | None = None,
         **options: Unpack[_Join],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import collections
+import io
+import os
 from typing import Any, Iterator
 
 import numpy as np
@@ -15,6 +18,9 @@ Nulls = npt.NDArray[np.bool_]
 # The name of a column, its values, and a mask of nulls if it has any.
 Part = tuple[str, Values, Nulls | None]
 
+
+# The side of a picture on a page, in pixels.
+THUMBNAIL = 160
 
 _ROWS: dict[tuple[str, ...], type[tuple[Any, ...]]] = {}
 
@@ -61,6 +67,33 @@ def grouped_records(parts: Iterator[Any]) -> Iterator[Any]:
             yield part
     if records:
         yield records
+
+
+def thumbnails(images: Any, ids: list[str]) -> dict[str, str]:
+    """Small pictures of ids as `data:` addresses; missing pictures are omitted."""
+    from PIL import Image
+
+    made: dict[str, str] = {}
+    is_folder = isinstance(images, (str, os.PathLike))
+    for id in dict.fromkeys(ids):
+        if is_folder:
+            parts = id.split("/")
+            given: Any = os.path.join(images, *parts)
+            if ".." in parts or not all(parts) or not os.path.isfile(given):
+                continue
+        else:
+            given = images.get(id, images.get(int(id)) if id.isdecimal() else None)
+        if given is None:
+            continue
+        if isinstance(given, (bytes, bytearray)):
+            given = io.BytesIO(given)
+        picture = given if isinstance(given, Image.Image) else Image.open(given)
+        small = picture.convert("RGB")
+        small.thumbnail((THUMBNAIL, THUMBNAIL))
+        out = io.BytesIO()
+        small.save(out, "JPEG", quality=75)
+        made[id] = "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode()
+    return made
 
 
 def side_of(

@@ -252,7 +252,11 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
     match &error {
         Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
-        Error::StoreExists { path } => file("StoreExistsError", path),
+        Error::StoreExists { path } => {
+            let message =
+                format!("{message}; a Writer adds to it, and build with replace=True replaces it");
+            exception!(py, "StoreExistsError", message, filename = path.as_os_str())
+        }
         Error::NotAStore { path, .. } => {
             exception!(py, "NotAStoreError", message, path = path.as_os_str())
         }

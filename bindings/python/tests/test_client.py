@@ -80,7 +80,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         paths.append(str(tmp_path / f"{number}.fps"))
     queries = np.concatenate([values[::9], clustered(50, 8)])
     with (
-        fpstore.open(paths) as stores,
+        fpstore.types.open_all(paths) as stores,
         fpstore.serve(paths) as server,
         fpstore.Client(server.url) as client,
     ):
@@ -387,9 +387,9 @@ def test_a_folder_follows_a_server(tmp_path: Path, values: U64) -> None:
         ("added", "later", []),
     ]
     again = fpstore.backup(fpstore.open(path), tmp_path / "again.fps")
-    assert again.copied == 2
+    assert again.copied == 2 == fpstore.backup(str(path), tmp_path / "by-path.fps").copied
     with pytest.raises(fpstore.errors.InputError, match="Store or a Client"):
-        fpstore.backup(str(path), folder)  # type: ignore[arg-type]
+        fpstore.backup(7, folder)  # type: ignore[arg-type]
     client = fpstore.Client(server.url)
     with pytest.raises(OSError):
         fpstore.backup(client, folder)

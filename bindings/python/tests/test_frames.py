@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_the_nearest_of_many_queries_are_those_of_a_scan(
             found = [(query, int(stored[at]), int(row[at])) for at in places if row[at] <= k]
             expected += found
         for mode in ("auto", "pass", "probe"):
-            rows: Any = store.nearest_many(queries, count, k, ids=False, mode=mode)  # type: ignore[arg-type]
+            rows: Any = store.nearest_many(queries, count, k, ids=False, mode=mode)
             assert rows.to_pylist() == expected, (k, mode)
     single = [tuple(found[:2]) for found in store.nearest(int(queries[0]), count)]
     assert single == [row[1:] for row in store.nearest_many(queries[:1], count, ids=False).to_pylist()]
@@ -103,12 +104,13 @@ def test_dictionaries_are_tables() -> None:
     records = [{"id": str(at), "text": text} for at, text in enumerate(TEXTS)]
     assert fpstore.clean(records).keep.tolist() == expected
     assert fpstore.clean(iter(records)).keep.tolist() == expected
-    columns = {"id": ["a", "b", "c"], "text": TEXTS, "when": [1, 2, 3]}
+    columns: dict[str, Any] = {"id": ["a", "b", "c"], "text": TEXTS, "when": [1, 2, 3]}
     cleaned = fpstore.clean(columns, keep="newest:when")
     assert cleaned.keep.tolist() == [False, True, True]
     assert cleaned.rows is not None and cleaned.rows[0].near_id == "c"  # type: ignore[attr-defined]
     assert len(fpstore.clean(iter(records * 1000)).keep) == 3000
-    for bad in ({"id": ["a"], "text": TEXTS}, {"when": [1], "text": TEXTS}):
+    bads: list[dict[str, Any]] = [{"id": ["a"], "text": TEXTS}, {"when": [1], "text": TEXTS}]
+    for bad in bads:
         with pytest.raises(fpstore.errors.InputError, match="3 texts"):
             fpstore.clean(bad, keep="newest:when" if "when" in bad else "first")
     with pytest.raises(fpstore.errors.InputError, match="paths are a list"):
@@ -151,7 +153,7 @@ def test_labels_are_bool_and_pairs_a_table(store: fpstore.Store) -> None:
     best = fpstore.evaluate([0, 1, 255], first, second, [1, 0]).best
     for given in (labels, np.array(labels), np.array([1.0, 0.0]), pandas.Series(labels)):
         assert fpstore.evaluate([0, 1, 255], first, second, given).best == best
-    pairs = {"a": ["x", "x"], "b": ["y", "z"], "label": labels}
+    pairs: dict[str, Any] = {"a": ["x", "x"], "b": ["y", "z"], "label": labels}
     expected = fpstore.evaluate([0, 1, 255], pairs=pairs, ids=["x", "y", "z"]).best
     assert expected == best
     for table in (pandas.DataFrame(pairs), pytest.importorskip("polars").DataFrame(pairs)):
@@ -206,3 +208,134 @@ def test_progress_is_one_fraction(tmp_path: Path) -> None:
     fractions = [it.fraction for it in seen]
     assert seen and fractions == sorted(fractions) and 0 <= fractions[0] <= fractions[-1] <= 1
     assert all(it.text.startswith(f"fpstore: {100 * it.fraction:.0f} %") for it in seen)
+
+
+# Near rows by position.
+
+
+def jaccard(recipe: fpstore.Recipe, one: str, other: str) -> float:
+    first, second = ({it.hash for it in recipe.features(text)} for text in (one, other))
+    return len(first & second) / max(1, len(first | second))
+
+
+def test_pairs_of_two_tables_are_those_of_a_scan() -> None:
+    rng = np.random.default_rng(11)
+    words = [f"w{at}" for at in range(4000)]
+    base = [list(rng.choice(words, 30)) for _ in range(40)]
+
+    def edited() -> list[str]:
+        texts = []
+        for at in rng.integers(0, 40, 60):
+            text = list(base[at])
+            for place in rng.integers(0, 30, rng.integers(0, 6)):
+                text[place] = str(rng.choice(words))
+            texts.append(" ".join(text))
+        return [*texts, "", texts[0]]
+
+    left, right, recipe = edited(), edited(), fpstore.Recipe()
+    prints = [recipe.fingerprints(texts) for texts in (left, right)]
+    for threshold in (0.6, 0.9):
+        expected = []
+        for first, one in enumerate(left):
+            for second, other in enumerate(right):
+                similarity = jaccard(recipe, one, other)
+                if one and other and similarity >= threshold:
+                    distance = (prints[0][first] ^ prints[1][second]).bit_count()
+                    expected.append((first, second, distance, pytest.approx(similarity)))
+        found = fpstore.pairs(left, right, confirm=threshold, k=64)
+        assert found.to_pylist() == expected and len(expected) > 10
+        alone = fpstore.pairs(left, confirm=threshold, k=64)
+        assert alone.to_pylist() == recipe.confirmed_pairs(left, threshold, k=64).to_pylist()
+    frame = pandas.DataFrame({"id": [f"l{at}" for at in range(len(left))], "text": left})
+    numbered: dict[str, Any] = {"text": right, "id": list(range(len(right)))}
+    rows = fpstore.pairs(frame, numbered, confirm=0.6, k=64).to_pylist()
+    plain = fpstore.pairs(left, right, confirm=0.6, k=64).to_pylist()
+    assert rows == [(*row, f"l{row[0]}", row[1]) for row in plain]
+    assert fpstore.pairs(frame["text"], right).column_names == ["first", "second", "distance", "similarity"]
+    assert fpstore.pairs(left, right, k=7).to_pylist() == fpstore.pairs(*prints, k=7).to_pylist()
+
+
+@pytest.mark.parametrize("k", [0, 3, 7, 12])
+def test_pairs_of_fingerprints_are_those_of_a_scan(k: int, values: U64) -> None:
+    left, right = values[:900], np.concatenate([values[500:1300], values[:5], values[:5]])
+    table = distances(left, right)
+    expected = [(i, j, int(table[i, j])) for i, j in np.argwhere(table <= k).tolist()]
+    assert fpstore.pairs(left, right, k=k).to_pylist() == expected
+    table = distances(right, right)
+    expected = [(i, j, int(table[i, j])) for i, j in np.argwhere(table <= k).tolist() if i < j]
+    assert fpstore.pairs(right, k=k).to_pylist() == expected
+    with pytest.raises(fpstore.errors.TooManyPairsError):
+        fpstore.pairs(right, k=k, max_pairs=len(expected) - 1)
+    assert fpstore.pairs([], [], k=k).to_pylist() == fpstore.pairs([5], k=k).to_pylist() == []
+
+
+def test_pairs_need_one_kind_and_known_columns() -> None:
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: fpstore.pairs(["a b"], [1]), "texts are paired with texts"),
+        (lambda: fpstore.pairs([1], confirm=0.8), "confirm is for texts"),
+        (lambda: fpstore.pairs({"body": ["a"]}), "text_field names one of them"),
+        (lambda: fpstore.pairs(["a"], text_field="a"), "this is one column"),
+        (lambda: fpstore.pairs({"text": ["a b", "c"], "id": [1]}), "2 rows and 1 ids"),
+        (lambda: fpstore.pairs(["a b"], confirm=2), "similarity is 2"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(fpstore.errors.InputError, match=message):
+            wrong()
+
+
+# Pictures.
+
+
+def test_pictures_are_hashed_as_the_program_and_imagehash_do(tmp_path: Path, program: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    imagehash = pytest.importorskip("imagehash")
+    folder = tmp_path / "pictures"
+    (folder / "more").mkdir(parents=True)
+    rng = np.random.default_rng(5)
+    for at, name in enumerate(["a.png", "b.jpg", "more/c.webp"]):
+        pixels = rng.integers(0, 256, (40 + at, 50, 3), dtype=np.uint8)
+        image.fromarray(pixels).resize((300, 200)).save(folder / name)
+    (folder / "note.txt").write_text("no picture")
+    for name, hash in [("phash", imagehash.phash), ("dhash", imagehash.dhash)]:
+        rows: Any = fpstore.images(folder, hash=name)  # type: ignore[arg-type]
+        assert list(rows["id"]) == ["a.png", "b.jpg", "more/c.webp"]
+        expected = fpstore.from_bits([hash(image.open(folder / id)) for id in rows["id"]])
+        assert rows["fingerprint"].tolist() == expected.tolist()
+        ours = fpstore.build(tmp_path / f"{name}.fps", rows)
+        theirs = str(tmp_path / f"{name}-theirs.fps")
+        command = [program, "build", "--images", str(folder), "--image-hash", name, "-s", theirs]
+        subprocess.run([*command, "--quiet"], check=True)
+        assert ours.recipe == fpstore.open(theirs).recipe
+        assert ours.tuned_k == fpstore.open(theirs).tuned_k
+    (folder / "bad.png").write_bytes(b"no picture")
+    with pytest.raises(fpstore.errors.InputError, match="skip_bad=True skips them"):
+        fpstore.images(folder)
+    assert len(fpstore.images(folder, skip_bad=True)) == 3
+
+
+def test_pictures_are_embedded_in_a_page(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for name in ("a.png", "b.png"):
+        image.new("RGB", (400, 300), "red").save(tmp_path / name)
+    ids = ["a.png", "b.png", "../a.png", "missing.png"]
+    store = fpstore.build(tmp_path / "s.fps", [1, 1, 1, 1], ids)
+    html = store.clusters_page(images=tmp_path).html()
+    assert html.count("data:image/jpeg;base64,") == 2
+    given = {"a.png": (tmp_path / "a.png").read_bytes(), "b.png": image.open(tmp_path / "b.png")}
+    assert store.clusters_page(images=given).html() == html
+    assert "data:image" in store.pairs_page(images=given).html()
+    assert "data:image/jpeg" not in store.clusters_page().html()
+
+
+def test_old_names_warn_and_new_ones_do_not() -> None:
+    with pytest.warns(DeprecationWarning, match=r"fpstore\.Match moved to fpstore\.types\.Match"):
+        assert vars(fpstore)["__getattr__"]("Match") is fpstore.types.Match
+    with pytest.warns(DeprecationWarning, match=r"moved to fpstore\.errors\.InputError"):
+        assert getattr(fpstore, "InputError") is fpstore.errors.InputError
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        getattr(fpstore, "nothing")
+    assert "open" not in fpstore.__all__ and len(fpstore.__all__) <= 34
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(hasattr(fpstore, name) for name in fpstore.__all__)
+        exec("from fpstore import *", {})

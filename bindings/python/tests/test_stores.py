@@ -73,7 +73,7 @@ def build(folder: Path, parts: list[Records]) -> dict[str, Records]:
 def opened(parts: list[Records]) -> Generator[tuple[fpstore.types.Stores, dict[str, Records]]]:
     with tempfile.TemporaryDirectory() as folder:
         named = build(Path(folder), parts)
-        with fpstore.open(list(named)) as stores:
+        with fpstore.types.open_all(list(named)) as stores:
             yield stores, named
 
 
@@ -97,7 +97,7 @@ def parts(tmp_path: Path) -> dict[str, Records]:
 
 @pytest.fixture
 def stores(parts: dict[str, Records]) -> fpstore.types.Stores:
-    return fpstore.open(list(parts))
+    return fpstore.types.open_all(list(parts))
 
 
 def queries(parts: dict[str, Records]) -> list[int]:
@@ -197,7 +197,7 @@ def test_any_stores_any_k_any_ids(
 def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [5, 5, 7], ["x", "y", "z"], label="old")
     two = fpstore.build(tmp_path / "b.fps", [5, 9], [10, 11], k=5)
-    stores = fpstore.open([one.path, two.path])
+    stores = fpstore.types.open_all([one.path, two.path])
     assert stores.tuned_k == 3 and stores.recipe == "external" and len(stores) == 4
     assert 5 in stores and "000000000000000b" not in stores
     with pytest.raises(fpstore.errors.InputError, match="may be an id"):
@@ -235,7 +235,7 @@ def test_long_searches_find_the_same(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path, part in zip(paths, (drawn[:150_000], drawn[140_000:])):
         fpstore.build(path, part)
-    stores = fpstore.open(paths)
+    stores = fpstore.types.open_all(paths)
     query = int(drawn[145_000])
     near = np.nonzero(np.bitwise_count(drawn ^ np.uint64(query)) <= 16)[0].tolist()
     expected = sorted(
@@ -290,7 +290,7 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.fps", "b.fps")]
     for path in paths:
         fpstore.build(path, [1], ["first"])
-    stores = fpstore.open(paths)
+    stores = fpstore.types.open_all(paths)
     assert not stores.refresh() and stores.generations == [1, 1]
     pickled = pickle.dumps(stores)
     with fpstore.Writer(paths[1], compact=False) as writer:
@@ -315,7 +315,7 @@ def test_pickled_stores_keep_their_names(
     folder = Path(next(iter(parts))).parent
     monkeypatch.chdir(folder)
     names = [Path(path).name for path in parts]
-    stores = fpstore.open(names)
+    stores = fpstore.types.open_all(names)
     assert stores.paths == names
     query = queries(parts)[0]
     pickled = pickle.dumps(stores)
@@ -330,7 +330,7 @@ def test_names_that_are_no_utf_8_come_back(tmp_path: Path) -> None:
     names = [os.fsdecode(os.fsencode(tmp_path) + name) for name in (b"/\xff.fps", b"/b.fps")]
     for name in names:
         fpstore.build(name, [1], [1])
-    stores = fpstore.open(names)
+    stores = fpstore.types.open_all(names)
     assert stores.paths == names and [it.store for it in stores.query(1)] == names
     # Texts of Arrow are UTF-8.
     assert stores.query_many([1])["store"].tolist() == [f"{tmp_path}/\ufffd.fps", names[1]]
@@ -359,7 +359,7 @@ def test_threads_share_stores(stores: fpstore.types.Stores, parts: dict[str, Rec
 
 
 def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
-    with fpstore.open(map(Path, parts), warm="hot", access="map") as stores:
+    with fpstore.types.open_all(map(Path, parts), warm="hot", access="map") as stores:
         assert not stores.closed and bool(stores) and stores.warm("all") > 0
         assert repr(stores).startswith(f"<fpstore.Store '{list(parts)[0]}', ")
         assert repr(stores).endswith(f": {len(stores)} fingerprints, 1600 ids>")
@@ -389,7 +389,7 @@ def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
 def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None:
     assert fpstore.types.Stores is fpstore.Store
     query = queries(parts)[0]
-    with fpstore.open(list(parts)) as stores, fpstore.open(list(parts)) as same:
+    with fpstore.open(list(parts)) as stores, fpstore.types.open_all(list(parts)) as same:
         assert stores.paths == list(parts) and stores.query(query) == same.query(query)
     one = next(iter(parts))
     with fpstore.open(one) as store, fpstore.open([one]) as named:
@@ -425,19 +425,19 @@ def test_stores_that_are_not_asked_as_one_are_refused(tmp_path: Path) -> None:
     copy = shutil.copytree(one.path, tmp_path / "copy.fps")
     other = fpstore.build(tmp_path / "other.fps", [1], recipe="minhash")
     with pytest.raises(fpstore.errors.InputError, match="a.fps is named twice"):
-        fpstore.open([one.path, one.path])
+        fpstore.types.open_all([one.path, one.path])
     with pytest.raises(fpstore.errors.InputError, match="same store, or one is a copy"):
-        fpstore.open([one.path, copy])
+        fpstore.types.open_all([one.path, copy])
     with pytest.raises(fpstore.errors.InputError, match="cannot be asked as one"):
-        fpstore.open([one.path, other.path])
+        fpstore.types.open_all([one.path, other.path])
     with pytest.raises(fpstore.errors.InputError, match="no store is named"):
-        fpstore.open([])
+        fpstore.types.open_all([])
     with pytest.raises(fpstore.errors.InputError, match="one path: open opens one store"):
-        fpstore.open(one.path)
+        fpstore.types.open_all(one.path)
     with pytest.raises(fpstore.errors.NoStoreError, match="there is no store at"):
-        fpstore.open([one.path, tmp_path / "none.fps"])
+        fpstore.types.open_all([one.path, tmp_path / "none.fps"])
     with pytest.raises(fpstore.errors.InputError, match="access is 'map', .*, not 'mmap'"):
-        fpstore.open([one.path], access="mmap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fpstore.types.open_all([one.path], access="mmap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path in paths:
         fpstore.build(path, [1], recipe="simhash")
-    stores = fpstore.open(paths)
+    stores = fpstore.types.open_all(paths)
     with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
         stores.query_many(column)
     with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):

@@ -23,7 +23,7 @@ def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     )
     fresh = [value ^ (0b11 << at % 60) for at, value in enumerate(old[0][:30] + old[1][10:60])]
     new = fpstore.build(tmp_path / "new.fps", fresh + [2**63 + 5, 2**63 + 5], range(82))
-    stores = fpstore.open(list(parts))
+    stores = fpstore.types.open_all(list(parts))
     rows = fpstore.dedup(new, stores, 3).read_all()
     assert rows.column_names == [
         "fingerprint",
@@ -63,7 +63,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
         frame = pd.DataFrame({"id": [f"old {number}"], "text": [texts[number]]})
         with fpstore.Builder(path, recipe=fpstore.Recipe()) as builder:
             builder.add_documents(frame)
-    stores = fpstore.open(paths)
+    stores = fpstore.types.open_all(paths)
     new = pd.DataFrame({"id": ["n0", "n1", "n2", "n3"], "text": [*texts, texts[2]]})
     cleaned = fpstore.clean(new, store=stores, within=True)
     assert (cleaned.kept, cleaned.near_stored, cleaned.near_new) == (1, 2, 1)
@@ -90,7 +90,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
 def test_what_takes_one_store_refuses_several(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [1], ["a"])
     two = fpstore.build(tmp_path / "b.fps", [2], ["b"])
-    several: Any = fpstore.open([one.path, two.path])
+    several: Any = fpstore.types.open_all([one.path, two.path])
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a\tb\t1\n")
     asks: dict[str, Callable[[], object]] = {

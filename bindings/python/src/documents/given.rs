@@ -1,25 +1,31 @@
 //! The class `Documents`: files of documents, and the options for reading them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use fpstore::Resources;
+use arrow_array::builder::StringBuilder;
+use fpstore::{IdKind, IdRef, Resources};
 use fpstore::options::{MAX_PAIRS, NumberOption};
 use fpstore_base::{InputPlace, fields};
 use fpstore_corpus::{DocumentTable, Error, Loss, LossOf};
 use fpstore_documents::Error::BadInput;
 use fpstore_documents::{
-    DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
+    DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat, read_texts,
 };
 use fpstore_text::PassageUnit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::table::{self, Columns, is_table};
+use crate::answer_columns::IdColumn;
+use crate::columns::RowsBuilder;
 use crate::errors::{Failure, input_error, named};
 use crate::input::arguments::{is_one_path, path, paths, text, text_or_none, texts};
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
+use crate::stream::RowStream;
+use crate::work::Reporter;
 
 /// A longer name is no file on any system.
 const NAME_LEN_MAX: usize = 4096;
@@ -265,6 +271,34 @@ impl Documents {
             false => Source::Paths(paths_of(paths)?),
         };
         Ok(Documents { source, options, max_document, columns })
+    }
+
+    /// The documents as a stream of rows of `id` and `text`, as `clean` reads them: the main text of
+    /// a page, and a document for each passage with `unit`.
+    ///
+    /// >>> documents = fpstore.Documents({"id": [7], "text": ["some words"]})
+    /// >>> documents.rows().read_all().to_pylist()
+    /// [('7', 'some words')]
+    /// >>> [document.text for document in documents]
+    /// ['some words']
+    fn rows(&self, py: Python<'_>) -> PyResult<RowStream> {
+        let readable = self.readable(py, &Resources::default(), Vec::new())?;
+        let columns = (IdColumn::new(IdKind::Text), StringBuilder::new());
+        let mut rows = RowsBuilder::new(["id", "text"], columns);
+        RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {
+            let options = readable.options.clone().observer(shared.observer());
+            read_texts(&readable.paths, &options, |id, text| -> Result<(), Failure> {
+                let id = id.to_id().to_string();
+                rows.send((Some(IdRef::Text(&id)), text), sink)
+            })
+            .map_err(|failure| of_row(failure, &readable))?;
+            rows.flush(sink)
+        })
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let chain = py.import("itertools")?.getattr("chain")?;
+        chain.call_method1("from_iterable", (self.rows(py)?,))
     }
 
     fn __repr__(&self) -> String {

@@ -1,5 +1,6 @@
 //! Pages of a store for a browser: its clusters, and pairs to judge.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,8 +20,11 @@ use crate::input::whole::{Bytes, Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, choice, distance, distance_of};
 use crate::store::Store;
+use crate::tuple_class::FRAMES;
 use crate::work::{Reporter, Shared, run};
 
+/// Documents of a group whose pictures are embedded.
+const SHOWN: usize = 24;
 /// Maximum length of a page in bytes.
 const LEN_MAX: u64 = 32 << 20;
 
@@ -49,15 +53,32 @@ impl Texts {
 struct Links {
     link: Option<Template>,
     image: Option<Template>,
+    /// Pictures by id, to be embedded.
+    images: Option<Py<PyAny>>,
 }
 
 impl Links {
-    fn of(py: Python<'_>, link: Option<&str>, image: Option<&str>) -> PyResult<Self> {
+    fn of(
+        py: Python<'_>,
+        link: Option<&str>,
+        image: Option<&str>,
+        images: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let of = |name: &str, text: Option<&str>| {
             let parsed = text.map(str::parse::<Template>).transpose();
             parsed.map_err(|error| input_error(py, format!("{name}: {error}")))
         };
-        Ok(Links { link: of("link", link)?, image: of("image", image)? })
+        let images = images.map(|images| images.clone().unbind());
+        Ok(Links { link: of("link", link)?, image: of("image", image)?, images })
+    }
+
+    /// The thumbnails of the documents that a page shows first.
+    fn thumbnails(&self, page: &GroupPage) -> PyResult<Option<HashMap<String, String>>> {
+        let Some(images) = &self.images else { return Ok(None) };
+        let ids: Vec<&str> = page.ids(SHOWN).collect();
+        Python::attach(|py| {
+            py.import(FRAMES)?.call_method1("thumbnails", (images, ids))?.extract().map(Some)
+        })
     }
 }
 
@@ -71,6 +92,7 @@ fn written(
     shared: &Shared,
 ) -> Result<Page, Failure> {
     let page = GroupPage::of(groups);
+    let pictures = links.thumbnails(&page)?;
     let mut found = None;
     if let Some(Texts { readable, hasher }) = texts {
         let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -83,7 +105,7 @@ fn written(
         })?;
     }
     let (link, image) = (links.link.as_ref(), links.image.as_ref());
-    let about = About { link, image, more: "groups", ..*about };
+    let about = About { link, image, pictures: pictures.as_ref(), more: "groups", ..*about };
     let check = || match shared.is_stopped() {
         true => Err(fpstore::Error::Interrupted),
         false => Ok(()),
@@ -120,13 +142,18 @@ impl Store {
     /// With them the page shows the differences of texts. `link` and `image` are templates such as
     /// `"https://example.org/{id}"`. The other options are those of `clusters`.
     ///
+    /// `images` are pictures, which are embedded as thumbnails by the package pillow, so that a
+    /// notebook shows them, too: a folder, with the ids as paths, or a dictionary of ids with paths,
+    /// bytes or pictures of pillow. `image` is a template of addresses; a notebook loads only those
+    /// of other servers.
+    ///
     /// >>> import pandas
     /// >>> frame = pandas.DataFrame({"id": ["a.html", "b.html"], "text": ["the quick fox", "the slow fox"]})
     /// >>> "the quick fox" in store.clusters_page(3, texts=frame).html()
     /// True
     #[pyo3(signature = (
         k=None, method="components", *, texts=None, pairs=None, groups=1000, link=None, image=None,
-        threads=None, memory=None, temp_dir=None, progress=None
+        images=None, threads=None, memory=None, temp_dir=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn clusters_page(
@@ -139,6 +166,7 @@ impl Store {
         #[pyo3(from_py_with = wide)] groups: i128,
         #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
         #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
+        images: Option<&Bound<'_, PyAny>>,
         threads: Option<Whole>,
         memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
@@ -149,7 +177,7 @@ impl Store {
         let method: ClusterMethod = choice(py, "method", method)?;
         let judged = judged_of(pairs, method)?;
         let most = checked(py, &fpstore::options::COUNT, groups)? as usize;
-        let links = Links::of(py, link, image)?;
+        let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));
@@ -173,13 +201,14 @@ impl Store {
 
     /// A page of `count` pairs at every distance up to `k`, which people judge with the keyboard in
     /// a browser. It saves labels, which `clean` and `clusters` take as `pairs` and the command
-    /// `fpstore evaluate` reads. `texts`, `link` and `image` are as for `clusters_page`.
+    /// `fpstore evaluate` reads. `texts`, `link`, `image` and `images` are as for
+    /// `clusters_page`.
     ///
     /// >>> store.pairs_page(count=5)
     /// <fpstore.Page of ... bytes>
     #[pyo3(signature = (
-        k=None, count=30, *, texts=None, link=None, image=None, threads=None, memory=None,
-        temp_dir=None, progress=None
+        k=None, count=30, *, texts=None, link=None, image=None, images=None, threads=None,
+        memory=None, temp_dir=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn pairs_page(
@@ -190,6 +219,7 @@ impl Store {
         texts: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
         #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
+        images: Option<&Bound<'_, PyAny>>,
         threads: Option<Whole>,
         memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
@@ -201,7 +231,7 @@ impl Store {
         if store.info().id_count() == 0 {
             return Err(input_error(py, "the store has no ids, by which labels name documents"));
         }
-        let links = Links::of(py, link, image)?;
+        let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));

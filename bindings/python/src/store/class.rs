@@ -171,7 +171,7 @@ impl Store {
     /// >>> store.query("5057d88dd8f1c6ff")[0].ids
     /// ['c.html']
     #[pyo3(signature = (fingerprint, k=None, *, limit=None, labels=false))]
-    fn query<'py>(
+    pub(crate) fn query<'py>(
         &self,
         fingerprint: &Bound<'py, PyAny>,
         k: Option<Whole>,

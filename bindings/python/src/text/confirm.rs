@@ -82,7 +82,7 @@ impl Recipe {
     /// >>> fpstore.Recipe().confirmed_pairs(texts, 0.6, k=30).to_pylist()
     /// [(0, 2, 6, 0.8)]
     #[pyo3(signature = (
-        texts, similarity=0.8, /, *, k=None, max_pairs=None, threads=None, memory=None,
+        texts, similarity=0.8, *, k=None, max_pairs=None, threads=None, memory=None,
         temp_dir=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -2,10 +2,12 @@
 
 use fpstore_text::{Factor, TextHasher, TextRecipe};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use super::options::{GivenSources, Sources};
 use super::recipe::Recipe;
 use crate::errors::{Failure, input_error, recipe_error};
+use crate::input::whole::Whole;
 use crate::store::Store;
 
 #[pymethods]
@@ -34,6 +36,29 @@ impl Store {
             TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
         }
         Ok(Recipe::made(recipe, sources)?)
+    }
+
+    /// The stored fingerprints near the fingerprint of a text, as `query` returns them; none for a
+    /// text without features. The recipe is `text_recipe()`.
+    ///
+    /// >>> texts = fpstore.Documents({"id": ["a", "b"], "text": ["one two three", "other words"]})
+    /// >>> fpstore.build(folder / "texts.fps", texts, recipe="minhash").query_text("One two, three!")[0].ids
+    /// ['a']
+    #[pyo3(signature = (text, k=None, *, limit=None, labels=false))]
+    fn query_text<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        k: Option<Whole>,
+        limit: Option<Whole>,
+        labels: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let recipe = Bound::new(py, self.text_recipe(py, None, None, None)?)?;
+        let fingerprint = recipe.call_method1("fingerprint", (text,))?;
+        match fingerprint.is_none() {
+            true => Ok(PyList::empty(py)),
+            false => self.query(&fingerprint, k, limit, labels),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The groups as JSON, for the script of the page.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::largest::{GroupDocument, GroupFacts, ShownGroup};
@@ -15,6 +17,8 @@ struct Document<'a> {
     distance: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<&'a str>,
     #[serde(flatten)]
     text: Option<Text>,
 }
@@ -97,6 +101,7 @@ impl Json {
         &mut self,
         group: &ShownGroup,
         texts: Option<&mut GroupTexts>,
+        pictures: Option<&HashMap<String, String>>,
     ) -> Result<bool> {
         let mut own = String::new();
         let comma = if self.group_count > 0 { ",\n" } else { "\n" };
@@ -105,7 +110,7 @@ impl Json {
             "{comma}{{\"number\":{number},\"size\":{size},\"diameter\":{diameter},\
              \"exact\":{diameter_is_exact},\"documents\":["
         ));
-        let (count, missing_count) = self.push_documents(&mut own, group, texts)?;
+        let (count, missing_count) = self.push_documents(&mut own, group, texts, pictures)?;
         own.push_str("]}");
         if count >= 2 {
             self.text.push_str(&own);
@@ -122,6 +127,7 @@ impl Json {
         own: &mut String,
         group: &ShownGroup,
         mut texts: Option<&mut GroupTexts>,
+        pictures: Option<&HashMap<String, String>>,
     ) -> Result<(u64, u64)> {
         let (mut count, mut missing_count) = (0, 0);
         let mut first: Option<String> = None;
@@ -138,6 +144,7 @@ impl Json {
                 fingerprint: fingerprint.to_string(),
                 distance: *distance,
                 similarity: similarity.map(|it| (it * 1e4).round() / 1e4),
+                picture: id.as_ref().and_then(|id| pictures?.get(id)).map(String::as_str),
                 text,
             };
             // A script element ends at the first '</', even within a JSON string.

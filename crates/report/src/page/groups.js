@@ -142,7 +142,7 @@
   };
 
   const picture = each => {
-    const src = address(image, each);
+    const src = each.picture ?? address(image, each);
     if (!src) return [];
     const shown = make('img', { src, alt: `picture of ${each.id ?? each.fingerprint}`, loading: 'lazy', referrerpolicy: 'no-referrer' });
     shown.addEventListener('error', () => shown.replaceWith(make('span', { class: 'none' }, 'no picture')));
@@ -195,7 +195,8 @@
       make('span', { class: 'soft' }, isJudged ? apart : `${counted(size, 'document', 'documents')}, ${apart}`),
       ...(isJudged ? []
         : [make('span', { class: 'soft', title: 'its number in the rows of cluster' }, `number ${grouped(number)}`)]));
-    const list = make('ol', { class: image ? 'documents pictures' : 'documents' });
+    const hasPictures = image || documents.some(each => each.picture);
+    const list = make('ol', { class: hasPictures ? 'documents pictures' : 'documents' });
     const box = make('article', { id: `group-${number}`, tabindex: -1, 'aria-label': `${noun} ${rank}` }, head, list);
     let shown = 0;
     const show = count => {
@@ -204,7 +205,7 @@
       shown += rows.length;
       return rows[0];
     };
-    show(isPrinted ? documents.length : image ? 24 : SHOWN);
+    show(isPrinted ? documents.length : hasPictures ? 24 : SHOWN);
     if (shown < documents.length) {
       const words = () => `Show ${grouped(Math.min(MORE, documents.length - shown))} more of ${grouped(size)}`;
       const more = button(words(), () => {

@@ -3,6 +3,7 @@
 //! The page contains the groups as JSON, and a script shows some at a time. The limit on the length
 //! of the page determines the number of groups; the page states how many it omits.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use maud::{Markup, PreEscaped, html};
@@ -38,6 +39,9 @@ pub struct About<'a> {
     pub link: Option<&'a Template>,
     /// The picture of each id.
     pub image: Option<&'a Template>,
+    /// Pictures of ids as `data:` addresses, which are embedded in the page. A frame of a notebook
+    /// loads no others.
+    pub pictures: Option<&'a HashMap<String, String>>,
     /// The options that allow more groups.
     pub more: &'a str,
     /// Whether the groups are pairs to judge: each pair has buttons, and the judgements are saved
@@ -109,6 +113,13 @@ impl GroupPage {
         GroupPage { groups: groups.into_list(), len_max, counts }
     }
 
+    /// The ids of the first `most` documents of each group.
+    pub fn ids(&self, most: usize) -> impl Iterator<Item = &str> {
+        self.groups.iter().flat_map(move |group| {
+            group.documents.iter().take(most).filter_map(|document| document.id.as_deref())
+        })
+    }
+
     /// The collection of texts for the page, kept in a temporary file in `folder`.
     ///
     /// # Errors
@@ -139,7 +150,7 @@ impl GroupPage {
         let mut json = Json::within(len_max.saturating_sub(fixed + MARGIN));
         for group in &self.groups {
             check()?;
-            if !json.push(group, texts.as_mut())? {
+            if !json.push(group, texts.as_mut(), about.pictures)? {
                 break;
             }
         }
