@@ -109,10 +109,11 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
 
 #[test]
 fn the_nearest_of_many_queries_are_those_of_a_scan() {
-    for (records, seed) in [(uniform(20_000, 8), 1), (clustered(20_000, 9), 2), (skewed(5_000, 6), 3)]
+    for (records, seed) in
+        [(uniform(20_000, 8), 1), (clustered(20_000, 9), 2), (skewed(5_000, 6), 3)]
     {
         let temp = store_of(&records, scheme_named("4"));
-        add(&temp.path, &records[..100], BuildOptions::default());
+        add(&temp.path(), &records[..100], BuildOptions::default());
         temp.store.refresh().unwrap();
         let needles = needles(&records, 100, 6, seed);
         let queries: Vec<Fingerprint> = needles.iter().copied().map(Fingerprint::new).collect();
@@ -130,7 +131,8 @@ fn the_nearest_of_many_queries_are_those_of_a_scan() {
                     settled += 1;
                     Ok::<(), Error>(())
                 };
-                let left = nearest_many(&temp.store, &queries, count, &options, mode, check).unwrap();
+                let left =
+                    nearest_many(&temp.store, &queries, count, &options, mode, check).unwrap();
                 let others = (0..queries.len()).filter(|at| !is_known[*at]);
                 assert_eq!(left, others.collect::<Vec<_>>());
                 assert!(mode != BatchMode::Probe || left.len() == queries.len());

@@ -39,7 +39,7 @@ class Progress(NamedTuple):
         of = f" of {self.total}" if self.total else ""
         # Documents are read in bytes: their number is unknown before the end.
         unit = " bytes" if self.phase == "docs" else ""
-        return f"fpstore: {100 * self.fraction:.0f} %, {step}{self.phase} {self.done}{of}{unit}"
+        return f"fpstore: {step}{self.phase} {self.done}{of}{unit} ({100 * self.fraction:.0f} %)"
 
 
 class Match(NamedTuple):

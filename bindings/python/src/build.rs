@@ -249,7 +249,8 @@ impl Builder {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        if self.0.lent.look(|late| late.guesses_distance())? {
+        // While another thread uses the builder, records were added.
+        if self.0.lent.look(|late| late.guesses_distance()).unwrap_or(false) {
             warn_of_unknown_recipe(fingerprints)?;
         }
         add(&self.0.lent, py, fingerprints, ids)

@@ -39,7 +39,7 @@ impl From<fpstore_images::Error> for Failure {
 /// >>> from PIL import Image
 /// >>> (folder / "pictures").mkdir()
 /// >>> Image.radial_gradient("L").save(folder / "pictures" / "a.png")
-/// >>> Image.radial_gradient("L").resize((200, 200)).save(folder / "pictures" / "b.jpg")
+/// >>> Image.radial_gradient("L").save(folder / "pictures" / "b.bmp")
 /// >>> found = fpstore.images(folder / "pictures")
 /// >>> fpstore.build(folder / "pictures.fps", found).pairs(ids=True).read_all()["first_id"]
 /// array(['a.png'], dtype=object)

@@ -21,6 +21,8 @@ CALLS: dict[tuple[str, str], Callable[[fpstore.Store, Any], Any]] = {
     ("open_all", "warm"): lambda store, name: fpstore.types.open_all([store.path], warm=name),
     ("Store.warm", "what"): lambda store, name: store.warm(name),
     ("Store.query_many", "mode"): lambda store, name: store.query_many([7], mode=name),
+    ("Store.nearest_many", "mode"): lambda store, name: store.nearest_many([7], mode=name),
+    ("images", "hash"): lambda store, name: fpstore.images(store.path, hash=name),
     ("Store.clusters", "method"): lambda store, name: store.clusters(3, name),
     ("Store.clusters_page", "method"): lambda store, name: store.clusters_page(3, name),
     ("Store.clusters", "keep"): lambda store, name: store.clusters(3, keep=name),

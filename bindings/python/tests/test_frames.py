@@ -96,6 +96,8 @@ def test_a_list_of_texts_is_refused_with_the_way_to_give_them() -> None:
             fpstore.clean(texts)
     with pytest.raises(FileNotFoundError):
         fpstore.clean(["nothing.jsonl"])
+    with pytest.raises(fpstore.errors.InputError, match=r"open_local\('simplecache::s3://b/a.jsonl'\)"):
+        fpstore.clean("s3://b/a.jsonl")
     assert fpstore.clean({"text": TEXTS}).keep.tolist() == [True, True, False]
 
 
@@ -117,16 +119,14 @@ def test_dictionaries_are_tables() -> None:
         fpstore.clean(Path(name) for name in ["a.jsonl"])  # type: ignore[arg-type]
 
 
-def test_the_column_of_texts_is_found_or_named() -> None:
-    frame = pandas.DataFrame({"url": ["a", "b", "c"], "body": TEXTS})
-    assert fpstore.clean(frame).kept == 2
-    other = frame.rename(columns={"body": "words"})
+def test_the_column_of_texts_is_named() -> None:
+    other = pandas.DataFrame({"url": ["a", "b", "c"], "words": TEXTS})
     with pytest.raises(fpstore.errors.InputError, match="text_field names the column of texts"):
         fpstore.clean(other)
     cleaned = fpstore.clean(other, text_field="words", id_field="url")
     assert cleaned.rows is not None and cleaned.rows[2].near_id == "a"  # type: ignore[attr-defined]
     with pytest.raises(fpstore.errors.InputError, match="have their own"):
-        fpstore.clean(fpstore.Documents(frame), text_field="body")
+        fpstore.clean(fpstore.Documents(other), text_field="words")
 
 
 def test_strings_are_taken_where_a_neighbour_takes_them(store: fpstore.Store, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_progress_is_one_fraction(tmp_path: Path) -> None:
     fpstore.clean(frame, progress=seen.append)
     fractions = [it.fraction for it in seen]
     assert seen and fractions == sorted(fractions) and 0 <= fractions[0] <= fractions[-1] <= 1
-    assert all(it.text.startswith(f"fpstore: {100 * it.fraction:.0f} %") for it in seen)
+    assert all(it.text.endswith(f" ({100 * it.fraction:.0f} %)") for it in seen)
 
 
 # Near rows by position.
@@ -243,7 +243,7 @@ def test_pairs_of_two_tables_are_those_of_a_scan() -> None:
                     distance = (prints[0][first] ^ prints[1][second]).bit_count()
                     expected.append((first, second, distance, pytest.approx(similarity)))
         found = fpstore.pairs(left, right, confirm=threshold, k=64)
-        assert found.to_pylist() == expected and len(expected) > 10
+        assert found.to_pylist() == expected and len(expected) > 5
         alone = fpstore.pairs(left, confirm=threshold, k=64)
         assert alone.to_pylist() == recipe.confirmed_pairs(left, threshold, k=64).to_pylist()
     frame = pandas.DataFrame({"id": [f"l{at}" for at in range(len(left))], "text": left})

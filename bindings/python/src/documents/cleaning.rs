@@ -151,6 +151,11 @@ pub(crate) fn clean<'py>(
     if !add && !commit {
         return Err(input_error(py, "commit=False delays an addition; give add=True"));
     }
+    let (stored, names) = store.map(|Given { store, names }| (store, names)).unzip();
+    let names = names.flatten();
+    if let (true, Some(names)) = (add, &names) {
+        return Err(input_error(py, format!("add: {}", names.one_alone())));
+    }
     let documents = Documents::of_fields(inputs, text_field, id_field)?;
     let documents = documents.get();
     if documents.is_table() {
@@ -164,11 +169,6 @@ pub(crate) fn clean<'py>(
             let message = format!("{name} is for files; of a table the answer has the rows");
             return Err(input_error(py, message));
         }
-    }
-    let (stored, names) = store.map(|Given { store, names }| (store, names)).unzip();
-    let names = names.flatten();
-    if let (true, Some(names)) = (add, &names) {
-        return Err(input_error(py, format!("add: {}", names.one_alone())));
     }
     let hasher = hasher_of(recipe, stored.as_ref())?;
     let k = k.map(|k| distance_of(py, k)).transpose()?;

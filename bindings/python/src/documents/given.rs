@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
-use fpstore::{IdKind, IdRef, Resources};
 use fpstore::options::{MAX_PAIRS, NumberOption};
+use fpstore::{IdKind, IdRef, Resources};
 use fpstore_base::{InputPlace, fields};
 use fpstore_corpus::{DocumentTable, Error, Loss, LossOf};
 use fpstore_documents::Error::BadInput;
@@ -187,6 +187,15 @@ fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
         false => paths(given),
     };
     let found = found.map_err(|error| named(error, "paths"))?;
+    let is_address = |path: &&PathBuf| path.to_str().is_some_and(|name| name.contains("://"));
+    if let Some(address) = found.iter().find(is_address).filter(|path| !path.exists()) {
+        let message = format!(
+            "'{address}' is an address, and documents are read from local files: \
+             fsspec.open_local('simplecache::{address}') copies it",
+            address = address.display()
+        );
+        return Err(input_error(given.py(), message));
+    }
     let is_text = |path: &&PathBuf| {
         let name = path.to_string_lossy();
         let words = name.split_whitespace().count();
@@ -262,7 +271,7 @@ impl Documents {
         }
         let max_document = count(py, &MAX_DOCUMENT, max_document)?;
         let columns = Columns {
-            text: text_field.map(str::to_owned),
+            text: text_field.unwrap_or(fields::TEXT[0]).into(),
             id: (!line_ids).then(|| id_field.unwrap_or(fields::ID[0]).into()),
             fields: Vec::new(),
         };

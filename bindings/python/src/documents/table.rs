@@ -24,31 +24,10 @@ use crate::tuple_class::FRAMES;
 /// The names of the columns to read.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
-    /// Without a name it is `text`, or the only column with another usual name.
-    pub(super) text: Option<String>,
+    pub(super) text: String,
     /// Without such a column the ids are row numbers.
     pub(super) id: Option<String>,
     pub(super) fields: Vec<String>,
-}
-
-impl Columns {
-    /// The name of the column of texts, in a table with these columns.
-    fn text_of<'a>(
-        &'a self,
-        py: Python<'_>,
-        names: impl Iterator<Item = &'a str> + Clone,
-    ) -> PyResult<&'a str> {
-        let usual = || {
-            let mut usual = fields::TEXT.iter().filter(|name| names.clone().any(|of| of == **name));
-            match (usual.next(), usual.next()) {
-                (Some(name), None) => Some(*name),
-                (Some(name), _) if *name == fields::TEXT[0] => Some(*name),
-                _ => None,
-            }
-        };
-        let name = self.text.as_deref().or_else(usual);
-        name.ok_or_else(|| no_column(py, fields::TEXT[0], names))
-    }
 }
 
 /// Whether an object is a table, or a column of texts, and not paths.
@@ -232,9 +211,7 @@ fn parts_of(
     if table.null_count() > 0 {
         return Err(input_error(py, format!("{} rows are null as a whole", table.null_count())));
     }
-    let names = table.as_struct().fields().iter().map(|field| field.name().as_str());
-    let text = columns.text_of(py, names)?;
-    let texts = TextInput::of_arrow(py, vec![column_of(py, table, text)?])?;
+    let texts = TextInput::of_arrow(py, vec![column_of(py, table, &columns.text)?])?;
     let values = |name: &String| texts_of_values(py, name, &column_of(py, table, name)?);
     Ok((texts, columns.fields.iter().map(values).collect::<PyResult<_>>()?))
 }
@@ -283,8 +260,7 @@ fn write_columns(
         1 => object.get_item(name),
         _ => Err(two_columns(py, name)),
     };
-    let text = columns.text_of(py, names.iter().map(String::as_str))?;
-    let texts = TextInput::of(&column(text)?)?;
+    let texts = TextInput::of(&column(&columns.text)?)?;
     let has_id = |name: &&String| *name != "id" || names.contains(name);
     let has_ids = columns.id.as_ref().filter(has_id);
     let ids = has_ids.map(|name| ids::many(&column(name)?)).transpose()?;
