@@ -18,7 +18,7 @@ use crate::input::whole::{Bytes, Whole, wide};
 use crate::lent::{Lent, Words};
 use crate::options::{Limits, tuned_distance, wait_of, warn_of_unknown_recipe};
 use crate::recipes::common;
-use crate::store::Store;
+use crate::store::{Store, open_one};
 use crate::text::{hasher_of, recipe_text_of};
 use crate::work::{Reporter, Shared, run_shared};
 
@@ -322,12 +322,15 @@ fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
 }
 
 /// Makes a store of fingerprints, with or without ids, or of `Documents`, whose fingerprints the
-/// `recipe` makes. The options are those of `Builder`.
+/// `recipe` makes. The options are those of `Builder`. With `None` as `path` the store is only in
+/// memory: it is queried, and cannot be changed, refreshed or pickled.
 ///
 /// >>> import numpy as np
 /// >>> made = fpstore.build(folder / "made.fps", np.array([3, 5], dtype=np.uint64), [30, 50])
 /// >>> made.query(3, k=0)
 /// [Match(fingerprint=3, distance=0, ids=[30])]
+/// >>> fpstore.build(None, [3, 5], ["three", "five"]).nearest(4)[0].ids
+/// ['five']
 #[pyfunction]
 #[pyo3(
     signature = (path, fingerprints, ids=None, **options),
@@ -337,11 +340,19 @@ fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
 )]
 pub(crate) fn build(
     py: Python<'_>,
-    #[pyo3(from_py_with = path)] path: PathBuf,
+    #[pyo3(from_py_with = path_or_none)] path: Option<PathBuf>,
     fingerprints: &Bound<'_, PyAny>,
     ids: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Store> {
+    let Some(path) = path else {
+        let folder = py.import("tempfile")?.getattr("TemporaryDirectory")?.call0()?;
+        let path = folder.getattr("name")?.extract::<PathBuf>()?.join("memory.fps");
+        let made = build(py, Some(path.clone()), fingerprints, ids, options)
+            .and_then(|_| open_one(py, &path, None, "memory", None));
+        folder.call_method0("cleanup")?;
+        return made;
+    };
     let builder = py.get_type::<Builder>().call((path,), options)?.cast_into::<Builder>()?;
     match (fingerprints.is_instance_of::<Documents>(), ids) {
         (false, ids) => builder.get().add(py, fingerprints, ids).map(drop)?,

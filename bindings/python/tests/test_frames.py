@@ -210,6 +210,40 @@ def test_progress_is_one_fraction(tmp_path: Path) -> None:
     assert all(it.text.endswith(f" ({100 * it.fraction:.0f} %)") for it in seen)
 
 
+def test_a_store_in_memory_answers_as_one_on_disk(store: fpstore.Store, values: U64) -> None:
+    ids = [f"document {at}" for at in range(len(values))]
+    memory = fpstore.build(None, values, ids, k=store.tuned_k)
+    queries = values[:300] ^ np.uint64(5)
+    for k in (0, 3, 9):
+        expected = store.query_many(queries, k).to_pylist()
+        assert memory.query_many(queries, k).to_pylist() == expected
+    assert not Path(memory.path).exists() and len(memory) == len(store)
+    with pytest.raises(fpstore.FpstoreError):
+        fpstore.Writer(memory.path)
+
+
+def test_documents_are_iterated(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "one\\n\\ntwo"}\n{"id": "b", "text": ""}\n')
+    documents = fpstore.Documents(tmp_path / "a.jsonl")
+    assert [tuple(row) for row in documents] == [("1", "one\n\ntwo"), ("b", "")]
+    assert documents.rows().to_pandas()["text"].tolist() == ["one\n\ntwo", ""]
+    passages = fpstore.Documents(tmp_path / "a.jsonl", unit="paragraph")
+    assert [row.text for row in passages][:2] == ["one", "two"]
+    (tmp_path / "b.jsonl").write_text("no JSON\n")
+    with pytest.raises(fpstore.errors.InputError, match="b.jsonl"):
+        list(fpstore.Documents(tmp_path / "b.jsonl"))
+
+
+def test_a_text_is_searched_for_by_the_recipe_of_the_store(tmp_path: Path) -> None:
+    texts = fpstore.Documents({"id": ["a", "b"], "text": [*TEXTS[:2]]})
+    store = fpstore.build(tmp_path / "s.fps", texts, recipe="minhash")
+    prints = fpstore.Recipe("minhash").fingerprints(TEXTS)
+    assert store.query_text(TEXTS[2].upper()) == store.query(prints[2]) != []
+    assert store.query_text(TEXTS[1], 0, limit=1)[0].ids == ["b"] and store.query_text("") == []
+    with pytest.raises(fpstore.errors.InputError, match="leave ids out"):
+        fpstore.build(tmp_path / "t.fps", texts, [1, 2], recipe="minhash")
+
+
 # Near rows by position.
 
 

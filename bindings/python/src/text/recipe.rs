@@ -2,14 +2,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::builder::UInt64Builder;
 use fpstore_report::page::ComparedFeatures;
 use fpstore_text::{
     CountWeight, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TextResources,
     Tokenizer, Weight,
 };
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use super::options::{GivenSources, Sources, positive, tie_of};
 use crate::errors::{Failure, input_error, named as with_name, recipe_error};
@@ -17,6 +19,7 @@ use crate::input::arguments::{pair_or_none, str_of, text, text_or_none};
 use crate::input::texts::Text;
 use crate::input::whole::Whole;
 use crate::notebook::Page;
+use crate::rows::Column;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
@@ -118,6 +121,31 @@ fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
 }
 
 impl Recipe {
+    /// The fingerprint of the features of a document: a dictionary of weights, or distinct tokens.
+    fn of_features_of(&self, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let py = features.py();
+        let weighted = match features.hasattr("items")? {
+            true => features.clone(),
+            false if features.is_instance_of::<PyString>() => {
+                let message = "the features of a document are a dictionary or a list of tokens";
+                return Err(input_error(py, message));
+            }
+            false => PyDict::new(py).call_method1("fromkeys", (features, 1.0))?,
+        };
+        let mut list: Vec<(String, Weight)> = Vec::new();
+        for item in weighted.call_method0("items")?.try_iter()? {
+            let (feature, number): (Bound<'_, PyAny>, f64) = item?.extract()?;
+            let feature: String = text(&feature).map_err(|error| with_name(error, "features"))?;
+            let weight = Weight::try_from(number)
+                .map_err(|fault| input_error(py, format!("{feature}: {number} is {fault}")))?;
+            list.push((feature, weight));
+        }
+        self.with_hasher(py, 0, |hasher| {
+            let features = list.iter().map(|(text, weight)| (text.as_str(), *weight));
+            Ok(hasher.fingerprint_of_features(features).map(fpstore::Fingerprint::value))
+        })
+    }
+
     pub(super) fn made(recipe: TextRecipe, sources: Sources) -> Result<Self, Failure> {
         let hasher = TextHasher::with_resources(&recipe, sources.load()?)?;
         Ok(Recipe { recipe, sources, hashers: Mutex::new(vec![hasher]) })
@@ -364,21 +392,27 @@ impl Recipe {
         Ok(Page(py.detach(|| page.page())))
     }
 
-    /// The fingerprint of given features with their weights.
+    /// The fingerprint of features made elsewhere: a dictionary of features and weights. Of many
+    /// documents a `Column`: for each a dictionary, or distinct tokens, whose weights are 1.
+    ///
+    /// >>> recipe = fpstore.Recipe()
+    /// >>> column = recipe.of_features([["one", "two"], {"two": 1.0, "one": 1.0}, []])
+    /// >>> column[0] == column[1] == recipe.of_features({"one": 1.0, "two": 1.0}), column[2]
+    /// (True, None)
     #[pyo3(signature = (features, /))]
-    fn of_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-        let mut list: Vec<(String, Weight)> = Vec::new();
-        for item in features.call_method0("items")?.try_iter()? {
-            let (feature, number): (Bound<'_, PyAny>, f64) = item?.extract()?;
-            let feature: String = text(&feature).map_err(|error| with_name(error, "features"))?;
-            let weight = Weight::try_from(number)
-                .map_err(|fault| input_error(py, format!("{feature}: {number} is {fault}")))?;
-            list.push((feature, weight));
+    fn of_features<'py>(
+        &self,
+        py: Python<'py>,
+        features: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if features.hasattr("items")? {
+            return self.of_features_of(features)?.into_bound_py_any(py);
         }
-        self.with_hasher(py, 0, |hasher| {
-            let features = list.iter().map(|(text, weight)| (text.as_str(), *weight));
-            Ok(hasher.fingerprint_of_features(features).map(fpstore::Fingerprint::value))
-        })
+        let mut values = UInt64Builder::new();
+        for document in features.try_iter()? {
+            values.append_option(self.of_features_of(&document?)?);
+        }
+        Column::new(values.finish(), Some(self.recipe.to_recipe())).into_bound_py_any(py)
     }
 
     /// A recipe is pickled as its text with its lists and tables.
