@@ -123,12 +123,13 @@ def clean(night: int, store: str, **options: Any) -> Any:
 
 def test_an_uncommitted_cleaning_changes_nothing(all_nights: str) -> None:
     before = fpstore.open(all_nights).info()
+    cleaned = clean(1, all_nights, commit=False)
     with pytest.raises(ZeroDivisionError):
-        with clean(1, all_nights, commit=False) as cleaned:
+        with cleaned:
             assert cleaned.added == cleaned.kept > 0
             with pytest.raises(fpstore.errors.LockedError):
                 fpstore.Writer(all_nights)
-            1 / 0
+            raise ZeroDivisionError
     assert fpstore.open(all_nights).info() == before
     with pytest.raises(ValueError, match="the cleaning"):
         cleaned.commit()

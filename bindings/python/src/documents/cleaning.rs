@@ -215,7 +215,7 @@ pub(crate) fn clean<'py>(
             confirm_contains,
             judge,
             pairs: pairs.clone(),
-            passages: passages.clone(),
+            passages,
             url_field: url_field.clone(),
             keep: keep.clone(),
             source_field: source_field.clone(),
