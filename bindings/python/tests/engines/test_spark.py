@@ -192,6 +192,17 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["built.fps", "killed"]
 
 
+def test_the_column_id_has_the_ids_unless_there_are_none(spark: Any, tmp_path: Path) -> None:
+    df = frame(spark).where("fingerprint is not null")
+    given: list[tuple[Any, dict[str, Any], bool]] = [
+        (df, {}, True), (df, {"id": None}, False), (df.drop("id"), {}, False)
+    ]
+    for number, (rows, options, has_ids) in enumerate(given):
+        path = tmp_path / f"{number}.fps"
+        fs.build(rows, path, recipe=None, **options)
+        assert (fpstore.open(path).info().ids > 0) == has_ids
+
+
 def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(
         fpstore.errors.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"
