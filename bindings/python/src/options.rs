@@ -73,7 +73,8 @@ pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_column = is_pandas(given)
         || given.hasattr("__arrow_c_array__")?
         || given.hasattr("__arrow_c_stream__")?;
-    if !is_column || recipe_of(given)?.is_some() {
+    let is_store = given.is_instance_of::<crate::store::Store>();
+    if !is_column || is_store || recipe_of(given)?.is_some() {
         return Ok(());
     }
     let message = "the recipe of this column is unknown, so k is 3, which misses most \
