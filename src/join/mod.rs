@@ -37,8 +37,7 @@ pub(crate) mod tests;
 
 pub use crate::base::judged::JudgedPairs;
 pub use batch::batch_mode::BatchMode;
-pub use batch::nearest::nearest_many;
-pub use batch::search_many;
+pub use batch::{nearest_many, search_many};
 pub use fpstore_base::labels::{BadLabel, LabelFile};
 pub use grouping::cluster_method::ClusterMethod;
 pub use grouping::clusters::{Clusters, clusters};

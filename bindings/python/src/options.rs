@@ -11,9 +11,7 @@ use fpstore_text::TextRecipe;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, input_error, warn};
-use crate::input::is_pandas;
 use crate::input::whole::{Bytes, Whole};
-use crate::recipes::recipe_of;
 use crate::work::{Shared, cores};
 
 /// Default memory budget of a task of `fpstore.tasks`, in bytes.
@@ -65,22 +63,6 @@ pub(crate) fn tuned_distance(
         )?;
     }
     Ok(k)
-}
-
-/// Warns of the default distance for a column of a table whose recipe is unknown: a data frame keeps
-/// the numbers of a `Column`, and not its recipe.
-pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
-    let is_column = is_pandas(given)
-        || given.hasattr("__arrow_c_array__")?
-        || given.hasattr("__arrow_c_stream__")?;
-    let is_store = given.is_instance_of::<crate::store::Store>();
-    if !is_column || is_store || recipe_of(given)?.is_some() {
-        return Ok(());
-    }
-    let message = "the recipe of this column is unknown, so k is 3, which misses most \
-                   near-duplicates of texts: give the Column that fingerprints() returned, or k, \
-                   such as 7 for minhash";
-    warn(given.py(), "DistanceWarning", message)
 }
 
 /// The value of an option, if there is one.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::capsule::{RECIPE_KEY, schema_of};
-use crate::errors::Failure;
+use crate::errors::{Failure, warn};
 use crate::input::is_pandas;
 use crate::rows::Column;
 use crate::store::Store;
@@ -63,4 +63,20 @@ pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) ->
         common(store.recipe(), Some(recipe))?;
     }
     Ok(())
+}
+
+/// Warns of the default distance for a column of a table whose recipe is unknown: a data frame keeps
+/// the numbers of a `Column`, and not its recipe.
+pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_column = is_pandas(given)
+        || given.hasattr("__arrow_c_array__")?
+        || given.hasattr("__arrow_c_stream__")?;
+    let is_store = given.is_instance_of::<Store>();
+    if !is_column || is_store || recipe_of(given)?.is_some() {
+        return Ok(());
+    }
+    let message = "the recipe of this column is unknown, so k is 3, which misses most \
+                   near-duplicates of texts: give the Column that fingerprints() returned, or k, \
+                   such as 7 for minhash";
+    warn(given.py(), "DistanceWarning", message)
 }

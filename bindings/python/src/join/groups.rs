@@ -12,8 +12,8 @@ use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::{Bytes, Whole};
-use crate::options::{Limits, tuned_distance, warn_of_unknown_recipe};
-use crate::recipes::recipe_of;
+use crate::options::{Limits, tuned_distance};
+use crate::recipes::{recipe_of, warn_of_unknown_recipe};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
 
