@@ -1,33 +1,18 @@
 //! A pass over all ids of the store, which requests share.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fpstore_base::Id;
 use fpstore_base::watch::Observer;
 use tokio::sync::oneshot;
 
+use super::lanes::Wanted;
 use super::shared::Shared;
 use crate::protocol::failure::Failure;
 use fpstore::Error;
 use fpstore::writer::IdPlaces;
-
-/// The ids of a request, and the receiver of their places.
-type Wanted = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
-
-/// The requests that wait for a pass.
-#[derive(Default)]
-pub(crate) struct IdPass {
-    waiting: Mutex<Vec<Wanted>>,
-    turn: tokio::sync::Mutex<()>,
-}
-
-impl IdPass {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Wanted>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The places of these ids, and of those of other requests, in the current snapshot.
 pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPlaces>, Failure> {

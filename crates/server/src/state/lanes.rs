@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use fpstore_base::Id;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 use super::limits::millis;
 use super::live_store::LiveStore;
 use crate::protocol::failure::Failure;
+use fpstore::writer::IdPlaces;
 use fpstore_client::limits::QUEUE_TIMEOUT;
 
 /// The length of a slice of slow work.
@@ -31,6 +33,22 @@ pub(crate) struct Lanes {
     quick: Arc<Semaphore>,
     slow: Arc<Queue>,
     queue_timeout: Duration,
+}
+
+/// The ids of a request, and the receiver of their places.
+pub(super) type Wanted = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
+
+/// The requests that wait for a pass.
+#[derive(Default)]
+pub(crate) struct IdPass {
+    waiting: Mutex<Vec<Wanted>>,
+    pub(super) turn: tokio::sync::Mutex<()>,
+}
+
+impl IdPass {
+    pub(super) fn waiting(&self) -> MutexGuard<'_, Vec<Wanted>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A slice of slow work, until about this time. Returns whether the work is finished.

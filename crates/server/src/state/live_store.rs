@@ -126,7 +126,9 @@ impl LiveStore {
     /// All counters, and the state of the server, in the text format of Prometheus. `held` are the
     /// bytes of bodies in memory, `lost` the lines missing in the access log.
     pub(crate) fn metrics_text(&self, held: u64, lost: u64) -> String {
-        self.metrics.text(self, [held, lost])
+        let health = (&*self.health, self.fault().is_none());
+        let (info, following) = (self.store.info(), self.following.as_ref());
+        self.metrics.text(&info, health, &self.scrubbed, following, [held, lost])
     }
 
     /// Starts a thread that warms the store, and then refreshes it regularly until the returned end

@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 use hyper::StatusCode;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::live_store::LiveStore;
+use super::following::Following;
+use super::health::Health;
+use fpstore::info::StoreInfo;
 use fpstore::{FORMAT_VERSIONS, SearchStats, VerifyReport};
 
 use crate::protocol::failure::chain;
@@ -145,9 +147,14 @@ impl Metrics {
     }
 
     /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn text(&self, live: &LiveStore, [held, lost]: [u64; 2]) -> String {
-        let LiveStore { health, scrubbed, .. } = live;
-        let info = live.store().info();
+    pub(crate) fn text(
+        &self,
+        info: &StoreInfo,
+        (health, is_ready): (&Health, bool),
+        scrubbed: &Scrubbed,
+        following: Option<&Following>,
+        [held, lost]: [u64; 2],
+    ) -> String {
         let mut out = String::new();
         let name = "fpstore_requests_total";
         head(&mut out, "counter", name, "Requests that were answered.");
@@ -212,7 +219,7 @@ impl Metrics {
         total("scrub_pages_total", "Pages whose checksums scrubs compared.", &scrubbed.pages);
         let lost = AtomicU64::new(lost);
         total("access_log_lost_total", "Lines missing in the access log.", &lost);
-        if let Some(following) = &live.following {
+        if let Some(following) = following {
             total("follow_failures_total", "Attempts to follow that failed.", &following.failures);
             total("follow_bytes_total", "Bytes of copied segments.", &following.bytes);
         }
@@ -232,7 +239,7 @@ impl Metrics {
         now("fingerprints", "Live fingerprints.", info.fingerprint_count() as f64);
         now("ids", "Live ids.", info.id_count() as f64);
         now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
-        now("ready", "1 if /readyz says so.", f64::from(u8::from(live.fault().is_none())));
+        now("ready", "1 if /readyz says so.", f64::from(u8::from(is_ready)));
         let failing = f64::from(u8::from(health.failing_commit().is_some()));
         now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
         let faults = scrubbed.faults.load(Relaxed) as f64;
@@ -244,7 +251,7 @@ impl Metrics {
             last,
         );
         let age = health.seconds_since_good_refresh();
-        if let Some(lag) = live.following.as_ref().map(|it| it.lag(info.generation)) {
+        if let Some(lag) = following.map(|it| it.lag(info.generation)) {
             let help = "Time since this server had the newest state of the followed one.";
             now("follow_lag_seconds", help, lag.seconds);
             if let Some(generations) = lag.generations {

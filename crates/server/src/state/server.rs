@@ -14,8 +14,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::following::Following;
 use super::health::Health;
-use super::id_pass::IdPass;
-use super::lanes::Lanes;
+use super::lanes::{IdPass, Lanes};
 use super::live_store::LiveStore;
 use super::metrics::Metrics;
 use super::scrub;

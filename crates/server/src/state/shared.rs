@@ -4,8 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
-use super::id_pass::IdPass;
-use super::lanes::Lanes;
+use super::lanes::{IdPass, Lanes};
 use super::live_store::LiveStore;
 use crate::protocol::line_queue::LineQueue;
 use crate::protocol::memory_budget::MemoryBudget;

@@ -1,6 +1,6 @@
 //! Writing: one thread receives all additions and deletions, and commits many requests together.
 //!
-//! A commit waits for the disk four times, so requests share commits. The thread takes all waiting
+//! A commit waits for the disk three times, so requests share commits. The thread takes all waiting
 //! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits once, and
 //! then answers. Of two items that are near each other and arrive at the same time, exactly one is
 //! new.
