@@ -62,15 +62,14 @@ impl<'py> Side<'py> {
 /// or a table with a column `text` and maybe `id`, otherwise named by `text_field` and `id_field`.
 ///
 /// - `confirm` is the minimum Jaccard similarity of the features of texts, 0.8 if neither it nor `k`
-///   is given. It is computed for rows within `k` bits, by default `recipe.candidate_k(confirm)`: at
-///   the threshold one pair in a hundred is missed, above it fewer.
+///   is given. All such pairs are found; with `k`, only those within `k` bits.
 /// - With `k` alone the fingerprints decide, as they do where they are given in place of texts.
 /// - `recipe` makes the fingerprints of texts.
 ///
 /// Pairs within each table are found, too, and dropped.
 ///
 /// >>> texts = ["one two three four five", "something else"]
-/// >>> fpstore.pairs(texts, ["else", "one two three four five six"], confirm=0.6, k=30).to_pylist()
+/// >>> fpstore.pairs(texts, ["else", "one two three four five six"], confirm=0.6).to_pylist()
 /// [(0, 1, 6, 0.8)]
 /// >>> fpstore.pairs([0, 7, 255, 7], k=3).to_pylist()
 /// [(0, 1, 3), (0, 3, 3), (1, 3, 0)]
@@ -112,10 +111,7 @@ pub(crate) fn pairs<'py>(
         let recipe: &Recipe = recipe.get();
         recipe.check_takes_texts(py)?;
         let confirm = confirm.or_else(|| k.is_none().then_some(SIMILARITY));
-        let k = match (k, confirm) {
-            (Some(k), _) => distance_of(py, k)?,
-            (None, confirm) => recipe.candidate_k(py, confirm.unwrap_or(SIMILARITY))?,
-        };
+        let k = k.map_or(Ok(u64::BITS), |k| distance_of(py, k))?;
         let texts = sides.iter().map(|side| TextInput::of(&side.column));
         let texts = texts.collect::<PyResult<Vec<_>>>()?;
         starts = starts_of(py, texts.iter().map(TextInput::len))?;
@@ -127,7 +123,7 @@ pub(crate) fn pairs<'py>(
             }
             let options = limits.join(k, shared);
             match confirm {
-                Some(confirm) => confirmed(&looked, confirm, options, is_wanted).map(|found| {
+                Some(confirm) => confirmed(&looked, confirm, k, options, is_wanted).map(|found| {
                     let with = |(one, other, distance, similarity)| {
                         (one, other, distance, Some(similarity))
                     };

@@ -43,10 +43,12 @@ pub(crate) fn looked_at_all(
     of_all(recipe, texts, limits.threads(), shared, |hasher, _, text| looked_at(hasher, text))
 }
 
-/// The pairs of similar texts that `is_wanted`, in order: their positions, distance and similarity.
+/// The pairs of similar texts within `k` bits that `is_wanted`, in order: their positions, distance
+/// and similarity.
 pub(crate) fn confirmed(
     looked: &[Looked],
     similarity: f64,
+    k: u32,
     options: JoinOptions,
     is_wanted: impl Fn(u32, u32) -> bool,
 ) -> Result<Vec<(u32, u32, u32, f64)>, Failure> {
@@ -60,7 +62,7 @@ pub(crate) fn confirmed(
     confirmed.for_each_pair(false, |pair| {
         let (one, other) = (rows[pair.first as usize], rows[pair.second as usize]);
         let (one, other) = (one.min(other), one.max(other));
-        if is_wanted(one, other) {
+        if pair.distance() <= k && is_wanted(one, other) {
             pairs.push((one, other, pair.distance(), pair.similarity));
         }
         Ok::<(), Failure>(())
@@ -71,15 +73,12 @@ pub(crate) fn confirmed(
 
 #[pymethods]
 impl Recipe {
-    /// The pairs of texts with this Jaccard similarity of features or more: near fingerprints are
-    /// candidates, the features decide, exactly. Rows of `first` and `second`, the positions of the
-    /// texts, `distance` and `similarity`.
-    ///
-    /// `k`, the distance of candidates, is by default `candidate_k(similarity)`: at the threshold
-    /// one pair in a hundred is missed, above it fewer.
+    /// The pairs of texts with this Jaccard similarity of features or more, all of them and exact.
+    /// Rows of `first` and `second`, the positions of the texts, `distance` and `similarity`. With
+    /// `k`, only pairs within `k` bits.
     ///
     /// >>> texts = ["one two three four five", "something else", "one two three four five six"]
-    /// >>> fpstore.Recipe().confirmed_pairs(texts, 0.6, k=30).to_pylist()
+    /// >>> fpstore.Recipe().confirmed_pairs(texts, 0.6).to_pylist()
     /// [(0, 2, 6, 0.8)]
     #[pyo3(signature = (
         texts, similarity=0.8, *, k=None, max_pairs=None, threads=None, memory=None,
@@ -99,10 +98,7 @@ impl Recipe {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         self.check_takes_texts(py)?;
-        let k = match k {
-            Some(k) => distance_of(py, k)?,
-            None => self.candidate_k(py, similarity)?,
-        };
+        let k = k.map_or(Ok(u64::BITS), |k| distance_of(py, k))?;
         let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
         let reporter = Reporter::new(progress)?;
         let texts = TextInput::of(texts)?;
@@ -112,7 +108,7 @@ impl Recipe {
         }
         run(py, &reporter, |shared| {
             let looked = looked_at_all(self, &texts, &limits, shared)?;
-            let pairs = confirmed(&looked, similarity, limits.join(k, shared), |_, _| true)?;
+            let pairs = confirmed(&looked, similarity, k, limits.join(k, shared), |_, _| true)?;
             let columns = (U32::default(), U32::default(), Distances::default(), F64::default());
             RowsBuilder::of(["first", "second", "distance", "similarity"], columns, pairs)
         })
