@@ -202,8 +202,9 @@ fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
     assert_eq!(copy.get("/readyz?for=writes").code(), "not-writable");
     let (status, told) = copy.end();
     assert_eq!(status.code(), Some(0));
-    assert_eq!(told.matches("is not followed, the last state is kept").count(), 1, "{told}");
-    assert!(told.contains("is followed again"), "{told}");
+    // The lines before the address, which may have this one, are not among them.
+    assert!(told.matches("is not followed, the last state is kept").count() <= 1, "{told}");
+    assert_eq!(told.matches("is followed again").count(), 1, "{told}");
 }
 
 /// A stopped process accepts connections and answers nothing.
