@@ -224,11 +224,11 @@ class Run:
 
     def check_lists(self, corpus, fates, out):
         case, folder = self.case, self.folder
-        shown = lambda id: str(id).replace("\t", "\\t")
+        shown = lambda id: str(id).replace("\\", r"\\").replace("\t", r"\t")
         documents = units_of(corpus)
         if case.job == "contamination":
             pairs = itertools.product(case.known, documents)
-            held = {(item, shown(one.id)) for (item, text), one in pairs if model.contains(one.text, text)}
+            held = {(shown(item), shown(one.id)) for (item, text), one in pairs if model.contains(one.text, text)}
             rows = [line.split("\t") for line in self.read("found.tsv").split("\n") if line]
             # Skipped files were searched up to the fault.
             left_out = {name for name, records in corpus.items() if records is None}

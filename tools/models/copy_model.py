@@ -417,7 +417,7 @@ def archived(raw, fields, block, rules):
     if len(block) > rules.max_len:
         return Record(raw, "bad", reason="too long")
     id = fields.get(b"warc-target-uri")
-    if id is None:
+    if id is None and not rules.line_ids:
         return Record(raw, "bad", reason="no id")
     if is_answer:
         head, _, block = block.partition(b"\r\n\r\n")
@@ -428,7 +428,7 @@ def archived(raw, fields, block, rules):
         text = block[mark_len:].decode(encoding)
     except (Unreadable, UnicodeDecodeError):
         return Record(raw, "bad", reason="not UTF-8")
-    return document(raw, id, text)
+    return document(raw, id or b"", text)
 
 
 def table_records(raw, rules):

@@ -63,7 +63,7 @@ pub(crate) fn images(
         return Err(input_error(py, format!("hash is 'phash' or 'dhash', not '{hash}'")));
     };
     let orientation = if ignore_exif { Orientation::Stored } else { Orientation::Exif };
-    let recipe = PictureRecipe { hash, orientation };
+    let recipe = PictureRecipe::new(hash, orientation);
     let limits = Limits::new(py, threads, memory, None)?;
     let reporter = Reporter::new(progress)?;
     run(py, &reporter, |shared| {
