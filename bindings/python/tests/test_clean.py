@@ -129,7 +129,7 @@ def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
     cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm_contains=0.97, **options)
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
-    with pytest.raises(fpstore.errors.InputError, match="name that, too"):
+    with pytest.raises(fpstore.errors.InputError, match="a distance compares fingerprints"):
         fpstore.clean(inputs, k=7, confirm_contains=1.0)
 
 

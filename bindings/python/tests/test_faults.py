@@ -141,4 +141,5 @@ def test_each_change_of_files_fails_once(tmp_path: Path, operation: str) -> None
         said = run(folder, operation, "-o", "/dev/null", "-e", fault)
         assert state(folder) == expected, f"{fault}: {said}"
         told += "failed:" in said or "in effect:" in said
-    assert told > 3
+    # A commit makes two syncs at once, on two threads, whose calls strace counts apart.
+    assert told > 2
