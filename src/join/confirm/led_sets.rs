@@ -32,6 +32,8 @@ const MEETINGS_PER_COMPARISON: u64 = 16;
 /// Parts of the memory: the counters of features, and the index.
 pub(super) const COUNTERS_DIVISOR: u64 = 4;
 pub(super) const INDEX_DIVISOR: u64 = 2;
+/// Bytes that each set adds to the memory that is divided.
+const SET_LEN: u64 = 64;
 
 /// A set that is similar to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +66,7 @@ pub struct LeadingCosts {
 /// the first leader that it is similar to.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// is not used. Each set takes 4 bytes of memory in addition, and the features of all sets are read
+/// is not used. Each set takes 52 bytes of memory in addition, and the features of all sets are read
 /// once for each half of the memory that the leaders need, about 50 bytes for each.
 ///
 /// Most sets are compared with none or one. Only sets that have rare features in common and are not
@@ -83,7 +85,8 @@ pub fn lead_sets(
 ) -> Result<(Vec<LedSet>, LeadingCosts)> {
     likeness.check()?;
     let resources = options.sort_resources()?;
-    lead_within(sets, likeness, options, (resources.memory, resources.threads.max(1)), expect)
+    let memory = resources.memory + SET_LEN * u64::from(sets.count());
+    lead_within(sets, likeness, options, (memory, resources.threads.max(1)), expect)
 }
 
 /// As [`lead_sets`], in this memory and on these threads.

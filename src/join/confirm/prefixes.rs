@@ -77,13 +77,15 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// How many sets have a feature: an upper bound, exact for most rare features.
+/// How many sets have a feature, up to 3: an upper bound, exact for most rare features.
 pub(super) struct Rarity {
+    /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
 }
 
-/// Larger counts are not told apart. Two threads may pass it together.
-const COUNT_MAX: u8 = 200;
+/// Larger counts are not told apart.
+const COUNT_MAX: u8 = 3;
+const COUNTERS_PER_BYTE: usize = 4;
 /// Counters for each feature, if memory allows.
 const COUNTERS_PER_FEATURE: usize = 4;
 
@@ -98,7 +100,8 @@ impl Rarity {
     ) -> Result<Self> {
         let wanted = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>();
         let most = usize::try_from(memory).unwrap_or(usize::MAX).max(2).ilog2();
-        let wanted = (COUNTERS_PER_FEATURE * wanted).max(2).next_power_of_two();
+        let wanted = COUNTERS_PER_FEATURE * wanted / COUNTERS_PER_BYTE;
+        let wanted = wanted.max(2).next_power_of_two();
         let mut counts = Vec::new();
         counts.resize_with(wanted.min(1 << most), AtomicU8::default);
         let rarity = Rarity { counts };
@@ -106,24 +109,30 @@ impl Rarity {
             let own = &numbers[part.of_len(numbers.len())];
             each_set(sets, own, &mut Vec::new(), |_, features| {
                 watch.tick(1)?;
-                for &feature in features {
-                    let counter = &rarity.counts[rarity.slot(feature)];
-                    if counter.load(Ordering::Relaxed) < COUNT_MAX {
-                        counter.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
+                features.iter().for_each(|&feature| rarity.add(feature));
                 Ok(())
             })
         })?;
         Ok(rarity)
     }
 
-    fn slot(&self, feature: u64) -> usize {
-        (scramble(feature) >> (64 - self.counts.len().ilog2())) as usize
+    /// The byte with the counter of a feature, and the first bit of the counter.
+    fn place(&self, feature: u64) -> (&AtomicU8, u8) {
+        let hash = scramble(feature);
+        let at = (hash >> (64 - self.counts.len().ilog2())) as usize;
+        (&self.counts[at], (hash as usize % COUNTERS_PER_BYTE) as u8 * 2)
+    }
+
+    fn add(&self, feature: u64) {
+        let (counters, bit) = self.place(feature);
+        let more = |old: u8| (old >> bit & COUNT_MAX < COUNT_MAX).then(|| old + (1 << bit));
+        // Full counters stay.
+        let _ = counters.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
     fn count(&self, feature: u64) -> u8 {
-        self.counts[self.slot(feature)].load(Ordering::Relaxed)
+        let (counters, bit) = self.place(feature);
+        counters.load(Ordering::Relaxed) >> bit & COUNT_MAX
     }
 }
 
