@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use fpstore::join::confirm::{FeatureSets, Likeness, lead_sets};
+use fpstore::join::confirm::{FeatureSets, Likeness, Unlike, lead_sets};
 use fpstore::rows::Reason;
 use fpstore_base::{Fingerprint, IoError};
 use fpstore_disk::OwnFolder;
@@ -20,12 +20,12 @@ use super::dropped::{Dropped, Other};
 use super::error::Result;
 use super::event::Event;
 use super::job::{FEATURES, Job};
-use super::ranking::Compared;
+use super::ranking::{Compared, Rank};
 use super::spool::Spools;
 use super::work::Work;
 
 /// The number of comparisons that take a minute or more.
-pub(super) const COMPARED_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
+const COMPARED_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
 /// This many files are held open; further ones are opened for each read.
 const OPEN_MAX: usize = if cfg!(test) { 1 } else { 256 };
 
@@ -52,8 +52,9 @@ struct Sets {
     starts: Vec<u64>,
     /// The bytes before the first feature of each file.
     heads: Vec<u64>,
-    /// The documents by rank.
+    /// The documents by rank, and their ranks.
     documents: Vec<Document>,
+    ranks: Vec<Rank>,
     /// The best document of each set, by its position in the list.
     best: Vec<u32>,
 }
@@ -91,7 +92,7 @@ impl Sets {
         let heads = names.iter().map(|name| job.mark(name).len() as u64).collect();
         let files = names.into_iter().map(|name| (name, None)).collect();
         let folder = job.folder().clone();
-        let mut sets = Sets { folder, files, starts, heads, documents, best };
+        let mut sets = Sets { folder, files, starts, heads, documents, ranks, best };
         for at in 0..sets.files.len().min(OPEN_MAX) {
             sets.files[at].1 = Some(sets.open(at).map_err(|source| sets.unreadable(at, source))?);
         }
@@ -155,6 +156,14 @@ impl FeatureSets for Sets {
     }
 }
 
+/// Reports once that very many comparisons are expected: the first bar is the most lenient, so the
+/// other bars would report the same again.
+pub(super) fn tell_unlike(work: &Work<'_>, expected: Unlike, is_told: &mut bool) {
+    if expected.pair_count >= COMPARED_MIN && !std::mem::replace(is_told, true) {
+        work.tell(Event::ManyUnlike(expected));
+    }
+}
+
 /// The documents that are similar to a kept one.
 pub(super) fn by_features(
     work: &Work<'_>,
@@ -164,17 +173,12 @@ pub(super) fn by_features(
     threshold: f64,
 ) -> Result<Decided> {
     let sets = Sets::of(work, job, spools, compared)?;
-    let ranks = compared.ranks();
-    let number_of = |at: u32| compared.ranking.number_of(ranks[at as usize]);
+    let number_of = |at: u32| compared.ranking.number_of(sets.ranks[at as usize]);
     let mut is_told = false;
     set_bar(Bars::Similarity(threshold), work.settings.target, spools, compared, |bar| {
         let likeness = Likeness::from(bar).contained(work.settings.confirm_contains);
-        let (led, _) = lead_sets(&sets, likeness, &work.join_options(0), |expected| {
-            // The first bar is the most lenient; the other bars would report the same again.
-            if expected.pair_count >= COMPARED_MIN && !std::mem::replace(&mut is_told, true) {
-                work.tell(Event::ManyUnlike(expected));
-            }
-        })?;
+        let expect = |expected| tell_unlike(work, expected, &mut is_told);
+        let (led, _) = lead_sets(&sets, likeness, &work.join_options(0), expect)?;
         // The leader of each set, and the similarity of the two.
         let mut leaders: Vec<(u32, f64)> = (0..sets.count()).map(|set| (set, 1.0)).collect();
         led.iter().for_each(|led| leaders[led.set as usize] = (led.leader, led.similarity));

@@ -3,8 +3,7 @@
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::event::Event;
-use super::features::COMPARED_MIN;
+use super::features::tell_unlike;
 use super::number::Number;
 use super::ranking::Compared;
 use super::spool::Spools;
@@ -94,12 +93,8 @@ pub(super) fn by_sketches(
         let values: Vec<u64> =
             rest.iter().map(|&number| fingerprints[place(number)].value()).collect();
         let read = |at: u32, sketch: &mut Vec<u8>| sketches.read(rest[at as usize], sketch);
-        let led = lead_sketches(&values, &read, bar, &options, |expected| {
-            // The first bar is the most lenient; the other bars would report the same again.
-            if !std::mem::replace(&mut is_told, true) && expected.pair_count >= COMPARED_MIN {
-                work.tell(Event::ManyUnlike(expected));
-            }
-        })?;
+        let expect = |expected| tell_unlike(work, expected, &mut is_told);
+        let (led, _) = lead_sketches(&values, &read, bar, &options, expect)?;
         list.extend(led.iter().map(|led| Dropped {
             number: rest[led.set as usize],
             other: Other::New(rest[led.leader as usize]),

@@ -1,20 +1,19 @@
 //! Documents whose contents are compared: the pairs of similar nodes, and leaders among nodes.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::confirmed::{Confirmed, EdgeSorter};
-use super::connected::each_pair;
 use super::features::{FeatureFile, FeatureKind, InOrder};
 use super::ids::DocumentIds;
 use super::led_sets::{LedSet, lead_sets};
 use super::led_sketches::lead_sketches;
 use super::likeness::Likeness;
 use super::nodes::Nodes;
-use super::outline::Outlines;
 use super::similar_pairs::similar_pairs;
 use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
+use crate::join::pairs::near_pairs;
 use fpstore_base::Interrupted;
 use fpstore_base::watch::{Observer, Phase};
 
@@ -94,8 +93,7 @@ impl Compared {
             Err(Interrupted) => ControlFlow::Break(()),
         });
         let options = options.clone().max_pairs(None).observer(observer);
-        let (nodes, outlines) = (&self.nodes, Outlines::default());
-        each_pair(nodes, nodes.fingerprints(), &outlines, &options, |one, other| {
+        each_near(&self.nodes, &options, |one, other| {
             batch.push((one, other));
             if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }
         })?;
@@ -104,7 +102,7 @@ impl Compared {
     }
 
     /// The leaders among nodes in this order: for each led node its position and the position of its
-    /// leader.
+    /// leader; and the number of compared pairs.
     pub(super) fn lead(&self, order: &[u32]) -> Result<(Vec<LedSet>, u64)> {
         let Compared { nodes, sets, options, threshold, .. } = self;
         match sets.kind() {
@@ -117,9 +115,31 @@ impl Compared {
                 let values: Vec<u64> =
                     order.iter().map(|&node| nodes.fingerprint(node).value()).collect();
                 let read = |at: u32, sketch: &mut Vec<u8>| sets.read(order[at as usize], sketch);
-                let led = lead_sketches(&values, &read, *threshold, options, |_| ())?;
-                Ok((led, 0))
+                lead_sketches(&values, &read, *threshold, options, |_| ())
             }
         }
     }
+}
+
+/// Calls `each` with each pair of nodes whose fingerprints are near, the smaller node first.
+fn each_near(
+    nodes: &Nodes,
+    options: &JoinOptions,
+    mut each: impl FnMut(u32, u32) -> Result<()> + Send,
+) -> Result<()> {
+    let watch = options.watch(Phase::Join, None);
+    let mut of = |one: Range<u32>, other: Range<u32>| -> Result<()> {
+        for first in one {
+            watch.look()?;
+            other.clone().filter(|&second| second > first).try_for_each(|it| each(first, it))?;
+        }
+        Ok(())
+    };
+    for group in nodes.each_group().filter(|group| group.len() > 1) {
+        of(group.clone(), group)?;
+    }
+    near_pairs(nodes.fingerprints(), options, |pairs| {
+        pairs.iter().try_for_each(|pair| of(nodes.with(pair.first), nodes.with(pair.second)))
+    })?;
+    Ok(())
 }

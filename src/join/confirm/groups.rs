@@ -1,7 +1,7 @@
 //! Groups of documents that may be similar, by their fingerprints and outlines alone, for engines
 //! that compare each group in a process of its own.
 
-use super::connected::Connected;
+use super::connected::connected;
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::outline::{Outline, Outlines};
 use crate::base::error::Result;
@@ -61,9 +61,8 @@ impl Documents {
         let options = options.reserve(list.len() as u64 * DOCUMENT_LEN + outline_len);
         drop(list);
         let outlines = Outlines::new(outlines, threshold.unwrap_or_default());
-        let mut connected = Connected::new(nodes.len());
-        connected.connect(&nodes, &outlines, &options.max_pairs(None))?;
-        let groups = (0..nodes.len() as u32).map(|node| connected.sets.find(node)).collect();
+        let mut sets = connected(&nodes, &outlines, &options.max_pairs(None))?;
+        let groups = (0..nodes.len() as u32).map(|node| sets.find(node)).collect();
         Ok(DocumentGroups { nodes, groups })
     }
 }

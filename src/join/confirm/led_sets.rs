@@ -29,8 +29,7 @@ const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// This many equal tokens cost about as much as one comparison of two sets.
 const MEETINGS_PER_COMPARISON: u64 = 16;
-/// Parts of the memory: the counters of features, and the index.
-pub(super) const COUNTERS_DIVISOR: u64 = 4;
+/// The part of the memory that the index gets.
 pub(super) const INDEX_DIVISOR: u64 = 2;
 /// Bytes that each set adds to the memory that is divided.
 const SET_LEN: u64 = 64;
@@ -51,8 +50,6 @@ pub struct LedSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeadingCosts {
-    /// Tokens in the index, over all passes.
-    pub postings: u64,
     /// Tokens of two sets that were equal.
     pub meetings: u64,
     /// Pairs of sets whose features were compared.
@@ -104,9 +101,7 @@ fn lead_within(
     let similarity = if sets.count() > 0 && sets.len_of(first) > 0 { 0.0 } else { 1.0 };
     let of_empty = |&set: &u32| LedSet { set, leader: first, similarity };
     let mut led: Vec<LedSet> = empty.iter().filter(|set| **set != first).map(of_empty).collect();
-    let watch = options.watch(Phase::Join, Some(rest.len() as u64));
-    watch.report()?;
-    let rarity = Rarity::of(sets, &rest, memory / COUNTERS_DIVISOR, threads, &watch)?;
+    let rarity = Rarity::of(sets, &rest, memory, threads, options)?;
     let watch = &options.watch(Phase::Cluster, Some(rest.len() as u64));
     let prefixes = Prefixes(likeness);
     let leading = Leading {
@@ -121,8 +116,7 @@ fn lead_within(
     let mut costs = LeadingCosts::default();
     while !rest.is_empty() {
         watch.report()?;
-        let postings = Postings::new(memory / INDEX_DIVISOR);
-        (rest, costs.postings) = leading.pass(&rest, postings, costs.postings, &mut led)?;
+        rest = leading.pass(&rest, Postings::new(memory / INDEX_DIVISOR), &mut led)?;
         costs.passes += 1;
     }
     led.sort_unstable_by_key(|led| led.set);
@@ -219,12 +213,28 @@ struct Leading<'a, S: ?Sized> {
     meetings: AtomicU64,
 }
 
-/// The sets of a part of a block that no earlier leader represents.
+/// Sets of a part of a block, with their features and tokens.
 #[derive(Default)]
-struct Unled {
+pub(super) struct Prepared {
     sets: Vec<(u32, Range<usize>, Range<usize>)>,
     features: Vec<u64>,
-    tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token>,
+}
+
+impl Prepared {
+    /// Adds a set whose tokens are in this range of all tokens.
+    pub(super) fn push(&mut self, set: u32, features: &[u64], tokens: Range<usize>) {
+        let start = self.features.len();
+        self.features.extend_from_slice(features);
+        self.sets.push((set, start..self.features.len(), tokens));
+    }
+
+    /// The sets with their features and tokens.
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u64], &[Token])> {
+        self.sets.iter().map(|(set, features, tokens)| {
+            (*set, &self.features[features.clone()], &self.tokens[tokens.clone()])
+        })
+    }
 }
 
 impl<S: FeatureSets + ?Sized> Leading<'_, S> {
@@ -234,10 +244,8 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         &self,
         sets: &[u32],
         mut postings: Postings,
-        count: u64,
         led: &mut Vec<LedSet>,
-    ) -> Result<(Vec<u32>, u64)> {
-        let mut count = count;
+    ) -> Result<Vec<u32>> {
         let mut rest = Vec::new();
         let mut left = sets;
         let mut buffers = Buffers::default();
@@ -250,9 +258,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
             let since = postings.len();
             for (unled, its) in parts {
                 led.extend(its);
-                for (set, features, tokens) in unled.sets {
-                    let own = &unled.features[features];
-                    let tokens = &unled.tokens[tokens];
+                for (set, own, tokens) in unled.each() {
                     let prefixes = self.matcher.prefixes;
                     let met =
                         postings.meet(since, (own.len(), tokens), prefixes, &mut buffers.found);
@@ -263,7 +269,6 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
                         led.push(LedSet { set, leader, similarity });
                     } else if rest.is_empty() && postings.fits(tokens) {
                         postings.push(set, own.len(), tokens);
-                        count += tokens.len() as u64;
                     } else {
                         rest.push(set);
                     }
@@ -271,7 +276,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
             }
         }
         self.count(&buffers);
-        Ok((rest, count))
+        Ok(rest)
     }
 
     /// The expected number of comparisons without success, from a sample. It grows with the square
@@ -279,7 +284,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
-        self.pass(&sample, Postings::new(u64::MAX), 0, &mut led)?;
+        self.pass(&sample, Postings::new(u64::MAX), &mut led)?;
         let [compared, met] =
             [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
         let failed = (compared - led.len() as u64) as f64;
@@ -294,11 +299,10 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     }
 
     /// Compares sets with the indexed leaders.
-    fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Unled, Vec<LedSet>)> {
-        let (mut unled, mut led) = (Unled::default(), Vec::new());
-        let (mut buffers, mut features) = (Buffers::default(), Vec::new());
-        let matcher = &self.matcher;
-        each_set(matcher.sets, sets, &mut features, |set, own| {
+    fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Prepared, Vec<LedSet>)> {
+        let (mut unled, mut led) = (Prepared::default(), Vec::new());
+        let (mut buffers, matcher) = (Buffers::default(), &self.matcher);
+        each_set(matcher.sets, sets, |set, own| {
             matcher.watch.tick(1)?;
             let tokens = matcher.prefixes.tokens(
                 own,
@@ -313,11 +317,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
                     led.push(LedSet { set, leader, similarity });
                     unled.tokens.truncate(tokens.start);
                 }
-                None => {
-                    let start = unled.features.len();
-                    unled.features.extend_from_slice(own);
-                    unled.sets.push((set, start..unled.features.len(), tokens));
-                }
+                None => unled.push(set, own, tokens),
             }
             Ok(())
         })?;

@@ -14,8 +14,8 @@ pub type ReadSketch<'a> = dyn Fn(u32, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 /// The number of documents of a sample.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
-/// The documents that are similar to an earlier leader, by ascending number. In the order of their
-/// numbers, a document that is similar to no leader becomes a leader; any other is represented by
+/// The documents that are similar to an earlier leader, by ascending number, and the number of
+/// compared pairs. In the order of their numbers, a document that is similar to no leader becomes a leader; any other is represented by
 /// the first leader that it is similar to.
 ///
 /// `fingerprints` are the fingerprints of the documents, and `read` reads their sketches. Two
@@ -34,7 +34,7 @@ pub fn lead_sketches(
     threshold: f64,
     options: &JoinOptions,
     expect: impl FnOnce(Unlike),
-) -> Result<Vec<LedSet>> {
+) -> Result<(Vec<LedSet>, u64)> {
     check_threshold(threshold)?;
     options.check()?;
     let count = fingerprints.len();
@@ -48,23 +48,26 @@ pub fn lead_sketches(
             current: None,
             own: Vec::new(),
             other: Vec::new(),
-            failed: 0,
+            compared: 0,
         };
         let mut judges: Vec<SketchJudge<'_, '_>> = (0..threads).map(judge).collect();
         let watch = options.watch(Phase::Cluster, Some(values.len() as u64));
         let led = lead(&values, options.k, &mut judges, &watch)?;
-        Ok((led, judges.iter().map(|judge| judge.failed).sum::<u64>()))
+        Ok((led, judges.iter().map(|judge| judge.compared).sum::<u64>()))
     };
     if count >= 2 * SAMPLE_COUNT {
         let sample: Vec<u32> = all.iter().copied().step_by(count / SAMPLE_COUNT).collect();
-        let (_, failed) = lead_some(&sample, 1)?;
+        let (led, compared) = lead_some(&sample, 1)?;
+        let found = (0..).zip(&led).filter(|(at, (leader, _))| at != leader).count();
+        let failed = compared - found as u64;
         let times = count as f64 / sample.len() as f64;
         let pair_count = (failed as f64 * times * times) as u64;
         expect(Unlike { document_count: count as u64, pair_count });
     }
-    let (led, _) = lead_some(&all, options.sort_resources()?.threads.max(1))?;
+    let (led, compared) = lead_some(&all, options.sort_resources()?.threads.max(1))?;
     let led = (0..).zip(led).filter(|(set, (leader, _))| set != leader);
-    Ok(led.map(|(set, (leader, similarity))| LedSet { set, leader, similarity }).collect())
+    let led = led.map(|(set, (leader, similarity))| LedSet { set, leader, similarity });
+    Ok((led.collect(), compared))
 }
 
 /// Compares sketches.
@@ -76,7 +79,7 @@ struct SketchJudge<'a, 'b> {
     current: Option<u32>,
     own: Vec<u8>,
     other: Vec<u8>,
-    failed: u64,
+    compared: u64,
 }
 
 impl Judge for SketchJudge<'_, '_> {
@@ -89,8 +92,7 @@ impl Judge for SketchJudge<'_, '_> {
         }
         (self.read)(self.documents[leader as usize], &mut self.other)?;
         let similarity = sketch_similarity(&self.own, &self.other);
-        let is_similar = similarity >= self.threshold;
-        self.failed += u64::from(!is_similar);
-        Ok(is_similar.then_some(similarity))
+        self.compared += 1;
+        Ok((similarity >= self.threshold).then_some(similarity))
     }
 }

@@ -57,7 +57,7 @@ impl Outline {
 }
 
 /// The outlines of documents, which filter pairs of nodes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outlines {
     /// The outlines of all documents; empty if outlines are not used.
     of_documents: Vec<Option<Outline>>,

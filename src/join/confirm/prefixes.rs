@@ -29,7 +29,8 @@ use super::similarity::{least_common, least_contained};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::bytes::scramble::scramble;
-use fpstore_base::watch::Watch;
+use crate::join::options::JoinOptions;
+use fpstore_base::watch::Phase;
 
 /// Sets of features, by their numbers. Features are 64-bit hashes, ascending and distinct.
 pub trait FeatureSets: Sync {
@@ -54,10 +55,9 @@ const READ_LEN: usize = if cfg!(test) { 64 } else { 1 << 17 };
 pub(super) fn each_set(
     sets: &(impl FeatureSets + ?Sized),
     numbers: &[u32],
-    features: &mut Vec<u64>,
     mut each: impl FnMut(u32, &[u64]) -> Result<()>,
 ) -> Result<()> {
-    let mut rest = numbers;
+    let (mut rest, mut features) = (numbers, Vec::new());
     while !rest.is_empty() {
         let mut len = 0;
         let fits = |set: &&u32| {
@@ -65,7 +65,7 @@ pub(super) fn each_set(
             len <= READ_LEN
         };
         let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-        sets.read(now, features)?;
+        sets.read(now, &mut features)?;
         let mut left = features.as_slice();
         for &set in now {
             let (own, others) = left.split_at(sets.len_of(set));
@@ -86,20 +86,24 @@ pub(super) struct Rarity {
 /// Larger counts are not told apart.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
+/// The part of the memory that counters get.
+const MEMORY_DIVISOR: u64 = 4;
 /// Counters for each feature, if memory allows.
 const COUNTERS_PER_FEATURE: usize = 4;
 
 impl Rarity {
-    /// Counts the features of the sets, in at most `memory` bytes.
+    /// Counts the features of the sets, in at most a quarter of `memory`.
     pub(super) fn of(
         sets: &(impl FeatureSets + ?Sized),
         numbers: &[u32],
         memory: u64,
         threads: usize,
-        watch: &Watch,
+        options: &JoinOptions,
     ) -> Result<Self> {
+        let watch = options.watch(Phase::Join, Some(numbers.len() as u64));
+        watch.report()?;
         let wanted = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>();
-        let most = usize::try_from(memory).unwrap_or(usize::MAX).max(2).ilog2();
+        let most = usize::try_from(memory / MEMORY_DIVISOR).unwrap_or(usize::MAX).max(2).ilog2();
         let wanted = COUNTERS_PER_FEATURE * wanted / COUNTERS_PER_BYTE;
         let wanted = wanted.max(2).next_power_of_two();
         let mut counts = Vec::new();
@@ -107,7 +111,7 @@ impl Rarity {
         let rarity = Rarity { counts };
         side_by_side(&Part::all(threads), |part| {
             let own = &numbers[part.of_len(numbers.len())];
-            each_set(sets, own, &mut Vec::new(), |_, features| {
+            each_set(sets, own, |_, features| {
                 watch.tick(1)?;
                 features.iter().for_each(|&feature| rarity.add(feature));
                 Ok(())

@@ -4,28 +4,14 @@
 //! earlier sets on all threads. If the index is full, the other sets are only compared, and become
 //! the first ones of the next pass.
 
-use super::led_sets::{Buffers, COUNTERS_DIVISOR, INDEX_DIVISOR, Matcher, block_len};
+use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher, Prepared, block_len};
 use super::likeness::Likeness;
 use super::postings::Postings;
-use super::prefixes::{FeatureSets, Prefixes, Rarity, Token, each_set};
+use super::prefixes::{FeatureSets, Prefixes, Rarity, each_set};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
-
-/// The tokens of sets, one after the other, and the end of the tokens of each set.
-#[derive(Default)]
-struct Tokens {
-    all: Vec<Token>,
-    ends: Vec<usize>,
-}
-
-impl Tokens {
-    fn of(&self, at: usize) -> &[Token] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.all[start..self.ends[at]]
-    }
-}
 
 /// Calls `each` with each pair of sets whose Jaccard similarity is at least `threshold`, the smaller
 /// number first, and the similarity; in any order. Returns the number of compared pairs.
@@ -43,9 +29,7 @@ pub(super) fn similar_pairs(
     for (at, &one) in empty.iter().enumerate() {
         empty[at + 1..].iter().try_for_each(|&other| each(one, other, 1.0))?;
     }
-    let watch = options.watch(Phase::Join, Some(sets_with.len() as u64));
-    watch.report()?;
-    let rarity = Rarity::of(sets, &sets_with, memory / COUNTERS_DIVISOR, threads, &watch)?;
+    let rarity = Rarity::of(sets, &sets_with, memory, threads, options)?;
     let watch: &Watch = &options.watch(Phase::Confirm, Some(sets_with.len() as u64));
     let likeness = Likeness::from(threshold);
     let prefixes = Prefixes(likeness);
@@ -61,37 +45,34 @@ pub(super) fn similar_pairs(
             (block, rest) = rest.split_at(block_len(sets, rest));
             let parts = side_by_side(&Part::all(threads), |part| {
                 let own = &block[part.of_len(block.len())];
-                let (mut tokens, mut ordered) = (Tokens::default(), Vec::new());
-                each_set(sets, own, &mut Vec::new(), |_, features| {
-                    prefixes.tokens(features, &rarity, &mut ordered, &mut tokens.all);
-                    tokens.ends.push(tokens.all.len());
+                let (mut prepared, mut ordered) = (Prepared::default(), Vec::new());
+                each_set(sets, own, |set, features| {
+                    let all = &mut prepared.tokens;
+                    let tokens = prefixes.tokens(features, &rarity, &mut ordered, all);
+                    prepared.push(set, features, tokens);
                     Ok(())
                 })?;
-                Ok((own, tokens))
+                Ok(prepared)
             })?;
-            for (own, tokens) in &parts {
-                for (at, &set) in own.iter().enumerate() {
-                    is_full |= !postings.fits(tokens.of(at));
-                    if !is_full {
-                        postings.push(set, sets.len_of(set), tokens.of(at));
-                        indexed += 1;
-                    }
+            for (set, features, tokens) in parts.iter().flat_map(Prepared::each) {
+                is_full |= !postings.fits(tokens);
+                if !is_full {
+                    postings.push(set, features.len(), tokens);
+                    indexed += 1;
                 }
             }
-            let found = side_by_side(&parts, |(own, tokens)| {
+            let found = side_by_side(&parts, |part| {
                 let (mut buffers, mut pairs) = (Buffers::default(), Vec::new());
-                let mut at = 0;
-                each_set(sets, own, &mut Vec::new(), |set, features| {
+                for (set, features, tokens) in part.each() {
                     watch.tick(1)?;
-                    let of_set = (features.len(), tokens.of(at));
-                    at += 1;
+                    let of_set = (features.len(), tokens);
                     postings.meet(0, of_set, prefixes, &mut buffers.found);
                     buffers.found.retain(|&other| other < set);
                     matcher.each_similar(features, &mut buffers, |other, similarity| {
                         pairs.push((other, set, similarity));
                         true
-                    })
-                })?;
+                    })?;
+                }
                 Ok((pairs, buffers.compared))
             })?;
             for (pairs, count) in found {

@@ -132,7 +132,8 @@ fn sketches_lead_as_features_do() {
         };
         let mut expect = None;
         let told = |unlike| expect = Some(unlike);
-        let led = lead_sketches(&values, &read, 0.8, &options(2).memory(memory), told).unwrap();
+        let (led, _) =
+            lead_sketches(&values, &read, 0.8, &options(2).memory(memory), told).unwrap();
         let found: Vec<(u32, u32)> = led.iter().map(|led| (led.set, led.leader)).collect();
         assert_eq!(found, expected);
         assert_eq!(expect.unwrap().document_count, 300);
