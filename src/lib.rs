@@ -46,8 +46,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | none | [`Store`], [`Searcher`], [`verify`]: everything for a read-only frontend; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, for serving or copying a store |
-//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, batches of queries; the module `profile`: statistics of a store or an input |
+//! | none | [`Store`], [`Searcher`], [`verify`]: everything for a read-only frontend; [`join`]: batches of queries, near pairs; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, for serving or copying a store |
+//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; in the module `join`: clusters, deduplication, pairs in order; the module `profile`: statistics of a store or an input |
 //! | `serde` | the module `rows`: answers as rows of lines, tables and JSON; reports such as [`info::StoreInfo`] for JSON |
 //!
 //! Companion crates: `fpstore-text` makes fingerprints of texts, `fpstore-documents` reads documents,
@@ -76,7 +76,6 @@ mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-#[cfg(feature = "write")]
 pub mod join;
 pub mod plan;
 #[cfg(feature = "write")]
@@ -114,14 +113,14 @@ pub use fpstore_base::{
     Resources, UnknownName, Width,
 };
 pub use scheme::Scheme;
-pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
+pub use search::{Answer, CutBy, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use store::find::FoundRecord;
 #[cfg(feature = "serde")]
 pub use store::rows;
 pub use store::state;
 pub use store::stores::Stores;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
-pub use store::{OpenOptions, Store, Warm};
+pub use store::{OpenOptions, Store, Warm, Warmed};
 #[cfg(feature = "write")]
 pub use writing::writer::handle::Writer;
 #[cfg(feature = "write")]

@@ -8,7 +8,7 @@
 Documents have 60 words from a vocabulary of 20 000, or the number of words from --words; a fifth are
 copies of one of the preceding 10 000 documents with one word changed. A row has processor time
 (children included, as the system accounts it), wall-clock time, peak resident memory, and the number
-of kept documents: by fingerprints alone, and by features in 256 MiB. Needs numpy, for --plot
+of kept documents: by fingerprints alone, and by features in 1 GiB. Needs numpy, for --plot
 matplotlib, and 13 bytes of disk for each word.
 """
 
@@ -90,7 +90,7 @@ def main():
     program = os.path.abspath(options.program)
     ways = {
         "fingerprints, -k 7": ["-k", "7"],
-        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "256MiB"],
+        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "1GiB"],
     }
     print("| documents | MB | way | processor s | us a document | s | MiB | result |")
     print("|---:|---:|---|---:|---:|---:|---:|---|")

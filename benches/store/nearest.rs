@@ -6,7 +6,7 @@ mod turns;
 
 use data::{Random, Spread, count_name};
 use fpstore::{BuildOptions, Builder, Fingerprint, Searcher, Store, Warm};
-use turns::{Contender, Turns};
+use turns::{CaseTimes, Contender};
 
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
@@ -23,7 +23,7 @@ fn main() {
     let store = builder.finish().expect("the store fits the disk");
     store.warm(Warm::All).expect("the store is sound");
     let mut random = Random::new(3);
-    let mut rows: Vec<Turns> = Vec::new();
+    let mut rows: Vec<CaseTimes> = Vec::new();
     for k in [3, 5, 8] {
         for kind in ["stored", "near", "random"] {
             let queries: Vec<u64> = (0..if k == 8 { 300 } else { 3000 })
@@ -48,7 +48,7 @@ fn main() {
 /// Returns the distance of the nearest match.
 type Ask = Box<dyn Fn(&mut Searcher, Fingerprint) -> u32>;
 
-fn compare(store: &Store, case: String, k: u32, queries: &[u64]) -> Turns {
+fn compare(store: &Store, case: String, k: u32, queries: &[u64]) -> CaseTimes {
     let len = store.info().file_len();
     let contender = |name, run: Ask| {
         let mut searcher = store.searcher();

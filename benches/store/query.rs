@@ -17,7 +17,7 @@ use criterion::Criterion;
 use data::{Counts, QUERY_COUNT, Spread, count_name, query_mix};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Warm};
 use tempfile::TempDir;
-use turns::{Contender, Turns};
+use turns::{CaseTimes, Contender};
 
 const K: u32 = 3;
 const COUNTS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
@@ -150,7 +150,7 @@ impl Case {
         group.finish();
     }
 
-    fn take_turns(&self) -> Turns {
+    fn take_turns(&self) -> CaseTimes {
         let (mut touched, mut warmed) = (self.touched.searcher(), self.warmed.searcher());
         let mut matches = Matches::new();
         let mut also_matches = Matches::new();
@@ -192,7 +192,7 @@ impl Case {
 
 /// The sum of the answers to many queries.
 #[derive(Default)]
-struct Told {
+struct AnswerSum {
     /// A checksum: equal for equal matches.
     sum: u64,
     pages_checked: u64,
@@ -205,8 +205,8 @@ fn ask(searcher: &mut Searcher, needle: u64, mut take: impl FnMut(u32, u64)) -> 
     answer.outcome().stats.pages_checked
 }
 
-fn ask_all(searcher: &mut Searcher, queries: &[u64]) -> Told {
-    let mut told = Told::default();
+fn ask_all(searcher: &mut Searcher, queries: &[u64]) -> AnswerSum {
+    let mut told = AnswerSum::default();
     for &needle in queries {
         let sum = &mut told.sum;
         let pages = ask(searcher, needle, |distance, value| add(sum, distance, value));

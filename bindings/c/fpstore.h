@@ -39,9 +39,10 @@
  * in Go and Java, whose runtimes cannot recover.
  *
  * COMPATIBILITY. FPS_ABI changes with every incompatible change, together with the name of the shared
- * library (libfpstore.so.0). Functions and trailing fields can be added without a new FPS_ABI: each input
- * struct begins with its size, or has reserved fields that must be zero. The comment of each function names
- * the release in which it first appeared.
+ * library (libfpstore.so.0). Functions and fields can be added without a new FPS_ABI: fps_open_options
+ * begins with its size, and fields that are added to other structs take the place of reserved fields, which
+ * are 0 until then. fps_hit and fps_id, the elements of arrays, do not change. The comment of each function
+ * names the release in which it first appeared.
  */
 #ifndef FPSTORE_H
 #define FPSTORE_H
@@ -86,7 +87,9 @@ typedef enum fps_warmth {
 /* The limit that cut an answer; 0 for a complete answer. */
 typedef enum fps_cut {
     FPS_COMPLETE = 0,
-    FPS_CUT = 1 /* by limit, max_compared or timeout_us */
+    FPS_CUT_LIMIT = 1,    /* limit: the hits are the nearest, and there are more */
+    FPS_CUT_COMPARED = 2, /* max_compared: any hits can be missing, also nearer ones */
+    FPS_CUT_TIME = 3      /* timeout_us: likewise */
 } fps_cut;
 
 /* Options of fps_open. Set `size` to sizeof(fps_open_options), and everything else to 0 by default. */
@@ -100,7 +103,7 @@ typedef struct fps_open_options {
 typedef struct fps_info {
     uint64_t generation;        /* the number of changes that the store has had */
     uint64_t fingerprint_count; /* stored fingerprints, deleted ones excluded */
-    uint64_t id_count;          /* document ids, deleted ones excluded */
+    uint64_t id_count;          /* stored ids, repeated ones included, deleted ones not */
     uint64_t file_len;          /* bytes of all files */
     uint32_t bits;              /* bits of each fingerprint, 8 to 64 */
     uint32_t tuned_k;           /* the distance for which the store is fastest */
@@ -144,7 +147,8 @@ typedef struct fps_answer {
     size_t id_count;
     uint64_t generation;  /* the state that was searched */
     uint32_t cut;         /* an fps_cut */
-    uint32_t reserved;
+    uint32_t reserved_word;
+    uint64_t reserved[2]; /* 0 */
 } fps_answer;
 
 /* The answers of many queries: the hits of query `i` are `hits[i ? hit_ends[i - 1] : 0]` up to, and not
@@ -156,8 +160,10 @@ typedef struct fps_batch {
     size_t hit_count;
     const fps_id *ids;
     size_t id_count;
-    uint64_t generation;
+    const uint8_t *cuts;      /* an fps_cut for each query */
     uint64_t cut_count;       /* answers that a limit cut */
+    uint64_t generation;      /* the state that was searched */
+    uint64_t reserved[2];     /* 0 */
 } fps_batch;
 
 /* The FPS_ABI of the library; compare it with FPS_ABI of this header. Since 0.1. */
@@ -179,12 +185,14 @@ void fps_close(fps_store *store);
 
 /* Shows the newest state of the store to all later searches; `warm` is read and verified first. Sets
  * `*is_new`, which may be NULL, to 1 if the state changed, else to 0. After an error the store shows the
- * state before. Since 0.1. */
+ * state before. Without a change it takes about a microsecond: one system call. Since 0.1. */
 fps_status fps_refresh(const fps_store *store, fps_warmth warm, int *is_new, char *message,
                        size_t message_len);
 
-/* Reads a part of the store into memory and verifies its checksums. Since 0.1. */
-fps_status fps_warm(const fps_store *store, fps_warmth warm, char *message, size_t message_len);
+/* Reads a part of the store into memory and verifies its checksums, as far as the memory has room. Sets
+ * `*left_out`, which may be NULL, to the number of pages of 4096 bytes that exceed the memory. Since 0.1. */
+fps_status fps_warm(const fps_store *store, fps_warmth warm, uint64_t *left_out, char *message,
+                    size_t message_len);
 
 /* Fills `*info`. Since 0.1. */
 fps_status fps_get_info(const fps_store *store, fps_info *info, char *message, size_t message_len);

@@ -4,32 +4,33 @@
 #     sh bindings/c/install.sh [PREFIX]
 #
 # Installs include/fpstore.h, lib/libfpstore.so with its versioned names, lib/libfpstore.a, and the files by
-# which pkg-config and CMake find them. DESTDIR, if it is set, is put before every path.
+# which pkg-config and CMake find them; the folder can be moved. DESTDIR, if it is set, is put before every
+# path. FPSTORE_BUILT is a folder with libraries that are built already.
 set -eu
 cd "$(dirname "$0")/../.."
-prefix=${1:-/usr/local}
-target=${CARGO_TARGET_DIR:-target}
-to=${DESTDIR:-}$prefix
+to=${DESTDIR:-}${1:-/usr/local}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' bindings/c/Cargo.toml | head -1)
 abi=$(sed -n 's/^#define FPS_ABI //p' bindings/c/fpstore.h)
 
-cargo build --release --locked --package fpstore-capi
+if [ -z "${FPSTORE_BUILT:-}" ]; then
+    cargo build --release --locked --package fpstore-capi
+    FPSTORE_BUILT=${CARGO_TARGET_DIR:-target}/release
+fi
 install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/cmake/fpstore"
 install -m 644 bindings/c/fpstore.h "$to/include/"
-install -m 644 "$target/release/libfpstore_capi.a" "$to/lib/libfpstore.a"
+install -m 644 "$FPSTORE_BUILT/libfpstore_capi.a" "$to/lib/libfpstore.a"
 case $(uname -s) in
     Darwin)
-        install -m 755 "$target/release/libfpstore_capi.dylib" "$to/lib/libfpstore.$abi.dylib"
+        install -m 755 "$FPSTORE_BUILT/libfpstore_capi.dylib" "$to/lib/libfpstore.$abi.dylib"
         ln -sf "libfpstore.$abi.dylib" "$to/lib/libfpstore.dylib"
         ;;
     *)
-        install -m 755 "$target/release/libfpstore_capi.so" "$to/lib/libfpstore.so.$version"
+        install -m 755 "$FPSTORE_BUILT/libfpstore_capi.so" "$to/lib/libfpstore.so.$version"
         ln -sf "libfpstore.so.$version" "$to/lib/libfpstore.so.$abi"
         ln -sf "libfpstore.so.$abi" "$to/lib/libfpstore.so"
         ;;
 esac
-for file in pkgconfig/fpstore.pc cmake/fpstore/fpstore-config.cmake; do
-    sed "s|@PREFIX@|$prefix|g; s|@VERSION@|$version|g" \
-        "bindings/c/$(basename "$file").in" >"$to/lib/$file"
+for file in pkgconfig/fpstore.pc cmake/fpstore/fpstore-config.cmake cmake/fpstore/fpstore-config-version.cmake; do
+    sed "s|@VERSION@|$version|g" "bindings/c/$(basename "$file").in" >"$to/lib/$file"
 done
 echo "installed libfpstore $version (ABI $abi) below $to"

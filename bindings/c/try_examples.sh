@@ -1,17 +1,22 @@
 #!/bin/sh
 # Installs the C library into a temporary folder and runs each example whose language is installed:
 #
-#     bindings/c/try_examples.sh PROGRAM
+#     bindings/c/try_examples.sh PROGRAM [PYTHON]
 #
-# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs
-# pkg-config, Node npm, Java jna.jar of Debian's libjna-java.
+# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config, Node npm,
+# Java 17 jna.jar of Debian's libjna-java, java.lang.foreign any Java from 22 on in /usr/lib/jvm, SQLite a
+# PYTHON with the package apsw. Rust examples are built in target/examples.
 set -eu
 program=$(realpath "$1")
+python=${2:-python3}
+case $python in /*) ;; */*) python=$PWD/$python ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+server=
+trap 'kill $server 2>/dev/null || true; rm -rf "$folder"' EXIT
 sh "$here/install.sh" "$folder/usr" >/dev/null
 export LD_LIBRARY_PATH="$folder/usr/lib" PKG_CONFIG_PATH="$folder/usr/lib/pkgconfig"
+export CARGO_TARGET_DIR="$here/../../target/examples"
 cp -r "$here/examples" "$folder/"
 cd "$folder/examples"
 
@@ -21,6 +26,15 @@ needles="c0f1789bed2eb9b8 0000000000000000 00ff00ff00ff00fe"
 for needle in $needles; do
     "$program" query "$needle" -s pages.fps -k 3 --quiet || [ $? -eq 1 ]
 done >expected
+
+# Waits for the first line of a server that was started into the file `address`, and prints it.
+address() {
+    while [ ! -s address ]; do
+        kill -0 "$server"
+        sleep 0.1
+    done
+    head -n 1 address
+}
 
 # Runs a command on the needles, compares, and checks the message for a missing store.
 try() {
@@ -39,6 +53,10 @@ try() {
 cd cpp
 c++ -std=c++17 -Wall -Wextra -Werror search.cpp -I"$folder/usr/include" -L"$folder/usr/lib" -lfpstore -o search
 try C++ ./search
+if command -v cmake >/dev/null; then
+    cmake -S . -B build -DCMAKE_PREFIX_PATH="$folder/usr" >/dev/null && cmake --build build >/dev/null
+    try "C++ by CMake" build/search
+fi
 cd ..
 if command -v go >/dev/null && command -v pkg-config >/dev/null; then
     cd go && go build -o search . && try Go ./search && cd ..
@@ -50,7 +68,55 @@ if command -v npm >/dev/null; then
 fi
 jna=/usr/share/java/jna.jar
 if command -v java >/dev/null && [ -e $jna ]; then
-    cd java
-    try Java java -cp $jna -Djna.library.path="$folder/usr/lib" -Dfile.encoding=UTF-8 Search.java
+    cd java-jna
+    try "Java with JNA" java -cp $jna -Djna.library.path="$folder/usr/lib" -Dfile.encoding=UTF-8 Search.java
     cd ..
+fi
+for java in /usr/lib/jvm/*/bin/java; do
+    version=$("$java" --version 2>/dev/null | sed -n '1s/^[^0-9]*\([0-9]*\).*/\1/p')
+    [ "${version:-0}" -ge 22 ] || continue
+    cd java
+    try "Java $version" "$java" --enable-native-access=ALL-UNNAMED -Dstdout.encoding=UTF-8 Search.java
+    cd ..
+    break
+done
+
+cargo build --quiet --locked --manifest-path "$here/examples/axum/Cargo.toml"
+"$CARGO_TARGET_DIR/debug/fpstore-axum" pages.fps 127.0.0.1:0 >address &
+server=$!
+url=$(address)
+near() { curl -sS "$url/near?fingerprint=$1&k=$2"; }
+for needle in $needles; do
+    near "$needle" 3 | "$python" -c 'import json, sys
+for row in json.load(sys.stdin):
+    for id in row["ids"]:
+        sys.stdout.buffer.write("\t".join([sys.argv[1], row["fingerprint"], str(row["distance"]), id]).encode() + b"\n")' "$needle"
+done >found
+cmp expected found
+near 00 65 | grep -q '65' && near zz 3 | grep -q 'zz'
+printf '123456789abcdef0\tadded\n' | "$program" add - -s pages.fps --quiet
+until near 123456789abcdef0 0 | grep -q added; do sleep 0.1; done
+kill $server
+echo "axum: same answers as the program, also after a change"
+
+"$program" serve -s pages.fps --listen 127.0.0.1:0 >address 2>log &
+server=$!
+while ! url=$(grep -o 'http://[0-9.:]*' address log | head -n 1 | sed 's/^[^:]*://') || [ -z "$url" ]; do
+    kill -0 $server
+    sleep 0.1
+done
+cut -f 1-3 expected >without_ids
+for command in "go run http/batch.go" "node http/batch.mjs"; do
+    command -v "${command%% *}" >/dev/null || continue
+    # shellcheck disable=SC2086
+    $command "$url" $needles >found
+    cmp without_ids found
+    echo "${command%% *} over HTTP: same answers as the program"
+done
+kill $server
+
+if "$python" -c 'import apsw' 2>/dev/null && command -v sqlite3 >/dev/null; then
+    cargo build --quiet --locked --manifest-path "$here/examples/sqlite/Cargo.toml"
+    # shellcheck disable=SC2086
+    "$python" "$here/examples/sqlite/check.py" "$CARGO_TARGET_DIR/debug/libfpstore_sqlite.so" "$program" pages.fps $needles
 fi

@@ -53,8 +53,8 @@ pub enum Error {
         /// The id of that process, if known.
         process: Option<u32>,
     },
-    /// The store follows another one, so only its follower may change it, until it is
-    /// [promoted](crate::writer::promote).
+    /// The store follows another one, so only its follower may change it, until `writer::promote`
+    /// is called.
     Follower {
         /// The store.
         path: PathBuf,
@@ -289,8 +289,8 @@ impl fmt::Display for Error {
             }
             Error::Replaced { path } => write!(
                 f,
-                "the store at {} was moved or replaced while this process was writing to it; move it \
-                 back, or start again with the one that is there",
+                "the store at {} was moved or replaced while this process was writing to it; move \
+                 it back, or run the command again on the store that is there now",
                 path.display()
             ),
             Error::UnsupportedVersion { path, found, oldest, newest } => write!(
@@ -313,8 +313,8 @@ impl fmt::Display for Error {
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
             Error::OtherGeneration { path, found, wanted } => write!(
                 f,
-                "{} is at generation {found}, not {wanted}; a store shows its newest state alone, and \
-                 an older one can be opened where a copy of it was kept",
+                "{} is at generation {found}, not {wanted}; a store keeps only its newest \
+                 generation, so open a copy of the older one",
                 path.display()
             ),
             Error::InvalidOptions { reason } => f.write_str(reason),
@@ -331,7 +331,7 @@ impl fmt::Display for Error {
                     "the change took effect (generation {generation}), and then there was an error"
                 )
             }
-            Error::InDoubt { .. } => f.write_str("the change may have taken effect or not"),
+            Error::InDoubt { .. } => f.write_str("the change may or may not have taken effect"),
             Error::Unmerged { .. } => {
                 f.write_str("the records are added, but merging segments failed")
             }
@@ -367,8 +367,8 @@ fn remedy_of_version(found: u16, newest: u16) -> &'static str {
     match found > newest {
         true => "a newer fpstore wrote it and reads it, or the file is damaged",
         false => {
-            "write its records with the fpstore that made it ('fpstore dump'), and make the store \
-             again from them or from its input ('fpstore build')"
+            "write its records with the fpstore that made it ('fpstore dump'), and build a new \
+             store from them or from the original input ('fpstore build')"
         }
     }
 }

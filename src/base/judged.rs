@@ -45,7 +45,10 @@ impl JudgedPairs {
         let mut lines: HashMap<(u32, u32), u64> = HashMap::new();
         for (line, one, other, label) in labels.lines().filter(|row| row.3 != Label::Ignored) {
             if one == other {
-                let reason = format!("'{one}' is judged with itself, expected two documents");
+                let reason = format!(
+                    "'{one}' is paired with itself, expected two different \
+                                      documents"
+                );
                 return Err(BadLabel { line, reason });
             }
             let pair = [one, other].map(|id| judged.add(id));
@@ -99,8 +102,8 @@ impl JudgedPairs {
                 None => "by a chain of other lines".into(),
             };
             let reason = format!(
-                "'{one}' and '{other}' are judged different, and one {by}; leave out one of these \
-                 judgements"
+                "'{one}' and '{other}' are judged different, and the same {by}; leave out one of \
+                 these judgements"
             );
             return Err(BadLabel { line, reason });
         }
@@ -185,11 +188,13 @@ mod tests {
     #[test]
     fn contradictions_are_refused_with_their_line() {
         let direct = judged("a\tb\t0\nb\ta\t1\n").unwrap_err();
-        assert!(direct.starts_with("line 1: 'a' and 'b' are judged different, and one in line 2"));
+        assert!(
+            direct.starts_with("line 1: 'a' and 'b' are judged different, and the same in line 2")
+        );
         let chain = judged("a\tb\t1\nb\tc\t1\nd\tc\t1\n\nd\ta\t0\n").unwrap_err();
         assert!(chain.starts_with("line 5: 'd' and 'a'"), "{chain}");
         assert!(chain.contains("by a chain of other lines"), "{chain}");
         let own = judged("a\ta\t1\n").unwrap_err();
-        assert_eq!(own, "line 1: 'a' is judged with itself, expected two documents");
+        assert_eq!(own, "line 1: 'a' is paired with itself, expected two different documents");
     }
 }

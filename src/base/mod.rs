@@ -14,7 +14,6 @@ pub(crate) mod section;
 pub(crate) mod setters;
 pub(crate) mod side_by_side;
 pub(crate) mod steps;
-#[cfg(feature = "write")]
 pub(crate) mod text_version;
 
 /// Thresholds at which a search changes how it reads a table. The search and its kernels apply

@@ -82,25 +82,25 @@ pub const K: NumberOption = NumberOption {
     ..count("k", "The distance in bits, inclusive")
 };
 /// See [`Resources::memory`](crate::Resources::memory).
-pub const MEMORY: NumberOption =
-    NumberOption { unit: "bytes", ..count("memory", "The memory that the work may take") };
+pub const MEMORY: NumberOption = NumberOption { unit: "bytes", ..count("memory", "Memory limit") };
 /// See [`Resources::threads`](crate::Resources::threads). More threads than the maximum have no
 /// use, and the system may refuse them.
-pub const THREADS: NumberOption = NumberOption {
-    min: 1,
-    max: 1024,
-    ..count("threads", "The threads that work at the same time")
-};
+pub const THREADS: NumberOption =
+    NumberOption { min: 1, max: 1024, ..count("threads", "Number of threads") };
 /// The most matches kept for a query.
-pub const LIMIT: NumberOption =
-    NumberOption { min: 1, ..count("limit", "The nearest matches of each query that are kept") };
-/// The number of nearest matches to find.
-pub const COUNT: NumberOption = NumberOption {
-    default: Some(1),
-    ..count("count", "The nearest matches that are searched for")
+pub const LIMIT: NumberOption = NumberOption {
+    min: 1,
+    ..count(
+        "limit",
+        "Maximum number of matches of each query; the nearest \
+                                             are kept",
+    )
 };
+/// The number of nearest matches to find.
+pub const COUNT: NumberOption =
+    NumberOption { default: Some(1), ..count("count", "Number of nearest matches to search for") };
 /// The most ids kept for a match.
-pub const IDS: NumberOption = count("ids", "The ids of each match");
+pub const IDS: NumberOption = count("ids", "Maximum number of ids of each match");
 /// The most pairs of a join.
 pub const MAX_PAIRS: NumberOption =
     count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
@@ -110,7 +110,7 @@ pub const PER_CLUSTER: NumberOption = NumberOption {
     min: 1,
     max: u32::MAX as u64,
     unit: "documents",
-    ..count("per_cluster", "The documents of each cluster that are kept")
+    ..count("per_cluster", "Number of documents kept from each cluster")
 };
 /// The words per shingle of benchmark items.
 pub const SHINGLE: NumberOption = NumberOption {
@@ -118,13 +118,13 @@ pub const SHINGLE: NumberOption = NumberOption {
     min: 1,
     max: 100,
     unit: "words",
-    ..count("shingle", "The words of a shingle of items of 50 words or more")
+    ..count("shingle", "Words of a shingle for items of 50 words or more")
 };
 /// The words per shingle of short benchmark items.
 pub const SHORT_SHINGLE: NumberOption = NumberOption {
     name: "short_shingle",
     default: Some(3),
-    about: "The words of a shingle of shorter items",
+    about: "Words of a shingle for shorter items",
     ..SHINGLE
 };
 /// The words of the shortest items of a benchmark that are looked for.
@@ -132,18 +132,18 @@ pub const MIN_WORDS: NumberOption = NumberOption {
     default: Some(6),
     min: 1,
     unit: "words",
-    ..count("min_words", "Items with fewer words are not looked for")
+    ..count("min_words", "Items with fewer words are not searched")
 };
 /// Sample queries of a verification.
 pub const SAMPLES: NumberOption = NumberOption {
     default: Some(100),
     max: 1_000_000,
-    ..count("samples", "The sample queries whose answers are compared with a scan")
+    ..count("samples", "Number of sample queries to compare with a scan")
 };
 /// The rate of reading and writing.
 pub const MAX_RATE: NumberOption = NumberOption {
     unit: "bytes a second",
-    ..count("max_rate", "The most bytes that are read and written in a second")
+    ..count("max_rate", "Maximum number of bytes read and written per second")
 };
 
 /// Any number, without a default.

@@ -31,7 +31,7 @@ impl Part {
         at(self.number)..at(self.number + 1)
     }
 
-    /// This part of the positions below `len`.
+    /// This part of the range `0..len`.
     pub(crate) fn of_len(self, len: usize) -> Range<usize> {
         let part = self.of(0..len as u64);
         part.start as usize..part.end as usize

@@ -124,7 +124,7 @@ impl Deletions {
         };
         let magic = slice_at(bytes, 0, 8).ok_or_else(|| short(FIXED_LEN))?;
         if magic != MAGIC {
-            return Err(at(0, Fault::rule(1, "no magic of deletions")));
+            return Err(at(0, Fault::rule(1, "the magic bytes of a deletion file are missing")));
         }
         let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
         if version != VERSION {
@@ -144,7 +144,7 @@ impl Deletions {
         }
         let of_segment = Digest::read(body, 16).ok_or_else(|| short(FIXED_LEN))?;
         if of_segment != segment {
-            let detail = format!("of the segment {of_segment}, not {segment}");
+            let detail = format!("it belongs to segment {of_segment}, expected {segment}");
             return Err(at(16, Fault::rule(26, detail)));
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(FIXED_LEN));
@@ -161,7 +161,7 @@ impl Deletions {
         };
         let above = |least: u64, gap: u64, most: u64| {
             least.checked_add(gap).filter(|&value| value < most).ok_or_else(|| {
-                let detail = format!("rank or position {gap} above {least}, below {most} expected");
+                let detail = format!("rank or position {least} + {gap}, expected below {most}");
                 at(FIXED_LEN, Fault::rule(26, detail))
             })
         };

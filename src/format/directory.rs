@@ -35,14 +35,13 @@ impl SectionPlace {
         let first = self.offset as usize / PAGE_LEN;
         first..first + (self.len as usize).div_ceil(PAGE_LEN)
     }
+}
 
-    /// The same pages in parts, one for each thread for which the work suffices, at most `threads`.
-    pub(crate) fn page_parts(&self, threads: usize) -> Vec<Range<usize>> {
-        let pages = self.pages();
-        let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
-        let within = parts.map(|part| part.of_len(pages.len()));
-        within.map(|part| pages.start + part.start..pages.start + part.end).collect()
-    }
+/// Pages in parts, one for each thread for which the work suffices, at most `threads`.
+pub(crate) fn page_parts(pages: Range<usize>, threads: usize) -> Vec<Range<usize>> {
+    let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
+    let within = parts.map(|part| part.of_len(pages.len()));
+    within.map(|part| pages.start + part.start..pages.start + part.end).collect()
 }
 
 /// The sections of a segment in their only valid order.
@@ -123,7 +122,7 @@ fn read_entry(
     let found = u64_at(header, at + 8).ok_or_else(short)?;
     let len = u64_at(header, at + 16).ok_or_else(short)?;
     if (kind, table) != (kind_tag(section), table_tag(section)) {
-        let detail = format!("section kind {kind}, table {table} where {section} belongs");
+        let detail = format!("section kind {kind} of table {table}, expected {section}");
         return Err(Fault::rule(9, detail));
     }
     if reserved != 0 {

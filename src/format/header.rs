@@ -68,7 +68,7 @@ pub(crate) struct Header {
 }
 
 /// A fault with its place in the header.
-pub(crate) type Placed = (u64, HeaderFault);
+pub(crate) type PlacedFault = (u64, HeaderFault);
 
 /// Why a header was rejected.
 #[derive(Clone, Debug)]
@@ -91,13 +91,16 @@ fn header_len(table_count: usize, section_count: usize) -> usize {
 
 /// Reads and checks the header of a file that holds `bytes`, in the order of the rules:
 /// length, magic, version, checksum, ranges, directory.
-pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
     let actual_len = bytes.len() as u64;
     let short = || at(0, Fault::Truncated { needed: PAGE_LEN as u64, found: actual_len });
     let magic = slice_at(bytes, 0, 8).ok_or_else(short)?;
     if magic != MAGIC {
-        return Err(at(0, Fault::rule(1, format!("no segment magic but {}", hex(magic)))));
+        return Err(at(
+            0,
+            Fault::rule(1, format!("magic bytes {}, expected those of a segment", hex(magic))),
+        ));
     }
     let version = u16_at(bytes, 8).ok_or_else(short)?;
     if !(VERSION_OLDEST..=VERSION).contains(&version) {
@@ -129,7 +132,7 @@ fn read_checked(
     header_len_found: u32,
     file_len: u64,
     digest: Digest,
-) -> Result<Header, Placed> {
+) -> Result<Header, PlacedFault> {
     let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
     let short = || at(0, Fault::Truncated { needed: FIXED_LEN as u64, found: body.len() as u64 });
     let fingerprint_count = u64_at(body, 24).ok_or_else(short)?;
@@ -203,7 +206,7 @@ fn read_tables(
     body: &[u8],
     version: u16,
     table_count: u16,
-) -> Result<Vec<TableDescriptor>, Placed> {
+) -> Result<Vec<TableDescriptor>, PlacedFault> {
     let mut tables = Vec::with_capacity(table_count.into());
     for number in 0..usize::from(table_count) {
         let start = FIXED_LEN + number * TABLE_LEN;

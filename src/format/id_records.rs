@@ -120,6 +120,11 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout::NONE, left: 0, payload: &[], sketch: &[] }
     }
 
+    /// Whether at most one id remains.
+    pub(crate) fn is_single(&self) -> bool {
+        self.left <= 1
+    }
+
     /// The number of remaining ids; each takes at least a byte.
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {

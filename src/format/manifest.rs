@@ -137,7 +137,7 @@ impl Manifest {
             |needed: usize| at(0, Fault::Truncated { needed: needed as u64, found: found_len });
         let magic = slice_at(bytes, 0, 8).ok_or_else(|| short(FIXED_LEN))?;
         if magic != MAGIC {
-            return Err(at(0, Fault::rule(1, "no manifest magic")));
+            return Err(at(0, Fault::rule(1, "the magic bytes of a manifest are missing")));
         }
         let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
         if version != VERSION {
@@ -192,7 +192,7 @@ impl Manifest {
             let bad_label = |detail: String| at(at_label, Fault::rule(24, detail));
             let (label, after) = labels
                 .split_at_checked(label_len)
-                .ok_or_else(|| bad_label(format!("a label of {label_len} bytes is cut")))?;
+                .ok_or_else(|| bad_label(format!("a label of {label_len} bytes is truncated")))?;
             labels = after;
             let label = str::from_utf8(label).map_err(|_| bad_label("not UTF-8".into()))?;
             fault_of_label(label).map_or(Ok(()), |detail| Err(bad_label(detail)))?;
@@ -209,7 +209,10 @@ impl Manifest {
             let of_deletions = entry.deletions.map(|deletions| deletions.number);
             for number in [entry.number].into_iter().chain(of_deletions) {
                 if number >= manifest.next_number || !numbers.insert(number) {
-                    let detail = format!("file number {number} not below the next or twice");
+                    let detail = format!(
+                        "file number {number} is repeated, or not below the next \
+                                          number"
+                    );
                     return Err(at(start, Fault::rule(22, detail)));
                 }
             }
@@ -223,7 +226,7 @@ impl Manifest {
             let (name, after) = rest
                 .split_first()
                 .and_then(|(&len, rest)| rest.split_at_checked(len.into()))
-                .ok_or_else(|| bad_run("the name of a run is cut".into()))?;
+                .ok_or_else(|| bad_run("the name of a run is truncated".into()))?;
             rest = after;
             let name = str::from_utf8(name).map_err(|_| bad_run("not UTF-8".into()))?;
             fault_of_run(name).map_or(Ok(()), |detail| Err(bad_run(detail)))?;

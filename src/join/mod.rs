@@ -24,37 +24,52 @@
 //! through `hash_table`. A join reads stores through their public interface and never changes one.
 //! A divided join follows a plan (`shares`): a `share` of it reads a `range` of some tables, or
 //! joins groups that an engine made (`plan_groups`).
+//!
+//! Without the feature `write` there are the functions that need no temporary files and no records:
+//! near pairs in any order, batches of queries, and plans.
+
+#![cfg_attr(not(feature = "write"), allow(rustdoc::broken_intra_doc_links))]
 
 mod batch;
+#[cfg(feature = "write")]
 pub mod confirm;
 mod engine;
+#[cfg(feature = "write")]
 mod grouping;
 mod options;
 mod pairs;
 mod shares;
-#[cfg(test)]
+#[cfg(all(test, feature = "write"))]
 pub(crate) mod tests;
 
+#[cfg(feature = "write")]
 pub use crate::base::judged::JudgedPairs;
 pub use batch::batch_mode::BatchMode;
 pub use batch::{nearest_many, search_many};
+#[cfg(feature = "write")]
 pub use fpstore_base::labels::{BadLabel, LabelFile};
-pub use grouping::cluster_method::ClusterMethod;
-pub use grouping::clusters::{Clusters, clusters};
-pub use grouping::components::Components;
-pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
-pub use grouping::disjoint_sets::DisjointSets;
-pub use grouping::groups::Groups;
-pub use grouping::judged::JudgedDocuments;
-pub use grouping::judged_clusters::judged_clusters;
-pub use grouping::keep::{Fate, KeepRule};
-pub use grouping::numbering::EarlierClusters;
-pub use grouping::{Cluster, ClusterMember};
+#[cfg(feature = "write")]
+pub use grouping::{
+    Cluster, ClusterMember,
+    cluster_method::ClusterMethod,
+    clusters::{Clusters, clusters},
+    components::Components,
+    dedup::{Dedup, DroppedDocument, dedup},
+    disjoint_sets::DisjointSets,
+    groups::Groups,
+    judged::JudgedDocuments,
+    judged_clusters::judged_clusters,
+    keep::{Fate, KeepRule},
+    numbering::EarlierClusters,
+};
 pub use options::{JoinInput, JoinOptions, Share};
+#[cfg(feature = "write")]
 pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 #[cfg(feature = "write")]
 pub(crate) use pairs::nearest_others::{for_each_nearest_other, searched_count};
+#[cfg(feature = "write")]
 pub use pairs::sampled_pairs::{JUDGED_DISTANCE, SampledPair, sampled_pairs};
+#[cfg(feature = "write")]
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
 pub use pairs::{Pair, near_pairs, near_pairs_across};
 pub use shares::{JoinPlan, PlanReads};

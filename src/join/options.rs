@@ -1,8 +1,9 @@
 //! The inputs of a join, and the options of all joins.
 
 use crate::base::error::{Error, Result};
+use crate::segment::budget::WorkBudget;
 use crate::store::Store;
-use crate::writing::budget::divide;
+#[cfg(feature = "write")]
 use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters};
@@ -169,13 +170,24 @@ impl JoinOptions {
         Ok(())
     }
 
-    pub(super) fn sort_resources(&self) -> Result<SortResources> {
-        let mut resources = divide(&self.resources, std::env::temp_dir)?;
+    /// The memory and threads of the join.
+    pub(super) fn budget(&self) -> Result<WorkBudget> {
+        if let Some(folder) = &self.resources.temp_dir {
+            std::fs::read_dir(folder).map_err(Error::io("put temporary files into", folder))?;
+        }
+        let WorkBudget { memory, threads } = WorkBudget::of(&self.resources)?;
         // A join with very little memory would read its input once for each few values, so the
         // memory of the caller may exceed the budget instead.
-        let least = resources.memory / RESERVED_DIVISOR;
-        resources.memory = resources.memory.saturating_sub(self.reserved).max(least);
-        Ok(resources)
+        let least = memory / RESERVED_DIVISOR;
+        Ok(WorkBudget { memory: memory.saturating_sub(self.reserved).max(least), threads })
+    }
+
+    /// The same, with a directory for temporary files.
+    #[cfg(feature = "write")]
+    pub(super) fn sort_resources(&self) -> Result<SortResources> {
+        let WorkBudget { memory, threads } = self.budget()?;
+        let folder = SortResources::of(&self.resources, std::env::temp_dir)?.folder;
+        Ok(SortResources { memory, threads, folder })
     }
 
     pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {

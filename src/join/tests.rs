@@ -136,7 +136,7 @@ fn memory_does_not_change_what_is_found() {
             let across = sorted_pairs_across(&stores[0], store, &options).unwrap();
             assert_eq!(across.len(), 2 * expected.len() as u64 + distinct);
             let queries = fingerprints(&values[..500]);
-            for mode in [BatchMode::Probe, BatchMode::Pass] {
+            for mode in [BatchMode::Probe, BatchMode::Walk, BatchMode::Pass] {
                 let mut searcher = store.searcher();
                 let limits = crate::Limits::default();
                 search_many(store, &queries, &options, &limits, mode, |at, answer| {

@@ -62,9 +62,7 @@ impl FromStr for Budget {
             Some(bytes) if is_per_fingerprint => Ok(Budget::BytesPerFingerprint(bytes)),
             Some(bytes) => Ok(Budget::Bytes(bytes as u64)),
             None => Err(Error::InvalidOptions {
-                reason: format!(
-                    "'{text}' is no amount of bytes, expected one such as 12GB or 16B/fp"
-                ),
+                reason: format!("'{text}' is not an amount of bytes such as 12GB or 16B/fp"),
             }),
         }
     }

@@ -1,5 +1,5 @@
-//! The layout of a table: the leading bits that are stored as heads, and the leading bits that name
-//! a block.
+//! The layout of a table: the number of leading bits stored as heads, and the length of the block
+//! number.
 //!
 //! Writers choose the layout of a table with [`Cut::of_gaps`]. The cost model uses the same
 //! functions to predict the layout of a future table, and to infer from a layout how its values
@@ -30,7 +30,7 @@ pub(super) const CODEC: HeadCodec = HeadCodec::Varint;
 pub(crate) struct Cut {
     /// The low bits of each value that are stored as its tail; the others are its head.
     pub(crate) tail_bits: u32,
-    /// The leading bits that name a block.
+    /// The number of leading bits that form the block number.
     pub(crate) block_bits: u32,
     /// The codec of the heads.
     pub(crate) codec: HeadCodec,
@@ -45,7 +45,7 @@ impl Cut {
     }
 }
 
-/// The leading bits that name a block, for `value_count` values with tails of `tail_bits`.
+/// The length of the block number in bits, for `value_count` values with tails of `tail_bits`.
 pub(crate) fn block_bits(value_count: u64, tail_bits: u32) -> u32 {
     let large = value_count >= LARGE_TABLE_MIN;
     let least = if large { VALUES_PER_BLOCK_MIN } else { VALUES_PER_SMALL_BLOCK_MIN };

@@ -1,4 +1,8 @@
 //! The density of the values of a table: the number of values that a probe finds in each block.
+//!
+//! n even values in 2^b blocks are n / 2^b in each block. Real values crowd, so the density comes
+//! from the probability that two values share their leading bits, and from the near-duplicates of
+//! a query.
 
 use crate::bytes::mask::high_bits;
 use crate::format::prefix_index::BLOCKS_PER_ENTRY;

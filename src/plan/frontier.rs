@@ -1,4 +1,7 @@
 //! The frontier of schemes, the choice among them, and the reason for each.
+//!
+//! A scheme is on the frontier if no smaller one is as fast (the Pareto front of length and time).
+//! Of the fast schemes within the budget, the smallest is chosen.
 
 use super::scheme_estimate::SchemeEstimate;
 

@@ -1,5 +1,8 @@
 //! Layouts: the assignment of the 64 bits to the blocks of a design, adapted to the bits of the
 //! data.
+//!
+//! A bit that is the same in all values has no information, and narrows no search. So blocks get
+//! equal shares of the entropy instead of equal numbers of bits.
 
 use crate::plan::sample_model::SampleModel;
 use crate::scheme::designs::blocks_of_widths;

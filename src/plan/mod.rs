@@ -28,6 +28,7 @@ pub(crate) mod serialize;
 mod syndromes;
 mod table;
 mod unit_costs;
+mod walk;
 
 pub use crate::plan::profile::Sample;
 pub(crate) use crate::plan::profile::Sampler;

@@ -1,12 +1,11 @@
 //! The expected steps of probing one table, by its layout and the density of its values.
 //!
-//! A probe of a table flips up to `radius` of the leading bits of the query. The flips among the
-//! bits that name a block choose which blocks are opened; the other flips are left for the bits
-//! of the prefix inside the block. So blocks come in *rings*, by the number of flips that lead to
-//! them:
+//! A probe of a table flips up to `radius` of the leading bits of the query. Flips in the block
+//! number select the blocks to open; the remaining flips are left for the prefix bits inside the
+//! block. So blocks come in *rings*, by the number of flips that lead to them:
 //!
 //! ```text
-//! prefix of 32 bits, 19 of them name a block, radius 1:
+//! prefix of 32 bits, block number of 19 bits, radius 1:
 //!   ring 0: no flip among the 19 bits, 1 block, 1 flip left for the 13 bits inside it
 //!   ring 1: 1 flip among the 19 bits, 19 blocks, no flip left
 //! ```
@@ -41,9 +40,9 @@ const HEADS_PER_PAGE: f64 = 3700.0;
 #[derive(Clone, Debug)]
 pub(crate) struct TableModel {
     pub(crate) prefix_bits: u32,
-    /// The leading bits that name a block.
+    /// The number of leading bits that form the block number.
     pub(crate) block_bits: u32,
-    /// The leading bits that are stored as heads.
+    /// The number of leading bits stored as heads.
     pub(crate) head_bits: u32,
     pub(crate) value_count: u64,
     /// Bytes that probes touch in random order: index and heads.
@@ -58,9 +57,9 @@ pub(crate) struct TableModel {
 /// The syndromes of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyndromeModel {
-    /// The bits of a syndrome.
+    /// The length of a syndrome in bits.
     pub(crate) bits: u32,
-    /// The number of bits of a value that it replaces.
+    /// The number of tail bits that the syndrome replaces.
     pub(crate) hashed_bits: u32,
 }
 
@@ -98,7 +97,7 @@ struct Ring {
     remaining: u32,
     /// Ways to flip the naming bits.
     prefixes: f64,
-    /// The same, each weighted by the density of values at its position.
+    /// These ways, each weighted by the density of values at its position.
     weighted: f64,
     /// Blocks that hold values.
     blocks: f64,
@@ -276,8 +275,8 @@ impl TableModel {
         self.groups_of_blocks(ENTRY_BITS, radius)
     }
 
-    /// Groups of 2^`same` neighbouring blocks that a probe touches: flips of the lowest bits that
-    /// name a block stay in one group.
+    /// Groups of 2^`same` neighbouring blocks that a probe touches: flips of the lowest bits of the
+    /// block number stay in one group.
     fn groups_of_blocks(&self, same: u32, radius: u32) -> f64 {
         let naming_bits = self.prefix_bits.min(self.block_bits);
         let free = self.block_bits - naming_bits;

@@ -1,4 +1,7 @@
 //! The planner: the best scheme for a number of fingerprints, a distance and a budget.
+//!
+//! The cost model estimates the length and the time of a query for each scheme in `candidates`, and
+//! `frontier` chooses one of them. Without a sample the bits count as even and independent.
 
 use crate::base::error::{Error, Result};
 use crate::format::header::FINGERPRINT_COUNT_MAX;

@@ -29,7 +29,7 @@ pub(super) struct Accumulator {
     /// One block of 64 fingerprints in `pair_stride` is counted for pairs.
     pair_stride: u64,
     blocks: u64,
-    /// Ones in the records beyond the first of each fingerprint.
+    /// For each bit, the number of records with a one, the first record of a fingerprint excluded.
     more_ones: [u64; 64],
     record_count: u64,
     duplicates: SizeCounts,

@@ -13,6 +13,7 @@ mod statistics;
 mod table;
 
 use crate::base::error::{Error, Result};
+use crate::search::snapshot::distinct_count;
 use crate::segment::{Segment, TableKind};
 use crate::store::Store;
 use accumulator::Accumulator;
@@ -62,7 +63,7 @@ pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statist
     let info = store.info();
     if info.width != Width::FULL {
         let reason = format!(
-            "statistics know what is usual among fingerprints of 64 bits, and those of {} have {}",
+            "statistics need fingerprints of 64 bits, those of {} have {}",
             info.path.display(),
             info.width
         );
@@ -130,15 +131,21 @@ fn accumulate_segment(
 ) -> Result<()> {
     let Some(table) = segment.first_table() else { return Ok(()) };
     table.advise_sequential();
-    let ids = segment.id_places().map(|(_, records)| records).filter(|_| has_ids);
+    let place = segment.id_places().map(|(_, records)| records).filter(|_| has_ids);
+    let mut ids = Vec::new();
     for step in table.values() {
         let (rank, value) = step?;
         watch.tick(1)?;
-        let records = match ids {
+        let records = match place {
             None => 1,
             Some(place) => {
-                let count = segment.record(rank)?.id_count();
-                count.map_err(|fault| segment.corrupt(place, 0, fault))?.max(1)
+                let mut record = segment.record(rank)?;
+                while let Some(id) =
+                    record.next().map_err(|fault| segment.corrupt(place, 0, fault))?
+                {
+                    ids.push(id);
+                }
+                distinct_count(&mut ids).max(1)
             }
         };
         accumulator.push(table.permutation.invert(value).value(), records);

@@ -39,7 +39,7 @@ pub struct TableStatistics {
     /// The mean number of other values that share their prefix with a stored one: the candidates of
     /// a probe for a fingerprint like the stored ones.
     pub candidates_per_probe: f64,
-    /// The same for the same number of random values.
+    /// The expected candidates of a probe in a table of as many random values.
     pub uniform_candidates_per_probe: f64,
     /// Gaps between neighbouring permuted values by length, from the shortest to the longest. In a
     /// table with syndromes the replaced bits are unknown: gaps of no more bits than these form the
@@ -51,7 +51,7 @@ pub struct TableStatistics {
     pub(super) telling_bits: u32,
 }
 
-/// The values of a table that share all leading bits.
+/// The values of a table with equal leading bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -243,7 +243,7 @@ mod tests {
             let classes = gap_classes(&[1; 65], 1000, unknown_bits);
             let sum: f64 = classes.iter().map(|class| class.uniform).sum();
             assert!((sum - 999.0).abs() < 1e-6, "{sum}");
-            // An average gap has 64 bits minus ten.
+            // 1000 values leave gaps of 2^64 / 1000 on average, about 54 bits.
             let most = classes.iter().max_by(|a, b| a.uniform.total_cmp(&b.uniform)).unwrap();
             assert!((54..=56).contains(&most.bits), "{most:?}");
         }

@@ -150,7 +150,10 @@ pub(crate) fn member(name: &str, k: u32) -> Result<Member> {
         Some((family, argument)) => (family.member)(argument, k),
         None => {
             let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-            refuse(format!("'{name}' is no family, expected one of {}", known.join(", ")))
+            refuse(format!(
+                "'{name}' is not a family of schemes, expected one of {}",
+                known.join(", ")
+            ))
         }
     }
 }
@@ -202,7 +205,10 @@ fn choose(argument: &str, k: u32) -> Result<Member> {
 
 fn choices(count: u32, k: u32) -> Result<Member> {
     if k > 63 {
-        return refuse(format!("choose-{count}: there is none for k = {k}, blocks-M takes any k"));
+        return refuse(format!(
+            "choose-{count}: this family has no scheme for k = {k}; blocks-M has \
+                               one for every k"
+        ));
     }
     if count <= k || count > 64 {
         return refuse(format!("choose-{count}: the number must be {} to 64 for k = {k}", k + 1));

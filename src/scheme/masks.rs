@@ -6,6 +6,7 @@ use super::cover::{Radius, TABLE_COUNT_MAX, covers};
 use super::families::masks_of;
 use crate::base::error::{Error, Result};
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};
+use fpstore_base::lists;
 
 /// The masks of a store, one per table, and the distance for which they are meant.
 ///
@@ -63,7 +64,7 @@ impl Scheme {
     /// number.
     pub(crate) fn from_mask_list(text: &str, k: u32) -> Result<Self> {
         let mut masks = Vec::new();
-        for (line, content) in (1..).zip(text.lines()) {
+        for (line, content) in lists::rows(text) {
             let mask = content.split('#').next().unwrap_or_default().trim();
             if !mask.is_empty() {
                 let mask: fpstore_base::Fingerprint = mask.parse().map_err(|fault| {

@@ -1,12 +1,12 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
+use std::collections::HashSet;
 use std::path::Path;
-use std::slice;
 use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::section::StoreIndex;
-use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
+use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot, canonical};
 use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 use fpstore_base::Width;
@@ -19,7 +19,7 @@ pub struct Match {
     pub fingerprint: Fingerprint,
     /// Its distance from the needle in bits.
     pub distance: u32,
-    /// Its ids in the order they were stored in; empty in a store without ids.
+    /// Its ids in the order they were stored in, each once; empty in a store without ids.
     pub ids: Vec<Id>,
 }
 
@@ -57,14 +57,48 @@ impl Limits {
     }
 }
 
+/// The limit that cut an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CutBy {
+    /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
+    Limit,
+    /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
+    MaxCompared,
+    /// [`Limits::deadline`].
+    Deadline,
+    /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
+    Stop,
+}
+
+impl CutBy {
+    /// The name in answers of a server.
+    pub fn name(self) -> &'static str {
+        match self {
+            CutBy::Limit => "limit",
+            CutBy::MaxCompared => "max_compared",
+            CutBy::Deadline => "deadline",
+            CutBy::Stop => "stop",
+        }
+    }
+}
+
 /// Whether an answer is complete, and its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// Whether a limit cut the answer: there are, or may be, more matches.
     pub cut: bool,
+    /// The limit that cut the answer. If several did, it is not [`CutBy::Limit`].
+    pub cut_by: Option<CutBy>,
     /// Counters of the search.
     pub stats: SearchStats,
+}
+
+impl Outcome {
+    pub(crate) fn new(cut_by: Option<CutBy>, stats: SearchStats) -> Self {
+        Outcome { cut: cut_by.is_some(), cut_by, stats }
+    }
 }
 
 /// The matches of one search: by distance, then by fingerprint, each once.
@@ -148,11 +182,17 @@ impl<'a> Hit<'a> {
         self.places.first().map(|found| found.distance).unwrap_or_default()
     }
 
-    /// Its ids in the order in which they were stored, older segments first. Reading the first id
-    /// costs reading the records of up to 31 neighbours, and the pages with the ids of this
-    /// fingerprint.
+    /// Its ids in the order in which they were stored, older segments first. A record that was
+    /// added several times to a store is returned once. Reading the first id costs reading the
+    /// records of up to 31 neighbours, and the pages with the ids of this fingerprint.
     pub fn ids(&self) -> Ids<'a> {
-        Ids { snapshot: self.snapshot, places: self.places.iter(), open: None, failed: false }
+        Ids { is_once: true, ..self.stored_ids() }
+    }
+
+    /// Its ids as they are stored: the id of a record that was added several times is returned
+    /// several times. [`StoreInfo::id_count`](crate::info::StoreInfo::id_count) counts these.
+    pub fn stored_ids(&self) -> Ids<'a> {
+        Ids::stored(self.snapshot, self.places)
     }
 
     /// The labels of the segments that hold it, older segments first; the label is empty for a
@@ -192,17 +232,13 @@ impl<'a> Hit<'a> {
             .map(move |places| (snapshot.store_of(&places[0]), Hit::new(snapshot, places)))
     }
 
-    /// The number of its ids. Reading it costs as much as reading the first id.
+    /// The number of its ids. Reading it costs as much as reading all of them.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of its record are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
     pub fn id_count(&self) -> Result<u64> {
-        let count = |found: &SegmentHit| match self.snapshot.ids(found)? {
-            Some(ids) => ids.count().map_err(|fault| self.snapshot.id_fault(found, fault)),
-            None => Ok(0),
-        };
-        self.places.iter().map(count).sum()
+        self.ids().try_fold(0, |count, id| id.map(|_| count + 1))
     }
 
     /// The same match with all its ids, as an owned value.
@@ -220,12 +256,22 @@ impl<'a> Hit<'a> {
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
-    places: slice::Iter<'a, SegmentHit>,
+    /// The segments whose ids follow those of the open one.
+    places: &'a [SegmentHit],
     open: Option<(&'a SegmentHit, LiveIds<'a>)>,
+    /// Whether repeated ids of a store are skipped.
+    is_once: bool,
+    /// The earlier ids of the current store, if an id can repeat one of them.
+    earlier: Option<EarlierIds<'a>>,
     failed: bool,
 }
 
 impl<'a> Ids<'a> {
+    /// The ids at these places as they are stored.
+    fn stored(snapshot: &'a Snapshot, places: &'a [SegmentHit]) -> Self {
+        Ids { snapshot, places, open: None, is_once: false, earlier: None, failed: false }
+    }
+
     /// The sketch stored with the last returned id; empty before the first id, after the end, and
     /// in a store without sketches.
     pub fn sketch(&self) -> &'a [u8] {
@@ -239,18 +285,100 @@ impl<'a> Ids<'a> {
     }
 
     fn step(&mut self) -> Result<Option<IdRef<'a>>> {
+        let snapshot = self.snapshot;
         loop {
-            if let Some((found, ids)) = &mut self.open {
-                let id = ids.next().map_err(|fault| self.snapshot.id_fault(found, fault))?;
-                if id.is_some() {
-                    return Ok(id);
+            if let Some((found, ids)) = &mut self.open
+                && let Some(id) = ids.next().map_err(|fault| snapshot.id_fault(found, fault))?
+            {
+                let is_new = match &mut self.earlier {
+                    Some(earlier) => earlier.insert(id, snapshot)?,
+                    None => true,
+                };
+                if is_new {
+                    return Ok(Some(id));
+                }
+                continue;
+            }
+            let Some((found, rest)) = self.places.split_first() else { return Ok(None) };
+            let Some(ids) = snapshot.ids(found)? else { return Ok(None) };
+            let is_same = |other| snapshot.store_of(other) == snapshot.store_of(found);
+            let before = self.open.as_ref().map(|(before, _)| *before);
+            if self.is_once && !before.is_some_and(is_same) {
+                let is_only = ids.is_single() && !rest.first().is_some_and(is_same);
+                self.earlier = (!is_only).then(|| EarlierIds::new(self.places));
+            }
+            (self.open, self.places) = (Some((found, ids)), rest);
+        }
+    }
+}
+
+/// Number of ids whose keys are compared before a hash set is made.
+const FEW: usize = 16;
+
+/// The ids of a hit in one store that were read before. Most lists of ids are short or ascending,
+/// and take no memory.
+#[derive(Clone, Debug)]
+struct EarlierIds<'a> {
+    /// The segments of the store, and those of the next stores.
+    places: &'a [SegmentHit],
+    /// The number of ids that were read.
+    read_count: usize,
+    /// The keys of the first ids, see [`key_of`].
+    keys: [u64; FEW],
+    largest_key: u64,
+    /// All distinct ids; made for the first id after a few whose key is not the largest.
+    many: Option<HashSet<IdRef<'a>>>,
+}
+
+impl<'a> EarlierIds<'a> {
+    /// No ids, at the first of these places.
+    fn new(places: &'a [SegmentHit]) -> Self {
+        EarlierIds { places, read_count: 0, keys: [0; FEW], largest_key: 0, many: None }
+    }
+
+    /// Adds the next id. Returns whether it is new. The text of a number equals the number, since
+    /// segments may differ in their kind of ids.
+    fn insert(&mut self, id: IdRef<'a>, snapshot: &'a Snapshot) -> Result<bool> {
+        let id = canonical(id);
+        let (key, before) = (key_of(id), self.read_count);
+        self.read_count += 1;
+        let is_new = if key > self.largest_key || before == 0 {
+            self.largest_key = key;
+            true
+        } else {
+            before < FEW && !self.keys[..before].contains(&key)
+        };
+        if before < FEW {
+            self.keys[before] = key;
+        }
+        if is_new && self.many.is_none() {
+            return Ok(true);
+        }
+        let read = Ids::stored(snapshot, self.places).take(before).map(|id| id.map(canonical));
+        if before < FEW {
+            for earlier in read {
+                if earlier? == id {
+                    return Ok(false);
                 }
             }
-            let Some(found) = self.places.next() else {
-                return Ok(None);
-            };
-            self.open = self.snapshot.ids(found)?.map(|ids| (found, ids));
+            return Ok(true);
         }
+        let many = match &mut self.many {
+            Some(many) => many,
+            None => self.many.insert(read.collect::<Result<_>>()?),
+        };
+        Ok(many.insert(id))
+    }
+}
+
+/// A number that is equal for equal ids: the id, or the last bytes of a text.
+fn key_of(id: IdRef<'_>) -> u64 {
+    match id {
+        IdRef::U64(number) => number,
+        IdRef::Text(text) => match text.as_bytes().last_chunk() {
+            Some(last) => u64::from_be_bytes(*last),
+            None => text.bytes().fold(0, |key, byte| key << 8 | u64::from(byte)),
+        },
     }
 }
 

@@ -2,9 +2,10 @@
 //! pages.
 
 use crate::base::error::Result;
+use crate::base::section::BlockIndex;
 use crate::scheme::Radius;
 use crate::search::probe::collector::{Collector, TableHit};
-use crate::search::probe::{ProbeScratch, probe_table};
+use crate::search::probe::{ProbeScratch, probe_blocks, probe_table};
 use crate::search::snapshot::SegmentHit;
 use crate::search::stats::SearchStats;
 use crate::segment::Segment;
@@ -46,6 +47,20 @@ impl BatchSearcher {
         let BatchTable { segment, radii, table, .. } = *of;
         let mut collector = BatchCollector { of, stats: &mut self.stats, found };
         probe_table(segment, radii, table, queries, &mut self.scratch, &mut collector)
+    }
+}
+
+impl BatchSearcher {
+    /// As [`BatchSearcher::search`], but searches one given block for each query.
+    pub(crate) fn search_blocks(
+        &mut self,
+        of: &BatchTable<'_>,
+        wanted: impl Iterator<Item = (u32, Fingerprint, BlockIndex)>,
+        found: &mut Vec<(u32, SegmentHit)>,
+    ) -> Result<()> {
+        let BatchTable { segment, radii, table, .. } = *of;
+        let mut collector = BatchCollector { of, stats: &mut self.stats, found };
+        probe_blocks(segment, radii, table, wanted, &mut self.scratch, &mut collector)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::base::error::Result;
-use crate::search::answer::Limits;
+use crate::search::answer::{CutBy, Limits};
 use crate::search::probe::collector::{Collector, TableHit};
 use crate::search::snapshot::{OpenSegment, SegmentHit};
 use crate::search::stats::SearchStats;
@@ -27,9 +27,10 @@ pub(super) struct HitCollector {
     /// The largest number of these hits that may be deleted.
     deleted_max: usize,
     pub(super) found: Vec<SegmentHit>,
-    pub(super) cut: bool,
-    /// Whether a limit of work or time cut the answer.
-    pub(super) is_ended: bool,
+    /// Whether there are more hits than the limit.
+    pub(super) is_over: bool,
+    /// The limit of work or time that ended the search.
+    pub(super) ended_by: Option<CutBy>,
 }
 
 impl HitCollector {
@@ -40,8 +41,8 @@ impl HitCollector {
         self.found.clear();
         self.entered = 0;
         self.deleted_max = 0;
-        self.cut = false;
-        self.is_ended = false;
+        self.is_over = false;
+        self.ended_by = None;
     }
 
     /// Starts `count` segments with `deleted` deleted fingerprints. The caller removes deleted hits
@@ -64,7 +65,7 @@ impl HitCollector {
             let room = most.saturating_add(1).saturating_mul(self.entered);
             if self.found.len() > room.saturating_mul(2).max(1024)
                 && self.keep_nearest(most) == most
-                && self.cut
+                && self.is_over
                 && let Some(last) = self.found.last()
             {
                 // Enough hits remain even if some are deleted, so farther ones are not among the
@@ -80,6 +81,11 @@ impl HitCollector {
         open.retain_live(&mut self.found, self.entered_at, position)
     }
 
+    /// The limit that cut the answer.
+    pub(super) fn cut_by(&self) -> Option<CutBy> {
+        self.ended_by.or(self.is_over.then_some(CutBy::Limit))
+    }
+
     /// Sorts the hits and returns the number of different fingerprints.
     pub(super) fn finish(&mut self) -> usize {
         self.keep_nearest(self.limits.limit.unwrap_or(usize::MAX))
@@ -91,7 +97,7 @@ impl HitCollector {
         let (mut kept, mut len) = (0, 0);
         for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
             if kept == most {
-                self.cut = true;
+                self.is_over = true;
                 break;
             }
             kept += 1;
@@ -117,12 +123,17 @@ impl Collector for HitCollector {
     #[inline]
     fn is_exhausted(&mut self) -> bool {
         let compared = self.stats.candidates + self.stats.scanned;
-        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most)
-            || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        self.cut |= is_exhausted;
-        self.is_ended |= is_exhausted;
-        is_exhausted
+        let by = if self.limits.max_compared.is_some_and(|most| compared >= most) {
+            CutBy::MaxCompared
+        } else if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            CutBy::Deadline
+        } else if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            CutBy::Stop
+        } else {
+            return false;
+        };
+        self.ended_by.get_or_insert(by);
+        true
     }
 
     fn push(&mut self, _: u32, hit: TableHit) {

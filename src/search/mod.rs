@@ -3,7 +3,8 @@
 //! `snapshot` holds that state. [`Searcher`] answers one query after the other. For each segment it
 //! uses the chosen access path, probes (`probe`) or a scan (`scan`), and merges the hits
 //! (`hit_collector`). It gathers small segments in memory (`small_segments`, `in_memory`);
-//! `nearest` searches within growing distances. `batch` probes one table for many queries. `kernel`
+//! `nearest` searches within growing distances. `batch` probes one table for many queries, and `walk`
+//! answers them in one pass over each table. `kernel`
 //! contains the inner loops and all SIMD code. Callers are `store` and `join`. The module never
 //! changes a store and opens no files.
 
@@ -21,8 +22,9 @@ mod small_segments;
 pub(crate) mod snapshot;
 mod stats;
 mod table_query;
+pub(crate) mod walk;
 
-pub use answer::{Answer, Hit, Ids, Limits, Match, Outcome};
+pub use answer::{Answer, CutBy, Hit, Ids, Limits, Match, Outcome};
 pub(crate) use batch::{BatchSearcher, BatchTable};
 #[cfg(fuzzing)]
 pub(crate) use kernel::check::check_bytes as check_kernels;

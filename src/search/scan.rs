@@ -1,4 +1,7 @@
 //! Scans: a table is decoded from first to last, and every value is compared.
+//!
+//! Used if probes would cost more: for a large k, or a small table. The time is proportional to the
+//! values of the table, whatever k.
 
 use std::cell::Cell;
 

@@ -136,7 +136,7 @@ impl Searcher {
         self.search_with(needle, k, &Limits::default())
     }
 
-    /// As [`Searcher::search`], with limits. [`Outcome::cut`] reports whether a limit cut the
+    /// As [`Searcher::search`], with limits. [`Outcome::cut_by`] reports the limit that cut the
     /// answer.
     ///
     /// # Errors
@@ -152,8 +152,8 @@ impl Searcher {
     /// let limits = Limits::default().limit(10).max_compared(100_000);
     /// let mut searcher = store.searcher();
     /// let answer = searcher.search_with(Fingerprint::new(0), 3, &limits)?;
-    /// if answer.outcome().cut {
-    ///     eprintln!("there are, or may be, more than these {}", answer.len());
+    /// if let Some(by) = answer.outcome().cut_by {
+    ///     eprintln!("cut by {}: there may be more than these {}", by.name(), answer.len());
     /// }
     /// # Ok::<(), fpstore::Error>(())
     /// ```
@@ -214,18 +214,18 @@ impl Searcher {
 
     /// Whether a limit cut the last search.
     pub(super) fn is_cut(&self) -> bool {
-        self.collector.cut
+        self.collector.cut_by().is_some()
     }
 
     /// Clears a cut that was caused only by finding the wanted number of matches.
     pub(super) fn forgive_count(&mut self) {
-        self.collector.cut = self.collector.is_ended;
+        self.collector.is_over = false;
     }
 
     /// The hits collected last.
     pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
-        let HitCollector { found, cut, stats, .. } = &self.collector;
-        let outcome = Outcome { cut: *cut, stats: *stats };
+        let HitCollector { found, stats, .. } = &self.collector;
+        let outcome = Outcome::new(self.collector.cut_by(), *stats);
         Answer { snapshot: &self.snapshot, found, hit_count, outcome }
     }
 }

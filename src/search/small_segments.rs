@@ -18,7 +18,7 @@ const SEGMENT_MAX: u64 = 1 << 17;
 const VALUES_MAX: u64 = 1 << 18;
 /// Number of values that can be gathered in the time that a query saves by not probing a segment.
 const VALUES_PER_PROBE: u64 = 6;
-/// The same for saving one table.
+/// Number of values that can be gathered in the time that a query saves by not probing a table.
 const VALUES_PER_TABLE: u64 = 1;
 /// New values are merged with tables of at most this many times as many values.
 const GROWTH: u64 = 2;

@@ -27,15 +27,15 @@ pub(super) struct TableQuery {
     pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
     pub(super) table: usize,
-    /// The number of errors allowed under the mask.
+    /// The number of differing bits allowed under the mask.
     pub(super) radius: u32,
     pub(super) permuted: Permuted,
     needle_head: u64,
-    /// The number of masked bits in the name of a block.
+    /// The number of block number bits under the mask.
     pub(super) leading: u32,
-    /// The other bits in the name of a block.
+    /// The number of the other block number bits.
     pub(super) free_leading: u32,
-    /// The number of bits of a head after the name of its block.
+    /// The number of head bits below the block number.
     inner_bits: u32,
     /// The number of masked bits among them, and the number of bits after those.
     pub(super) inner_masked: u32,

@@ -1,9 +1,13 @@
 //! Advice to the system on the access pattern of the sections of a segment.
 
+use std::ops::Range;
+
 use crate::bytes::checksum::PAGE_LEN;
 use crate::format::directory::SectionPlace;
 use crate::segment::read::Segment;
 
+/// Pages that are read ahead of their use, and at least as many in one step: 4 MiB.
+const AHEAD_COUNT: usize = 1 << 10;
 /// Twice the default readahead of Linux.
 #[cfg(unix)]
 const LONG_LEN: u64 = 256 << 10;
@@ -70,13 +74,69 @@ impl Segment {
         if verified || last >= self.header().file_len / PAGE_LEN as u64 {
             return;
         }
+        self.will_need(first as usize..last as usize + 1);
+    }
+
+    /// Starts reading pages of the file from the disk.
+    fn will_need(&self, pages: Range<usize>) {
         #[cfg(unix)]
         self.data().advise(
             memmap2::Advice::WillNeed,
-            first as usize * PAGE_LEN,
-            (last - first + 1) as usize * PAGE_LEN,
+            pages.start * PAGE_LEN,
+            pages.len() * PAGE_LEN,
         );
+        #[cfg(not(unix))]
+        let _ = pages;
     }
+}
+
+/// Reading of a range of pages of a segment from the first to the last, some megabytes ahead of
+/// their use. Without it each page in turn would be waited for, since maps are read at random.
+#[derive(Debug)]
+pub(crate) struct ReadAhead<'a> {
+    segment: &'a Segment,
+    /// The offset of the section in the file.
+    offset: u64,
+    /// The pages that the system was not asked for yet.
+    left: Range<usize>,
+}
+
+impl<'a> ReadAhead<'a> {
+    /// The pages of some bytes of a section.
+    pub(crate) fn new(segment: &'a Segment, place: &SectionPlace, bytes: Range<u64>) -> Self {
+        let offset = place.offset;
+        let bytes = bytes.start.min(place.len)..bytes.end.min(place.len);
+        let left = if segment.data().is_read() || bytes.is_empty() {
+            0..0
+        } else {
+            page_at(offset, bytes.start)..page_at(offset, bytes.end - 1) + 1
+        };
+        ReadAhead { segment, offset, left }
+    }
+
+    /// Asks the system for more pages, if those that it was asked for end soon after the byte `at`
+    /// of the section.
+    #[inline]
+    pub(crate) fn advance(&mut self, at: u64) {
+        let page = page_at(self.offset, at);
+        if page + AHEAD_COUNT >= self.left.start && !self.left.is_empty() {
+            let next = self.next(page);
+            self.segment.will_need(next);
+        }
+    }
+
+    /// The next pages to ask for, if `page` is used now.
+    fn next(&mut self, page: usize) -> Range<usize> {
+        let start = self.left.start.max(page).min(self.left.end);
+        let end = (start + 2 * AHEAD_COUNT).min(self.left.end);
+        self.left.start = end;
+        start..end
+    }
+}
+
+/// The page of byte `at` of a section at `offset`.
+fn page_at(offset: u64, at: u64) -> usize {
+    (offset.saturating_add(at) / PAGE_LEN as u64) as usize
 }
 
 /// The sections for which advice on their order pays. The system reads a short section at once
@@ -85,4 +145,36 @@ impl Segment {
 #[cfg(unix)]
 fn long(places: [&SectionPlace; 4]) -> impl Iterator<Item = &SectionPlace> {
     places.into_iter().filter(|place| place.len >= LONG_LEN)
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    #[test]
+    fn pages_are_asked_for_once_and_before_their_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Builder::new(folder.path().join("store.fps")).unwrap().finish().unwrap();
+        let snapshot = store.snapshot();
+        let segment = &snapshot.segments()[0].segment;
+        let ahead = |left: Range<usize>| ReadAhead { segment, offset: 0, left };
+        let mut forward = ahead(7..5000);
+        let mut next = 7;
+        for page in 7..5000 {
+            if page + AHEAD_COUNT >= forward.left.start && !forward.left.is_empty() {
+                let asked = forward.next(page);
+                assert_eq!(asked.start, next);
+                next = asked.end;
+            }
+            assert!(next > page && next <= 5000.min(page + 3 * AHEAD_COUNT + 1), "{page}");
+        }
+        assert_eq!(next, 5000);
+        // Pages that are skipped are not read.
+        assert_eq!(ahead(7..9000).next(8000), 8000..9000);
+        assert_eq!(ahead(7..9000).next(9500), 9000..9000);
+        let place = segment.header().places[0];
+        assert!(ReadAhead::new(segment, &place, 0..0).left.is_empty());
+        assert_eq!(ReadAhead::new(segment, &place, 0..u64::MAX).left.len(), place.pages().len());
+    }
 }

@@ -1,6 +1,8 @@
 //! Single lookups in a table, on which the caller waits: a value, a tail, a block by the checked
 //! path, and readahead advice.
 
+use std::ops::Range;
+
 use crate::base::error::{Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::bytes::packing;
@@ -8,7 +10,7 @@ use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
 use crate::segment::table::Table;
-use crate::segment::{SyndromeTable, TableReader, WholeTable};
+use crate::segment::{ReadAhead, SyndromeTable, TableReader, WholeTable};
 
 impl<'a> TableReader<'a> {
     /// The place of a block.
@@ -39,6 +41,11 @@ impl<'a> TableReader<'a> {
             return Err(self.corrupt(entries, offset, fault));
         }
         Ok(span)
+    }
+
+    /// Readahead of some bytes of a section of this table.
+    pub(crate) fn read_ahead(self, place: &SectionPlace, bytes: Range<u64>) -> ReadAhead<'a> {
+        ReadAhead::new(self.segment, place, bytes)
     }
 
     /// Starts reading the page with the tail of the value at `rank` from the disk.

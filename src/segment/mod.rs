@@ -15,6 +15,7 @@
 
 pub(crate) mod access;
 mod advice;
+pub(crate) mod budget;
 mod ids;
 mod lookup;
 mod map;
@@ -27,8 +28,11 @@ mod values;
 #[cfg(feature = "write")]
 pub(crate) mod write;
 
+pub(crate) use advice::ReadAhead;
 pub(crate) use open::{map, open, open_file};
 pub(crate) use read::Segment;
 pub(crate) use records::Records;
 pub(crate) use table::SyndromeLayout;
-pub(crate) use table_reader::{IndexReader, SyndromeTable, TableKind, TableReader, WholeTable};
+pub(crate) use table_reader::{
+    IndexReader, SyndromeTable, TableKind, TableReader, Tails, WholeTable,
+};

@@ -262,7 +262,7 @@ impl IndexReader<'_> {
     }
 }
 
-/// The numbers that a table stores for its tails, packed.
+/// The bit-packed tails of a table, or the bits it stores in place of tails.
 #[derive(Debug)]
 pub(crate) struct Tails<'a> {
     packed: Packed<'a>,

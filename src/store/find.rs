@@ -8,6 +8,7 @@ use fpstore_base::{Fingerprint, IdRef};
 use super::Store;
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
+use crate::search::snapshot::canonical;
 
 /// The most ids of a fingerprint that are compared with one id.
 const IDS_MAX: usize = 1000;
@@ -109,20 +110,12 @@ impl Store {
                     is_stored = true;
                     break;
                 };
-                for stored in hit.ids().take(IDS_MAX) {
+                for stored in hit.stored_ids().take(IDS_MAX) {
                     is_stored |= canonical(stored?) == wanted;
                 }
             }
             count += u64::from(is_stored);
         }
         Ok(count)
-    }
-}
-
-/// An id as a number if it is a canonical decimal number.
-fn canonical(id: IdRef<'_>) -> IdRef<'_> {
-    match id {
-        IdRef::Text(text) => IdRef::canonical_number(text).map_or(id, IdRef::U64),
-        IdRef::U64(_) => id,
     }
 }

@@ -59,7 +59,8 @@ impl StoreInfo {
         self.segments.iter().map(live).sum()
     }
 
-    /// The number of ids of all segments, deleted ones excluded.
+    /// The number of ids of all segments, deleted ones excluded. A record that was added several
+    /// times counts each time, see [`Hit::stored_ids`](crate::Hit::stored_ids).
     pub fn id_count(&self) -> u64 {
         let live = |segment: &SegmentInfo| segment.id_count.saturating_sub(segment.deleted_ids);
         self.segments.iter().map(live).sum()

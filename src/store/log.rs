@@ -109,7 +109,7 @@ impl Store {
     pub fn log(states: &[Store]) -> Result<Vec<Change>> {
         let mut snapshots: Vec<_> = states.iter().map(Store::snapshot).collect();
         if snapshots.iter().any(|state| state.is_united()) {
-            let reason = "several stores have no history in common, ask each by itself".into();
+            let reason = "several stores have no common history; query each store by itself".into();
             return Err(Error::InvalidOptions { reason });
         }
         snapshots.sort_by_key(|state| state.generation());
@@ -145,7 +145,7 @@ fn check_same(before: &Snapshot, state: &Snapshot) -> Result<()> {
     let why = if before.store_id() != state.store_id() {
         "are of different stores"
     } else if before.generation() == state.generation() {
-        "have the same generation and different manifests, so one is of another history"
+        "have the same generation and different manifests, so their histories differ"
     } else {
         return Ok(());
     };
@@ -203,7 +203,7 @@ fn records_of(state: &Snapshot, segments: Range<usize>) -> Result<Vec<u128>> {
     Store::of(part).for_each(|record| {
         let value = record.fingerprint().value();
         let before = records.len();
-        for id in record.ids() {
+        for id in record.stored_ids() {
             records.push(hash_of(value, Some(id?)));
         }
         if records.len() == before {

@@ -19,7 +19,7 @@ use fpstore_base::Fingerprint;
 /// matches any other.
 ///
 /// A search takes as long as the searches of all stores together. So twelve monthly stores take
-/// longer than one store of a year; [`Writer::import`](crate::Writer) merges stores into one.
+/// longer than one store of a year; `Writer::import` merges stores into one.
 ///
 /// It shows the states of the stores at the time of opening, or of the last [`Stores::refresh`];
 /// its clones show the same states. It only reads.
@@ -81,7 +81,8 @@ impl Stores {
         options: OpenOptions,
     ) -> Result<Self> {
         if options.generation.is_some() {
-            let reason = "each of several stores has a generation of its own, so none can be named";
+            let reason = "several stores are opened, and each has its own generation: leave the \
+                          generation out";
             return Err(Error::InvalidOptions { reason: reason.into() });
         }
         let open = |path: P| Store::with_options(path, options.clone());
@@ -101,7 +102,7 @@ impl Stores {
         let states: Vec<Arc<Snapshot>> = stores.iter().map(Store::snapshot).collect();
         if let Some(state) = states.iter().find(|state| state.is_united()) {
             let reason = format!(
-                "{} stands for several stores already, name each of them by itself",
+                "{} is already a view of several stores: give each of its stores by itself",
                 state.path().display()
             );
             return Err(Error::InvalidOptions { reason });

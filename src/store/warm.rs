@@ -5,9 +5,11 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::section::Section;
 use crate::base::side_by_side::side_by_side;
-use crate::format::directory::SectionPlace;
+use crate::bytes::checksum::PAGE_LEN;
+use crate::format::directory::{SectionPlace, page_parts};
 use crate::search::snapshot::Snapshot;
-use crate::segment::Segment;
+use crate::segment::access::{Access, free_memory};
+use crate::segment::{ReadAhead, Segment};
 use fpstore_base::thread_count;
 
 /// Which pages to read and verify before queries.
@@ -26,7 +28,7 @@ pub enum Warm {
 fpstore_base::choices!(Warm {
     All = "all": "The whole store",
     Hot = "hot": "Prefix indexes and heads, for a store that is larger than the memory",
-    None = "none": "Nothing; every query is handed to another thread",
+    None = "none": "Nothing; every query then runs on another thread",
 });
 
 /// Which of the selected pages are read.
@@ -39,47 +41,93 @@ pub(super) enum Pages {
     New,
 }
 
-/// Reads part of a state, and makes the plans for the most common distances. Returns the number of
-/// pages.
-pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<u64> {
-    let mut pages = 0;
-    let threads = thread_count(0);
-    if what == Warm::None {
-        return Ok(pages);
+/// The result of [`Store::warm`](crate::Store::warm), in pages of 4 096 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Warmed {
+    /// Pages that were read and verified.
+    pub pages: u64,
+    /// Selected pages that were not read, because the memory has no room for them.
+    pub left_out: u64,
+}
+
+/// Reads part of a state while the memory has room, and makes the plans for the most common
+/// distances.
+pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<Warmed> {
+    let room = match free_memory() {
+        0 => u64::MAX,
+        free => free / PAGE_LEN as u64,
+    };
+    warm_within(snapshot, what, which, room)
+}
+
+/// As [`warm_all`], with room for this many pages.
+fn warm_within(snapshot: &Snapshot, what: Warm, which: Pages, room: u64) -> Result<Warmed> {
+    // The pages that every query reads come first, if the memory has no room for all.
+    let parts: &[Warm] = match what {
+        Warm::None => return Ok(Warmed::default()),
+        Warm::Hot => &[Warm::Hot],
+        Warm::All => &[Warm::Hot, Warm::All],
+    };
+    let mut warming = Warming { which, threads: thread_count(0), room, done: Warmed::default() };
+    for &part in parts {
+        for open in snapshot.segments() {
+            warming.read(&open.segment, part)?;
+        }
     }
     for open in snapshot.segments() {
-        pages += warm_segment(&open.segment, what, which, threads)?;
         for k in 0..=open.segment.header().tuned_k {
             open.plan(k);
         }
     }
-    Ok(pages)
+    Ok(warming.done)
 }
 
-fn warm_segment(segment: &Segment, what: Warm, which: Pages, threads: usize) -> Result<u64> {
-    let wanted = |section: Section| match section {
-        Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => true,
-        // Checksums have no checksums of their own; they are read to verify the other pages.
-        Section::Checksums | Section::Header | Section::Manifest | Section::Deletions => false,
-        _ => what == Warm::All,
-    };
-    let mut pages = 0;
-    for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
-        let of_place = place.pages();
-        if which == Pages::New && is_verified(segment, of_place.clone()) {
-            continue;
+/// Warming in progress.
+struct Warming {
+    which: Pages,
+    threads: usize,
+    /// The number of pages for which the memory has room.
+    room: u64,
+    done: Warmed,
+}
+
+impl Warming {
+    /// Reads the sections of a segment that are hot, or for [`Warm::All`] all others.
+    fn read(&mut self, segment: &Segment, part: Warm) -> Result<()> {
+        let wanted = |section: Section| match section {
+            Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => {
+                part == Warm::Hot
+            }
+            // Checksums have no checksums of their own; they are read to verify the other pages.
+            Section::Checksums | Section::Header | Section::Manifest | Section::Deletions => false,
+            _ => part == Warm::All,
+        };
+        for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
+            let mut pages = place.pages();
+            // A segment that was read is in memory already.
+            if segment.access() == Access::Map {
+                let count = self.room.min(pages.len() as u64);
+                self.room -= count;
+                self.done.left_out += pages.len() as u64 - count;
+                pages.end = pages.start + count as usize;
+            }
+            if pages.is_empty() || self.which == Pages::New && is_verified(segment, pages.clone()) {
+                continue;
+            }
+            segment.advise_huge_pages(place);
+            let checked = check_in_order(segment, place, pages.clone(), self.threads);
+            segment.advise_queries(place);
+            checked?;
+            self.done.pages += pages.len() as u64;
         }
-        segment.advise_huge_pages(place);
-        let checked = check_in_order(segment, place, threads);
-        segment.advise_queries(place);
-        checked?;
-        pages += of_place.len() as u64;
+        Ok(())
     }
-    Ok(pages)
 }
 
 /// Verifies the sections of a table that have at most as many pages as there are queries: these
 /// will read most of them. Sequential reading takes less time than reading in the order of queries.
+/// Called just before the queries of the table, since the memory may hold one table only.
 ///
 /// Damage is not an error here: the queries that meet it report it.
 pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, threads: usize) {
@@ -89,7 +137,7 @@ pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, th
         let pages = place.pages();
         if queries >= pages.len()
             && !is_verified(segment, pages)
-            && check_in_order(segment, place, threads).is_err()
+            && check_in_order(segment, place, place.pages(), threads).is_err()
         {
             return;
         }
@@ -100,9 +148,54 @@ fn is_verified(segment: &Segment, mut pages: Range<usize>) -> bool {
     pages.all(|page| segment.checked().contains(page))
 }
 
-/// Verifies all pages of a section.
-fn check_in_order(segment: &Segment, place: &SectionPlace, threads: usize) -> Result<()> {
-    let check =
-        |pages: &Range<usize>| pages.clone().try_for_each(|page| segment.check_page(place, page));
-    side_by_side(&place.page_parts(threads), check).map(drop)
+/// Verifies pages of a section, and reads ahead.
+fn check_in_order(
+    segment: &Segment,
+    place: &SectionPlace,
+    pages: Range<usize>,
+    threads: usize,
+) -> Result<()> {
+    let check = |pages: &Range<usize>| {
+        let in_section = |page: usize| (page * PAGE_LEN) as u64 - place.offset;
+        let bytes = in_section(pages.start)..in_section(pages.end);
+        let mut ahead = ReadAhead::new(segment, place, bytes);
+        pages.clone().try_for_each(|page| {
+            ahead.advance(in_section(page));
+            segment.check_page(place, page)
+        })
+    };
+    side_by_side(&page_parts(pages, threads), check).map(drop)
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use crate::{Builder, Fingerprint};
+
+    #[test]
+    fn warming_stops_at_the_memory_and_reads_hot_pages_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
+        for value in 0..20_000_u64 {
+            builder
+                .push(Fingerprint::new(value.wrapping_mul(0x9e37_79b9_7f4a_7c15)), value)
+                .unwrap();
+        }
+        let snapshot = builder.finish().unwrap().snapshot();
+        let warm = |what, which, room| warm_within(&snapshot, what, which, room).unwrap();
+        let all = warm(Warm::All, Pages::All, u64::MAX).pages;
+        let hot = warm(Warm::Hot, Pages::All, u64::MAX).pages;
+        assert!(hot > 5 && all > 2 * hot);
+        for room in [0, 1, hot - 1, hot, hot + 1, all - 1, all, all + 1] {
+            let pages = room.min(all);
+            let expected = Warmed { pages, left_out: all - pages };
+            assert_eq!(warm(Warm::All, Pages::All, room), expected, "{room}");
+            let pages = room.min(hot);
+            let expected = Warmed { pages, left_out: hot - pages };
+            assert_eq!(warm(Warm::Hot, Pages::All, room), expected, "{room}");
+            // Verified pages are not read again, but they occupy the memory.
+            let expected = Warmed { pages: 0, left_out: all - room.min(all) };
+            assert_eq!(warm(Warm::All, Pages::New, room), expected, "{room}");
+        }
+    }
 }

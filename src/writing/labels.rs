@@ -38,8 +38,8 @@ pub(super) fn fault_beside<'a>(
         return None;
     }
     Some(format!(
-        "the label '{label}' is no date of the form of those of the store, such as '{last}', so it \
-         would never expire with them"
+        "the label '{label}' is not a date in the form of the labels of the store, such as \
+         '{last}', so its records would never expire"
     ))
 }
 
@@ -49,7 +49,10 @@ pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
     match fault_beside(label, stored) {
         None => Ok(()),
         Some(fault) => Err(Error::InvalidOptions {
-            reason: format!("{fault}; name a date of that form, or no label for what is to stay"),
+            reason: format!(
+                "{fault}; give a date in that form, or no label for records without \
+                             expiry"
+            ),
         }),
     }
 }

@@ -121,14 +121,14 @@ pub fn values_of(records: &[Record]) -> impl Iterator<Item = u64> {
     records.iter().map(|record| record.0)
 }
 
-/// The answer of the oracle; ids are in input order.
+/// The answer of the oracle; ids are in input order, each once.
 pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
     oracle::scan(values_of(records), needle, k)
         .chunk_by(|a, b| a.1 == b.1)
         .map(|group| Match {
             fingerprint: Fingerprint::new(group[0].1),
             distance: group[0].0,
-            ids: group.iter().filter_map(|&(.., at)| records[at].1.clone()).collect(),
+            ids: oracle::once(group.iter().filter_map(|&(.., at)| records[at].1.clone())),
         })
         .collect()
 }

@@ -3,12 +3,19 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::Hash;
 use std::ops::Range;
 
 /// The number of bits in which two fingerprints differ.
 pub fn distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
+}
+
+/// Each item once, in the order of the first occurrences.
+pub fn once<T: Clone + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
 /// The values within `k` bits of the needle, in answer order: distance, value, position.

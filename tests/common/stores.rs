@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, VerifyOptions};
 use tempfile::TempDir;
 
-use super::{Record, names_in};
+use super::{Record, names_in, oracle};
 
 /// A temporary store, removed on drop.
 pub struct TempStore {
@@ -85,12 +85,14 @@ pub fn add(path: &Path, records: &[Record], options: BuildOptions) -> Store {
     builder.finish().unwrap()
 }
 
-/// The ids of each fingerprint in a store, in stored order.
+/// The ids of each fingerprint in a store, as stored; an answer has each of them once.
 pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
     let mut all = BTreeMap::new();
     let listed = store.for_each(|hit| {
-        let ids: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
-        assert_eq!(hit.id_count().unwrap(), ids.len() as u64);
+        let ids: Vec<String> = hit.stored_ids().map(|id| id.unwrap().to_string()).collect();
+        let once: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
+        assert_eq!(hit.id_count().unwrap(), once.len() as u64);
+        assert_eq!(once, oracle::once(ids.iter().cloned()));
         all.insert(hit.fingerprint().value(), ids);
         Ok::<(), Error>(())
     });

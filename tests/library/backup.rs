@@ -179,11 +179,11 @@ fn a_folder_with_anything_else_is_refused_and_left_alone() {
     change(&at("old.fps"), 3, &mut Random::new(2));
     for (from, to) in [("old.fps", "backup.fps"), ("backup.fps", "old.fps")] {
         let other = take(&at(from), &at(to)).unwrap_err().to_string();
-        assert!(other.contains("not of the history"), "{other}");
+        assert!(other.contains("outside the history"), "{other}");
     }
     change(&at("old.fps"), 3, &mut Random::new(3));
     let other = take(&at("old.fps"), &at("backup.fps")).unwrap_err().to_string();
-    assert!(other.contains("not of the history"), "{other}");
+    assert!(other.contains("outside the history"), "{other}");
     assert!(fpstore::verify(at("backup.fps"), &Default::default()).unwrap().is_sound());
 }
 
@@ -233,9 +233,9 @@ fn deletions_of_both_copies_are_another_history() {
     // The state of the store has a later generation, and the number of the deletions is gone.
     let before = records_of(&Store::open(at("copy.fps")).unwrap());
     let refused = take(&at("store.fps"), &at("copy.fps")).unwrap_err().to_string();
-    assert!(refused.contains("not of the history"), "{refused}");
+    assert!(refused.contains("outside the history"), "{refused}");
     assert_eq!(records_of(&Store::open(at("copy.fps")).unwrap()), before);
-    // More deletions in the store alone are its next state.
+    // A state that differs only by further deletions is accepted as the next state.
     take(&at("store.fps"), &at("third.fps")).unwrap();
     delete("store.fps", &["old 4"]);
     take(&at("store.fps"), &at("third.fps")).unwrap();

@@ -13,11 +13,11 @@ use fpstore::{Error, Id};
 /// Number, size, diameter, then fingerprint, distance and ids of each member.
 type Row = (u64, u64, u32, Vec<(u64, u32, Vec<Id>)>);
 
-/// Each fingerprint with its ids, in fingerprint order.
+/// Each fingerprint with its ids, each once, in fingerprint order.
 fn nodes(records: &[Record]) -> Vec<(u64, Vec<Id>)> {
     let mut nodes: BTreeMap<u64, Vec<Id>> = BTreeMap::new();
-    for (value, id) in records {
-        nodes.entry(*value).or_default().extend(id.clone());
+    for (value, id) in oracle::once(records.iter().cloned()) {
+        nodes.entry(value).or_default().extend(id);
     }
     nodes.into_iter().collect()
 }

@@ -304,7 +304,7 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     let error = at(1).unwrap_err().to_string();
     assert!(
         error.contains("is at generation 2, not 1")
-            && error.contains("where a copy of it was kept"),
+            && error.contains("open a copy of the older one"),
         "{error}"
     );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);

@@ -45,7 +45,7 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
                 "pages.fps has format version 1, fpstore ",
                 env!("CARGO_PKG_VERSION"),
                 " reads version 2; write its records with the fpstore that made it ('fpstore dump'), \
-                 and make the store again from them or from its input ('fpstore build')"
+                 and build a new store from them or from the original input ('fpstore build')"
             ),
         ),
         (

@@ -1,10 +1,10 @@
 //! A search finds every match within k, no value beyond k, and each match once, for every k.
 
 use crate::common::{
-    Random, Record, assert_exact, clustered, needles, number, scan, scheme_named, schemes, skewed,
-    store_of, uniform,
+    Random, Record, add, assert_exact, clustered, needles, number, records_of, scan, scheme_named,
+    schemes, skewed, store_of, uniform,
 };
-use fpstore::{Fingerprint, Id, Scheme};
+use fpstore::{BuildOptions, Fingerprint, Id, Scheme};
 
 #[test]
 fn every_flip_of_up_to_three_bits_finds_the_original_in_every_scheme() {
@@ -134,7 +134,28 @@ fn general_families_and_masks_of_ones_own_are_exact() {
 }
 
 #[test]
-fn ids_come_in_input_order_and_repeats_are_kept() {
+fn repeats_in_long_lists_of_ids_are_skipped() {
+    let mut random = Random::new(35);
+    for (count, distinct) in [(6, 3), (7, 9), (8, 9), (9, 40), (40, 12), (3000, 400), (3000, 9000)]
+    {
+        let ascending = (0..count / 2).map(|at| 3 * at);
+        let ids: Vec<u64> = ascending.chain((0..count).map(|_| random.below(distinct))).collect();
+        for is_text in [false, true] {
+            let id = |&id: &u64| {
+                if is_text { Id::Text(format!("page {id}").into()) } else { Id::U64(id) }
+            };
+            let records: Vec<Record> = ids.iter().map(|at| (7, Some(id(at)))).collect();
+            let (first, second) = records.split_at(records.len() / 3);
+            let temp = store_of(first, scheme_named("2"));
+            let store = add(&temp.path(), second, BuildOptions::default());
+            assert_exact(&store, &records, &[7], 0, &format!("{count} ids, texts: {is_text}"));
+            assert_eq!(records_of(&store)[&7].len(), records.len());
+        }
+    }
+}
+
+#[test]
+fn ids_come_in_input_order_each_once() {
     let text = |id: &str| Some(Id::Text(id.into()));
     let records: Vec<Record> = vec![
         (7, text("b")),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::common::test_process;
 use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
-use fpstore::join::{JoinOptions, search_many};
+use fpstore::join::{BatchMode, JoinOptions, Share, document_pairs, search_many};
 use fpstore::writer::{Compaction, Compactor, Expiry, export};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Limits, Store, Writer, WriterOptions,
@@ -103,7 +103,8 @@ impl Model {
     fn scan(&self, needle: u64, k: u32) -> Vec<(u32, u64, Vec<String>)> {
         let all = self.all();
         let found = oracle::scan(all.keys(), needle, k).into_iter();
-        found.map(|(distance, value, _)| (distance, value, all[&value].clone())).collect()
+        let ids = |value| oracle::once(all[&value].iter().cloned());
+        found.map(|(distance, value, _)| (distance, value, ids(value))).collect()
     }
 }
 
@@ -156,7 +157,7 @@ fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
         &needles,
         &options,
         &Limits::default(),
-        [fpstore::join::BatchMode::Probe, fpstore::join::BatchMode::Pass][random.below(2) as usize],
+        [BatchMode::Probe, BatchMode::Walk, BatchMode::Pass][random.below(3) as usize],
         |at, answer| {
             assert_eq!(shown(&answer), model.scan(needles[at].value(), 3), "{case}, batch");
             Ok::<(), Error>(())
@@ -588,4 +589,69 @@ fn the_last_id_of_a_fingerprint_takes_its_records_without_id_along() {
         let found = |label: &str| store.with_labels(&[label]).unwrap().query(7.into(), 0).unwrap();
         assert_eq!((found("a").len(), found("b").len()), (0, 1), "{order:?}");
     }
+}
+
+/// A repeated `add` stores a record again; answers, pairs and clusters have it once.
+#[test]
+fn a_record_that_was_added_twice_is_in_an_answer_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.fps");
+    let [one, near, many] = [0xff_u64, 0xfff, 7].map(Fingerprint::new);
+    let mut builder = Builder::new(&path).unwrap();
+    builder.push(one, "a").unwrap();
+    builder.push(one, "b").unwrap();
+    builder.push(many, "7").unwrap();
+    builder.finish().unwrap();
+    let ids_at = |store: &Store, value: Fingerprint| {
+        let matches = store.searcher().search(value, 0).unwrap().to_matches().unwrap();
+        let ids = matches.into_iter().flat_map(|found| found.ids);
+        ids.map(|id| id.to_string()).collect::<Vec<_>>()
+    };
+    for label in ["", "monday", "tuesday"] {
+        let options = WriterOptions::default().label(label).compact(false);
+        let mut writer = Writer::with_options(&path, options).unwrap();
+        // A segment of numbers has the number for the text of another segment.
+        writer.push(many, 7_u64).unwrap();
+        writer.commit().unwrap();
+        for id in ["a", "b", "a", "c"] {
+            writer.push(one, id).unwrap();
+        }
+        writer.push(near, "a").unwrap();
+        writer.commit().unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(ids_at(&store, one), ["a", "b", "c"], "{label}");
+        assert_eq!(ids_at(&store, many), ["7"], "{label}");
+        let mut counted = Vec::new();
+        let count = |hit: fpstore::Hit<'_>| {
+            counted.push((hit.fingerprint(), hit.id_count()?, hit.id_labels()?.len()));
+            Ok::<(), Error>(())
+        };
+        store.for_each(count).unwrap();
+        counted.sort_unstable();
+        assert_eq!(counted, [(many, 1, 1), (one, 3, 3), (near, 1, 1)], "{label}");
+        let pairs = document_pairs(&store, &JoinOptions::new(4), false).unwrap();
+        let mut found = 0;
+        let mut count = |_: fpstore::join::DocumentPair<'_>| {
+            found += 1;
+            Ok::<(), Error>(())
+        };
+        pairs.for_each(&mut count).unwrap();
+        // Three pairs among a, b and c, and each of them with the near record.
+        assert_eq!((found, pairs.len()), (6, 6), "{label}");
+        let shares = (1..=3).map(|number| {
+            let share = Share { number: number - 1, count: 3 };
+            document_pairs(&store, &JoinOptions::new(4).share(share), false).unwrap().len()
+        });
+        assert_eq!(shares.sum::<u64>(), 6, "{label}");
+        assert!(verify(&path, &samples(10)).unwrap().is_sound(), "{label}");
+    }
+    // A deleted id is stored again by a later addition.
+    let mut writer = Writer::open(&path).unwrap();
+    writer.delete_ids([IdRef::from("a")]).unwrap();
+    assert_eq!(ids_at(writer.store(), one), ["b", "c"]);
+    writer.push(one, "a").unwrap();
+    writer.commit().unwrap();
+    assert_eq!(ids_at(writer.store(), one), ["b", "c", "a"]);
+    writer.compact(&Compaction::One).unwrap();
+    assert_eq!(ids_at(writer.store(), one), ["b", "c", "a"]);
 }

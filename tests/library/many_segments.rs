@@ -85,10 +85,10 @@ fn forty_segments_are_joined_as_one_with_much_and_with_little_memory() {
         })
         .unwrap();
     let mut expected: Vec<(u64, usize)> = Vec::new();
-    let mut sorted: Vec<u64> = records.iter().map(|record| record.0).collect();
+    let mut sorted = oracle::once(records);
     sorted.sort_unstable();
-    for same in sorted.chunk_by(|a, b| a == b) {
-        expected.push((same[0], same.len()));
+    for same in sorted.chunk_by(|a, b| a.0 == b.0) {
+        expected.push((same[0].0, same.len()));
     }
     assert_eq!(values, expected);
 }
@@ -104,7 +104,7 @@ fn batches_over_forty_segments_get_the_answers_of_each_query() {
             let scanned = scan(&records, *query, k);
             assert_eq!(found.len(), scanned.len(), "k={k}, {query:016x}");
         }
-        for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Pass] {
+        for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Walk, BatchMode::Pass] {
             for threads in [1, 2] {
                 let options = join_options(k, threads);
                 let found = batch(&temp.store, &queries, &options, mode);

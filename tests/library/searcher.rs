@@ -9,7 +9,8 @@ use crate::common::{
 };
 use fpstore::join::{BatchMode, JoinOptions, nearest_many};
 use fpstore::{
-    Answer, BuildOptions, Error, Fingerprint, Limits, Searcher, Store, Warm, Writer, WriterOptions,
+    Answer, BuildOptions, CutBy, Error, Fingerprint, Limits, Searcher, Store, Warm, Writer,
+    WriterOptions,
 };
 
 /// Counts the allocations of the current thread.
@@ -97,6 +98,7 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
                         searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
                     let cut = all.len() > most;
                     assert_eq!(answer.outcome().cut, cut, "{name}, k={k}, at most {most}");
+                    assert_eq!(answer.outcome().cut_by, cut.then_some(CutBy::Limit));
                     let nearest = &all[..most.min(all.len())];
                     assert_eq!(answer.to_matches().unwrap(), nearest);
                     cuts += u32::from(cut);
@@ -200,6 +202,10 @@ fn a_limit_on_work_stops_and_says_so() {
     let limits = Limits::default().max_compared(1000);
     let scanned = searcher.search_with(needle, 50, &limits).unwrap().outcome();
     assert!(scanned.cut && scanned.stats.scanned <= 1256, "{scanned:?}");
+    assert_eq!(scanned.cut_by, Some(CutBy::MaxCompared));
+    // Nearer matches than the two can be missing.
+    let two = searcher.search_with(needle, 50, &limits.limit(2)).unwrap();
+    assert_eq!((two.len(), two.outcome().cut_by), (2, Some(CutBy::MaxCompared)));
     let few = searcher.search_with(needle, 3, &limits).unwrap();
     assert!(!few.outcome().cut);
     assert_eq!(few.to_matches().unwrap(), scan(&records, needle.value(), 3));
@@ -212,8 +218,8 @@ fn a_warm_store_has_no_page_left_to_check() {
     let temp = store_of(&records, scheme_named("2"));
     let cold = temp.store.query(Fingerprint::new(random.next()), 3);
     assert_eq!(cold.unwrap(), []);
-    assert!(temp.store.warm(Warm::Hot).unwrap() > 0);
-    assert!(temp.store.warm(Warm::All).unwrap() > 100);
+    assert!(temp.store.warm(Warm::Hot).unwrap().pages > 0);
+    assert!(temp.store.warm(Warm::All).unwrap().pages > 100);
     let mut searcher = temp.store.searcher();
     for (value, _) in &records[..100] {
         let outcome = searcher.search(Fingerprint::new(*value), 3).unwrap().outcome();

@@ -321,7 +321,7 @@ fn a_payload_of_another_group_or_plan_is_refused() {
     let refused = ask(&plan, group + 1, payload, options.clone()).unwrap_err();
     assert!(refused.contains("packed for another group"), "{refused}");
     let refused = ask(&plan, *group, &payload[1..], options.clone()).unwrap_err();
-    assert!(refused.contains("no multiple of 8"), "{refused}");
+    assert!(refused.contains("not a multiple of 8"), "{refused}");
     assert!(ask(&plan, 40, payload, options.clone()).unwrap_err().contains("no group 40"));
     assert!(ask(&plan, *group, payload, JoinOptions::new(2)).is_err());
     assert!(ask(&plan, *group, payload, options.share(Share { number: 0, count: 2 })).is_err());

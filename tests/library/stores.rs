@@ -29,7 +29,8 @@ fn scan(parts: &[Vec<Record>], needle: u64, k: u32) -> Vec<Found> {
             found.entry((distance, value, store)).or_default().extend(records[at].1.clone());
         }
     }
-    found.into_iter().map(|((distance, value, store), ids)| (distance, value, store, ids)).collect()
+    let plain = |((distance, value, store), ids)| (distance, value, store, oracle::once(ids));
+    found.into_iter().map(plain).collect()
 }
 
 fn plain(found: Vec<(StoreIndex, fpstore::Match)>) -> Vec<Found> {
@@ -157,7 +158,7 @@ fn batches_over_several_stores_get_the_answers_of_a_scan_in_every_mode() {
         for k in [0, 3, 7] {
             let asked = needles(&parts.concat(), 80, k, 706);
             let queries: Vec<Fingerprint> = asked.iter().copied().map(Fingerprint::new).collect();
-            for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Pass] {
+            for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Walk, BatchMode::Pass] {
                 for limit in [None, Some(2)] {
                     let (options, limits) = (join_options(k, 2), Limits::default().limit(limit));
                     let mut count = 0;
@@ -220,17 +221,12 @@ fn records_are_found_by_their_ids_in_each_store_that_has_them() {
 /// A document as plain values: fingerprint, store, id.
 type Document = (u64, usize, Option<Id>);
 
-/// The documents of all stores, in pair order; the records of a fingerprint without ids count once
-/// for each store.
+/// The documents of all stores, in pair order; equal records count once for each store.
 fn documents_of(parts: &[Vec<Record>]) -> Vec<Document> {
     let mut documents: Vec<(u64, usize, usize, Option<Id>)> = Vec::new();
     for (store, records) in parts.iter().enumerate() {
-        for (at, (value, id)) in records.iter().enumerate() {
-            let is_known = |of: &(u64, usize, usize, Option<Id>)| (of.0, of.1) == (*value, store);
-            if id.is_some() || !documents.iter().any(is_known) {
-                documents.push((*value, store, at, id.clone()));
-            }
-        }
+        let records = oracle::once(records.iter().cloned()).into_iter().enumerate();
+        documents.extend(records.map(|(at, (value, id))| (value, store, at, id)));
     }
     documents.sort_by_key(|of| (of.0, of.1, of.2));
     documents.into_iter().map(|(value, store, _, id)| (value, store, id)).collect()
@@ -423,14 +419,17 @@ fn stores_that_cannot_be_asked_as_one_are_refused_by_name() {
     assert!(reason.contains(&name) && reason.contains("copy.fps are the same store"), "{reason}");
 
     let reason = refusal(Stores::open([&one.path(), &narrow]));
-    assert!(reason.contains(&name) && reason.contains("narrow.fps cannot be asked"), "{reason}");
+    assert!(reason.contains(&name) && reason.contains("narrow.fps cannot be queried"), "{reason}");
     assert!(reason.contains("bits=32"), "{reason}");
     assert!(refusal(Stores::open::<&str>([])).contains("no store"));
     let generation = OpenOptions::default().generation(1);
     assert!(refusal(Stores::with_options([&empty], generation)).contains("generation"));
 
     let both = Stores::open([&one.path(), &empty]).unwrap();
-    assert!(refusal(Stores::of(&[both.as_store().clone()])).contains("several stores already"));
+    assert!(
+        refusal(Stores::of(&[both.as_store().clone()]))
+            .contains("already a view of several stores")
+    );
     assert!(Store::log(&[both.as_store().clone()]).is_err());
     let to = other.path().join("backup.fps");
     assert!(backup(both.as_store(), &to, &BackupOptions::default()).is_err());

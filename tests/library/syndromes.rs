@@ -97,7 +97,7 @@ fn assert_each_once(temp: &TempStore, records: &[Record], case: &str) {
             assert_eq!(found, expected[..expected.len().min(5)], "{case}, k={k}, nearest");
         }
         let queries: Vec<Fingerprint> = asked.iter().copied().map(Fingerprint::new).collect();
-        for mode in [BatchMode::Probe, BatchMode::Pass] {
+        for mode in [BatchMode::Probe, BatchMode::Walk, BatchMode::Pass] {
             let (options, limits) = (join_options(k, 2), Limits::default());
             let each = |at: usize, answer: fpstore::Answer<'_>| {
                 let counted: u64 = answer.hits().map(|hit| hit.id_count().unwrap()).sum();
@@ -292,7 +292,7 @@ fn a_plan_is_refused_once_a_segment_names_what_the_plan_reads() {
             let refused = plan.pairs_of_share(&store, &options, |_| Ok::<(), Error>(()));
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains("has no table with the mask 00000000ffffffff"), "{refused}");
-            assert!(refused.contains("make the plan of the store as it is now"), "{refused}");
+            assert!(refused.contains("make a new plan of the store"), "{refused}");
         }
     }
     let plan = JoinPlan::of(&store, 1).unwrap();

@@ -416,8 +416,8 @@ def archived(raw, fields, block, rules):
         return Record(raw)
     if len(block) > rules.max_len:
         return Record(raw, "bad", reason="too long")
-    id = fields.get(b"warc-target-uri")
-    if id is None and not rules.line_ids:
+    id = 0 if rules.line_ids else fields.get(b"warc-target-uri")
+    if id is None:
         return Record(raw, "bad", reason="no id")
     if is_answer:
         head, _, block = block.partition(b"\r\n\r\n")
@@ -428,7 +428,7 @@ def archived(raw, fields, block, rules):
         text = block[mark_len:].decode(encoding)
     except (Unreadable, UnicodeDecodeError):
         return Record(raw, "bad", reason="not UTF-8")
-    return document(raw, id or b"", text)
+    return document(raw, id, text)
 
 
 def table_records(raw, rules):

@@ -37,7 +37,7 @@ from pathlib import Path
 
 import dedup_model as model
 
-ENDED = "had ended when it was stopped"
+ENDED = "an earlier run of the same cleaning completed"
 # The message of a refusal, the changes that explain it, and the reaction of the user.
 REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
@@ -45,7 +45,7 @@ REFUSALS = [
     (" exists;", {"job", "output"}, "force"),
     ("holds unfinished work that differs in", {"job", "input"}, "force"),
     ("it was changed while it was cleaned", {"input"}, "again"),
-    ("has added the documents", {"job", "input"}, "restore"),
+    ("already has the documents", {"job", "input"}, "restore"),
     ("a symbolic link", {"link"}, "unlink"),
     ("File too large", {"full"}, "again"),
 ]

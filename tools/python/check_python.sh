@@ -21,6 +21,6 @@ cd "$copy/bindings/python"
 python -m pytest
 python -m mypy.stubtest fpstore --mypy-config-file pyproject.toml \
     --allowlist tests/stubtest.allow
-mypy tests examples
+mypy tests examples benches/jobs.py
 mypy --package fpstore
 pyright --pythonpath "$environment/bin/python" tests examples

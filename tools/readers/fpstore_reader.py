@@ -556,7 +556,7 @@ def open_store(store):
 
 
 def union(store):
-    """Each fingerprint once, in order, with its ids from all segments in segment order."""
+    """Each fingerprint once, in order, with its ids from all segments in segment order, each once."""
     ids_of = {}
     for segment in open_store(store):
         deletions = segment.deletions
@@ -565,8 +565,8 @@ def union(store):
                 continue
             deleted = deletions.positions.get(rank, ()) if deletions else ()
             live = [text for position, text in enumerate(ids) if position not in deleted]
-            ids_of.setdefault(fingerprint, []).extend(live)
-    return sorted(ids_of.items())
+            ids_of.setdefault(fingerprint, {}).update(dict.fromkeys(live))
+    return [(fingerprint, list(ids_of[fingerprint])) for fingerprint in sorted(ids_of)]
 
 
 def digits_of(store):

@@ -2,7 +2,8 @@
 # Makes the release files of the last commit in a folder, by default target/dist:
 #
 # - the source, from which everything else is built;
-# - for each target an archive with the program, completions, manual pages and licences;
+# - for each target an archive with the program, completions, manual pages and licences, and for this
+#   machine with the C library, which is in the packages, too;
 # - for each target a bill of materials;
 # - packages for Debian and for RPM systems;
 # - SHA256SUMS.
@@ -87,6 +88,8 @@ build_program() {
     unset FPSTORE FPSTORE_THREADS COLUMNS
     if [ "$target" = "$host" ]; then
         cargo build --release --locked --bin fpstore
+        # In a command of its own, so that it has the reader alone.
+        cargo build --release --locked --package fpstore-capi
     else
         cross_cargo build --release --locked --bin fpstore --target "$target"
     fi
@@ -116,9 +119,11 @@ pack() {
     python3 tools/release/third_party.py "$target" >"$made/THIRD-PARTY.txt"
     mkdir "$place/$name"
     cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
+    [ "$target" != "$host" ] || cp -R "$made/c/include" "$made/c/lib" "$place/$name"
     # The pages keep their paths from the project, so that links between them work.
     tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
         benches/README.md benches/peers/README.md bindings/python/README.md \
+        bindings/c/README.md bindings/c/fpstore.h bindings/c/examples \
         bindings/python/benches/README.md tests/data/README.md |
         tar --extract --directory "$place/$name"
     case $target in
@@ -142,6 +147,7 @@ build() {
         # This program writes the manual pages for all targets.
         build_program "$1" "$host"
         write_pages "$1/target/release/fpstore" "$1/target/release/release-files"
+        FPSTORE_BUILT=$1/target/release sh bindings/c/install.sh "$1/target/release/release-files/c"
         for target in $targets; do
             folder=$1/target/$target/release
             case $target in
@@ -150,8 +156,8 @@ build() {
                 *) program=fpstore ;;
             esac
             [ "$target" = "$host" ] || build_program "$1" "$target"
-            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program"; then
-                echo "release: the program for $target contains paths of this machine" >&2
+            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program" "$1"/target/release/libfpstore_capi.*[ao]; then
+                echo "release: the program for $target or the C library contains paths of this machine" >&2
                 exit 1
             fi
             pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"

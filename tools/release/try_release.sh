@@ -51,6 +51,20 @@ use() {
     cmp "$work/segments" "$tmp/segments"
 }
 
+# Compiles an example with the C library in a folder, by pkg-config and with its static library, and searches
+# the store of `use` in a root.
+use_library() {
+    library=$1 store=$2/tmp/docs.fps
+    needle=$(run query --text 'one two three four five six' -s tmp/docs.fps | tr -d '\r' | head -n 1 | cut -f 1)
+    flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --cflags --libs fpstore)
+    for link in "$flags" "${flags% -lfpstore} $library/libfpstore.a -lm -ldl -lpthread"; do
+        # shellcheck disable=SC2086
+        c++ -std=c++17 bindings/c/examples/cpp/search.cpp $link -o "$work/search"
+        LD_LIBRARY_PATH=$library "$work/search" "$store" "$needle" | grep -q 'b$'
+    done
+    echo "release: the C library in ${3##*/} works, shared and static"
+}
+
 for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
     [ -e "$archive" ] || continue
     file=${archive##*/}
@@ -91,6 +105,7 @@ for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
         ;;
     esac
     use "$root"
+    [ ! -e "$root/lib/libfpstore.a" ] || use_library "$root/lib" "$root" "$archive"
     cmp "$root/tmp/man/fpstore.1" "$root/man/man1/fpstore.1"
     echo "release: $file works $how"
 done
@@ -106,6 +121,7 @@ for package in "$dist"/*.deb; do
     add_libraries "$root" "$root/usr/bin/fpstore"
     run() { in_root "$root" /usr/bin/fpstore "$@"; }
     use "$root"
+    use_library "$root/usr/lib" "$root" "$package"
     for file in man/man1/fpstore.1.gz man/man1/fpstore-query.1.gz doc/fpstore/copyright \
         bash-completion/completions/fpstore zsh/vendor-completions/_fpstore; do
         [ -e "$root/usr/share/$file" ] || { echo "release: no $file in $package" >&2; exit 1; }
@@ -126,6 +142,7 @@ for package in "$dist"/*.rpm; do
     rpm --root "$root" --install "$package"
     run() { in_root "$root" /usr/bin/fpstore "$@"; }
     use "$root"
+    use_library "$root/usr/lib64" "$root" "$package"
     rpm --root "$root" --erase fpstore
     [ ! -e "$root/usr/bin/fpstore" ]
     echo "release: ${package##*/} can be installed, used and removed in an empty root"

@@ -19,7 +19,7 @@ pub struct Contender<'a> {
 }
 
 /// The times of all contenders in one case.
-pub struct Turns {
+pub struct CaseTimes {
     case: String,
     fingerprint_count: u64,
     rows: Vec<Times>,
@@ -33,7 +33,7 @@ struct Times {
 }
 
 /// Runs the contenders in turn. Contenders with the same queries must return the same sum.
-pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<'_>>) -> Turns {
+pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<'_>>) -> CaseTimes {
     let mut rows: Vec<Times> = contenders
         .iter()
         .map(|c| Times { name: c.name, len: c.len, nanos: Vec::with_capacity(ROUNDS) })
@@ -58,14 +58,14 @@ pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<
             }
         }
     }
-    Turns { case, fingerprint_count, rows }
+    CaseTimes { case, fingerprint_count, rows }
 }
 
 /// Prints medians with quartiles, and ratios to the first contender of each case.
 ///
 /// The ratio is the median of the ratios of single rounds, whose two times were measured within
 /// the same second.
-pub fn print(cases: &[Turns]) {
+pub fn print(cases: &[CaseTimes]) {
     if cases.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fpstore::{
-    Access, Answer, Error, Fingerprint, IdRef, Limits, OpenOptions, Searcher, Store, Warm,
+    Access, Answer, CutBy, Error, Fingerprint, IdRef, Limits, OpenOptions, Searcher, Store, Warm,
 };
 
 /// `FPS_ABI`: the number in the name of the shared library.
@@ -46,6 +46,7 @@ struct Arrays {
     hits: Vec<FpsHit>,
     ids: Vec<FpsId>,
     hit_ends: Vec<u64>,
+    cuts: Vec<u8>,
 }
 
 #[repr(C)]
@@ -108,7 +109,8 @@ pub struct FpsAnswer {
     pub id_count: usize,
     pub generation: u64,
     pub cut: u32,
-    pub reserved: u32,
+    pub reserved_word: u32,
+    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -119,8 +121,10 @@ pub struct FpsBatch {
     pub hit_count: usize,
     pub ids: *const FpsId,
     pub id_count: usize,
-    pub generation: u64,
+    pub cuts: *const u8,
     pub cut_count: u64,
+    pub generation: u64,
+    pub reserved: [u64; 2],
 }
 
 /// An error of a call: the status, and the text.
@@ -251,6 +255,7 @@ impl Arrays {
         self.hits.clear();
         self.ids.clear();
         self.hit_ends.clear();
+        self.cuts.clear();
     }
 
     /// Appends the hits of an answer. Texts of ids lie in the snapshot that the searcher holds until its
@@ -276,16 +281,28 @@ impl Arrays {
         Ok(())
     }
 
-    fn answer(&self, generation: u64, is_cut: bool) -> FpsAnswer {
+    fn answer(&self, generation: u64, cut: u32) -> FpsAnswer {
         FpsAnswer {
             hits: pointer(&self.hits),
             hit_count: self.hits.len(),
             ids: pointer(&self.ids),
             id_count: self.ids.len(),
             generation,
-            cut: is_cut.into(),
-            reserved: 0,
+            cut,
+            reserved_word: 0,
+            reserved: [0; 2],
         }
+    }
+}
+
+/// The `fps_cut` of an answer.
+fn cut_of(answer: &Answer<'_>) -> u32 {
+    match answer.outcome().cut_by {
+        None => 0,
+        Some(CutBy::Limit) => 1,
+        Some(CutBy::MaxCompared) => 2,
+        // No stop flag is set here.
+        Some(_) => 3,
     }
 }
 
@@ -307,19 +324,18 @@ impl FpsSearcher {
             Some(count) => searcher.nearest_with(needle, count, query.k, &query.limits())?,
         };
         arrays.take(&answer, query.max_ids)?;
-        let is_cut = answer.outcome().cut;
-        Ok(arrays.answer(generation, is_cut))
+        let cut = cut_of(&answer);
+        Ok(arrays.answer(generation, cut))
     }
 
     fn search_many(&mut self, needles: &[u64], query: &FpsQuery) -> Result<FpsBatch> {
         let generation = self.begin();
         let FpsSearcher { searcher, arrays, .. } = self;
-        let mut cut_count = 0;
         for &needle in needles {
             let needle = Fingerprint::new(needle);
             let answer = searcher.search_with(needle, query.k, &query.limits())?;
             arrays.take(&answer, query.max_ids)?;
-            cut_count += u64::from(answer.outcome().cut);
+            arrays.cuts.push(cut_of(&answer) as u8);
             arrays.hit_ends.push(arrays.hits.len() as u64);
         }
         Ok(FpsBatch {
@@ -329,22 +345,25 @@ impl FpsSearcher {
             hit_count: arrays.hits.len(),
             ids: pointer(&arrays.ids),
             id_count: arrays.ids.len(),
+            cuts: pointer(&arrays.cuts),
+            cut_count: arrays.cuts.iter().filter(|&&cut| cut != 0).count() as u64,
             generation,
-            cut_count,
+            reserved: [0; 2],
         })
     }
 
     fn find_id(&mut self, id: &str) -> Result<FpsAnswer> {
-        let generation = self.begin();
-        let FpsSearcher { store, arrays, .. } = self;
-        let found = store.find_ids(&[IdRef::Text(id)], None)?;
-        arrays.hits.extend(found.into_iter().flatten().map(|record| FpsHit {
+        // Another thread may refresh the store during the scan.
+        let state = self.store.pinned();
+        self.arrays.clear();
+        let found = state.find_ids(&[IdRef::Text(id)], None)?;
+        self.arrays.hits.extend(found.into_iter().flatten().map(|record| FpsHit {
             fingerprint: record.fingerprint.value(),
             first_id: 0,
             id_count: 0,
             distance: 0,
         }));
-        Ok(arrays.answer(generation, false))
+        Ok(self.arrays.answer(state.generation(), 0))
     }
 }
 
@@ -400,7 +419,7 @@ pub extern "C" fn fps_status_name(status: c_int) -> *const c_char {
 
 /// # Safety
 ///
-/// As in `fpstore.h`, here and below: pointers are NULL or valid for what the header says.
+/// As in `fpstore.h`, here and below: pointers are NULL or valid for the access described in the header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_open(
     path: *const c_char,
@@ -490,13 +509,20 @@ pub unsafe extern "C" fn fps_refresh(
 pub unsafe extern "C" fn fps_warm(
     store: *const FpsStore,
     warm: u32,
+    left_out: *mut u64,
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(left_out) };
     call(Message(message, message_len), || {
         // SAFETY: the caller's pointers.
         let store = unsafe { store.as_ref() }.ok_or_else(|| null("store"))?;
-        store.0.warm(warmth(warm)?)?;
+        let warmed = store.0.warm(warmth(warm)?)?;
+        // SAFETY: NULL, or a number.
+        if let Some(left_out) = unsafe { left_out.as_mut() } {
+            *left_out = warmed.left_out;
+        }
         Ok(())
     })
 }

@@ -89,6 +89,32 @@ static void *search(void *of_store) {
     return NULL;
 }
 
+static size_t resident_pages(void) {
+    size_t all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%zu %zu", &all, &resident) != 2) exit(1);
+    fclose(file);
+    return resident;
+}
+
+/* A million calls take no more memory than a thousand. */
+static void check_growth(fps_searcher *searcher) {
+    char message[200] = "";
+    fps_answer answer;
+    fps_batch batch;
+    size_t before = 0;
+    for (size_t i = 0; i < 500 * rounds; i++) {
+        fps_query query = query_of(values[i % value_count], (uint32_t)(i % 4));
+        query.max_ids = 1;
+        CHECK(fps_search(searcher, &query, &answer, message, sizeof message) == FPS_OK);
+        if (i % 1000 == 0)
+            CHECK(fps_search_many(searcher, values, 100, &query, &batch, message, sizeof message) ==
+                  FPS_OK);
+        if (i == 1000) before = resident_pages();
+    }
+    CHECK(before == 0 || resident_pages() < before + 256);
+}
+
 static void check_mistakes(const char *path, const char *damaged) {
     char message[200] = "";
     char small[8];
@@ -137,7 +163,7 @@ static void check_mistakes(const char *path, const char *damaged) {
     CHECK(fps_find_id(searcher, NULL, 1, &answer, message, sizeof message) == FPS_USAGE);
     CHECK(fps_get_info(store, NULL, message, sizeof message) == FPS_USAGE);
     CHECK(fps_get_info(NULL, &info, message, sizeof message) == FPS_USAGE);
-    CHECK(fps_warm(store, (fps_warmth)3, message, sizeof message) == FPS_USAGE);
+    CHECK(fps_warm(store, (fps_warmth)3, NULL, message, sizeof message) == FPS_USAGE);
     CHECK(fps_refresh(NULL, FPS_WARM_NONE, NULL, message, sizeof message) == FPS_USAGE);
     CHECK(fps_expected_nanos(store, 65, NULL, message, sizeof message) == FPS_USAGE);
     CHECK(strcmp(fps_status_name(FPS_CORRUPT), "FPS_CORRUPT") == 0);
@@ -161,6 +187,7 @@ int main(int argc, char **argv) {
     fps_info info;
     double nanos = 0;
     int is_new = 7;
+    uint64_t left_out = 7;
     pthread_t threads[4];
     uint64_t state = 20071108, needles[100];
     CHECK(argc == 5);
@@ -178,7 +205,8 @@ int main(int argc, char **argv) {
     CHECK(info.fingerprint_count == value_count && info.id_count == value_count);
     CHECK(info.bits == 64 && info.generation > 0 && info.file_len > value_count);
     CHECK(fps_expected_nanos(store, 3, &nanos, message, sizeof message) == FPS_OK && nanos > 0);
-    CHECK(fps_warm(store, FPS_WARM_HOT, message, sizeof message) == FPS_OK);
+    CHECK(fps_warm(store, FPS_WARM_HOT, &left_out, message, sizeof message) == FPS_OK);
+    CHECK(left_out == 0);
     CHECK(fps_refresh(store, FPS_WARM_ALL, &is_new, message, sizeof message) == FPS_OK);
     CHECK(is_new == 0);
     CHECK(fps_searcher_new(store, &searcher, message, sizeof message) == FPS_OK);
@@ -194,7 +222,7 @@ int main(int argc, char **argv) {
         query.limit = 2;
         CHECK(fps_search(searcher, &query, &answer, message, sizeof message) == FPS_OK);
         CHECK(answer.hit_count == (expected < 2 ? expected : 2));
-        CHECK((answer.cut == FPS_CUT) == (expected > 2));
+        CHECK(answer.cut == (expected > 2 ? FPS_CUT_LIMIT : FPS_COMPLETE));
         query.limit = 0;
         query.k = 64;
         CHECK(fps_nearest(searcher, &query, 3, &answer, message, sizeof message) == FPS_OK);
@@ -207,21 +235,43 @@ int main(int argc, char **argv) {
     fps_query query = query_of(0, 5);
     query.max_ids = 1;
     CHECK(fps_search_many(searcher, needles, 100, &query, &batch, message, sizeof message) == FPS_OK);
-    CHECK(batch.query_count == 100 && batch.cut_count == 0);
+    CHECK(batch.query_count == 100 && batch.cut_count == 0 && batch.generation == info.generation);
     for (size_t i = 0; i < 100; i++) {
         size_t begin = i > 0 ? batch.hit_ends[i - 1] : 0;
         CHECK(batch.hit_ends[i] - begin == scan(needles[i], 5));
         for (size_t at = begin; at < batch.hit_ends[i]; at++)
             CHECK(distance(needles[i], batch.hits[at].fingerprint) == batch.hits[at].distance);
+        CHECK(batch.cuts[i] == FPS_COMPLETE);
     }
+    query.limit = 1;
+    CHECK(fps_search_many(searcher, needles, 100, &query, &batch, message, sizeof message) == FPS_OK);
+    for (size_t i = 0; i < 100; i++) {
+        CHECK(batch.cuts[i] == (scan(needles[i], 5) > 1 ? FPS_CUT_LIMIT : FPS_COMPLETE));
+        left_out += batch.cuts[i] != FPS_COMPLETE;
+    }
+    CHECK(batch.cut_count == left_out && left_out > 0);
+    query = query_of(values[0], 40);
+    query.max_compared = 10;
+    query.limit = 1;
+    CHECK(fps_search(searcher, &query, &answer, message, sizeof message) == FPS_OK);
+    CHECK(answer.cut == FPS_CUT_COMPARED);
+    query.max_compared = 0;
+    query.timeout_us = 1;
+    CHECK(fps_search(searcher, &query, &answer, message, sizeof message) == FPS_OK);
+    CHECK(answer.cut == FPS_CUT_TIME);
     CHECK(fps_find_id(searcher, "page 7", 6, &answer, message, sizeof message) == FPS_OK);
     CHECK(answer.hit_count == 1 && answer.hits[0].fingerprint == values[7]);
     CHECK(fps_find_id(searcher, "page x", 6, &answer, message, sizeof message) == FPS_OK);
     CHECK(answer.hit_count == 0 && answer.hits == NULL);
 
+    check_growth(searcher);
+
+    /* From here on another process changes the store; its fingerprints stay the same. */
+    puts("threads");
+    fflush(stdout);
     for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, search, store) == 0);
-    for (size_t i = 0; i < 20; i++)
-        CHECK(fps_refresh(store, FPS_WARM_NONE, NULL, message, sizeof message) == FPS_OK);
+    for (int seen = 0; seen < 5; seen += is_new)
+        CHECK(fps_refresh(store, FPS_WARM_NONE, &is_new, message, sizeof message) == FPS_OK);
     for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
     fps_searcher_free(searcher);
     fps_close(store);

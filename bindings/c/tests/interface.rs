@@ -2,12 +2,20 @@
 //! and compares the exported names with the header.
 #![cfg(target_os = "linux")]
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use fpstore::{Builder, Fingerprint};
+use fpstore::{Builder, Fingerprint, Store, Writer, WriterOptions};
+use fpstore_capi::{
+    FpsAnswer, fps_close, fps_find_id, fps_open, fps_refresh, fps_searcher_free, fps_searcher_new,
+};
 
 /// The folder of the libraries that cargo has built for this test.
 fn libraries() -> PathBuf {
@@ -57,13 +65,9 @@ fn stores(folder: &Path) -> [PathBuf; 3] {
 
 #[test]
 fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
-    let folder = tempfile::tempdir().unwrap();
-    let [store, values, damaged] = stores(folder.path());
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interface.c");
     let libraries = libraries();
     let shared = libraries.join("libfpstore_capi.so");
-    // The program finds it by its SONAME.
-    std::os::unix::fs::symlink(&shared, folder.path().join("libfpstore.so.0")).unwrap();
     let archive = libraries.join("libfpstore_capi.a");
     let sanitized = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"][..];
     let is_there = |command: &str| Command::new(command).arg("--version").output().is_ok();
@@ -80,6 +84,10 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
         if runner.first().is_some_and(|runner| !is_there(runner)) {
             continue;
         }
+        let folder = tempfile::tempdir().unwrap();
+        let [store, values, damaged] = stores(folder.path());
+        // The program finds it by its SONAME.
+        std::os::unix::fs::symlink(&shared, folder.path().join("libfpstore.so.0")).unwrap();
         let program = folder.path().join("interface");
         run(Command::new(compiler)
             .arg("-x")
@@ -96,7 +104,90 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
         words.push(OsStr::new(rounds));
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env("LD_LIBRARY_PATH", folder.path());
-        assert_eq!(run(&mut command), "done\n", "{language:?} with {library:?}, {more:?}");
+        let printed = run_beside_changes(&mut command, &store);
+        assert_eq!(printed, "threads\ndone\n", "{language:?} with {library:?}, {more:?}");
+    }
+}
+
+/// Runs a program, and changes the store from its first line on: a fingerprint gets the same id again.
+fn run_beside_changes(command: &mut Command, store: &Path) -> String {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut printed = String::new();
+    lines.read_line(&mut printed).unwrap();
+    let mut record = None;
+    Store::open(store)
+        .unwrap()
+        .for_each(|hit| {
+            record.get_or_insert(hit.to_match()?);
+            Ok::<(), fpstore::Error>(())
+        })
+        .unwrap();
+    let record = record.unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let mut writer = Writer::open(store).unwrap();
+        writer.push(record.fingerprint, record.ids[0].as_ref()).unwrap();
+        writer.commit().unwrap();
+    }
+    lines.read_to_string(&mut printed).unwrap();
+    assert!(child.wait().unwrap().success(), "{command:?}");
+    printed
+}
+
+/// A manifest of one state takes the place of the other while ids are searched.
+#[test]
+fn an_id_and_the_generation_of_its_answer_are_of_one_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let place = path.join("MANIFEST");
+    let mut builder = Builder::new(&path).unwrap();
+    builder.push(Fingerprint::new(7), "always").unwrap();
+    builder.finish().unwrap();
+    let without = fs::read(&place).unwrap();
+    let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
+    writer.push(Fingerprint::new(8), "sometimes").unwrap();
+    writer.commit().unwrap();
+    let with = fs::read(&place).unwrap();
+    drop(writer);
+
+    let path_of_c = CString::new(path.to_str().unwrap()).unwrap();
+    let (mut store, mut searcher) = (null_mut(), null_mut());
+    let is_over = AtomicBool::new(false);
+    // SAFETY: pointers to values of this function, and handles until they are freed.
+    unsafe {
+        assert_eq!(fps_open(path_of_c.as_ptr(), null(), &mut store, null_mut(), 0), 0);
+        assert_eq!(fps_searcher_new(store, &mut searcher, null_mut(), 0), 0);
+        let shared = &*store;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let new = path.join("new");
+                    fs::write(&new, if round % 2 == 0 { &without } else { &with }).unwrap();
+                    fs::rename(&new, &place).unwrap();
+                    assert_eq!(fps_refresh(shared, 0, null_mut(), null_mut(), 0), 0);
+                }
+            });
+            let mut seen = [0, 0];
+            for _ in 0..400_000 {
+                let mut answer = MaybeUninit::<FpsAnswer>::zeroed().assume_init();
+                let id = "sometimes";
+                let found =
+                    fps_find_id(searcher, id.as_ptr().cast(), id.len(), &mut answer, null_mut(), 0);
+                let is_there = answer.hit_count == 1;
+                if (found, answer.generation) != (0, 1 + u64::from(is_there)) {
+                    is_over.store(true, Ordering::Relaxed);
+                    panic!("generation {}, {} hits", answer.generation, answer.hit_count);
+                }
+                seen[usize::from(is_there)] += 1;
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(seen[0] > 10 && seen[1] > 10, "{seen:?}");
+        });
+        fps_searcher_free(searcher);
+        fps_close(store);
     }
 }
 

@@ -47,7 +47,7 @@ def by_distance(recipe: fpstore.Recipe, k: int) -> Callable[[list[str]], tuple[f
 
 
 def confirmed(texts: list[str]) -> tuple[float, Pairs]:
-    found = fpstore.Recipe().confirmed_pairs(texts, 0.8, threads=1)
+    found = fpstore.pairs(texts, confirm=0.8, threads=1)
     return time.process_time(), set(zip(found["first"].tolist(), found["second"].tolist()))
 
 

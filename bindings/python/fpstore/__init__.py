@@ -28,6 +28,8 @@ that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow str
 
 from __future__ import annotations
 
+import sys as _sys
+from types import FrameType as _FrameType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import errors as errors
@@ -108,12 +110,17 @@ __all__ = [
 if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A name that moved to `fpstore.types` or `fpstore.errors`."""
         for module in (types, errors):
             if name in module.__all__:
-                import warnings
-
-                message = f"fpstore.{name} moved to {module.__name__}.{name}"
-                warnings.warn(message, DeprecationWarning, stacklevel=2)
-                return getattr(module, name)
+                return types._renamed(name, f"{module.__name__.rpartition('.')[2]}.{name}")
+        if name in types._OLD:
+            return types._renamed(name, types._OLD[name])
         raise AttributeError(f"module 'fpstore' has no attribute '{name}'")
+
+    def __dir__() -> list[str]:
+        # `help` shows the text above, and not every class with all its methods once more.
+        caller: _FrameType | None = _sys._getframe(1)
+        while caller is not None and caller.f_globals.get("__name__") == "inspect":
+            caller = caller.f_back
+        is_help = caller is not None and caller.f_globals.get("__name__") == "pydoc"
+        return [] if is_help else sorted({*__all__, "open", "__doc__", "__version__"})

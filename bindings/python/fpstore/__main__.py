@@ -28,8 +28,8 @@ def main() -> None:
     path = program()
     if path is None:
         sys.exit(
-            "fpstore: this installation has the library alone; the "
-            "program is built in the sources by 'cargo install --path crates/cli'"
+            "fpstore: this installation has only the library; build the program "
+            "from the sources with 'cargo install --path crates/cli'"
         )
     arguments = [str(path), *sys.argv[1:]]
     if os.name == "posix":

@@ -38,10 +38,7 @@ from ._types import (
     Finding,
     Forecast,
     Imported,
-    LabelledMatch,
-    LabelledMatchInStores,
     Match,
-    MatchInStores,
     Plan,
     Point,
     Price,
@@ -71,7 +68,6 @@ __all__ = [
     "Server",
     "Statistics",
     "Store",
-    "Stores",
     "Writer",
     "__version__",
     "_check_merits",
@@ -110,7 +106,6 @@ __all__ = [
     "log",
     "near_pairs",
     "open",
-    "open_all",
     "pairs",
     "plan",
     "query_segment",
@@ -197,9 +192,7 @@ _Table: TypeAlias = (
 _Labels: TypeAlias = _Path | _Arrow | _Frame | Mapping[str, Sequence[Any]]
 # Paths, bytes or pictures of pillow.
 _Images: TypeAlias = _Path | Mapping[str, Any] | Mapping[int, Any]
-_StoreOrStores: TypeAlias = "Store | Stores | _Path | list[str]"
-_Match = TypeVar("_Match", default=Match)
-_Labelled = TypeVar("_Labelled", default=LabelledMatch)
+_StoreOrStores: TypeAlias = "Store[Any] | _Path | list[str]"
 _Found = TypeVar("_Found", default=int)
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
@@ -261,7 +254,7 @@ class _Join(_Space, total=False):
 class _Build(_Space, total=False):
     k: int | None
     scheme: str | None
-    budget: str | None
+    budget: _Bytes | None
     label: str
     recipe: str | Recipe | None
     sketch: _Sketch
@@ -273,7 +266,7 @@ class _Build(_Space, total=False):
 class _TaskJoin(TypedDict, total=False):
     max_pairs: int | None
     threads: int
-    memory: int
+    memory: _Bytes
     temp_dir: _Path | None
 
 @final
@@ -320,7 +313,7 @@ class Rows(_ArrowStream):
     @overload
     def __getitem__(self, column: str, /) -> _Array: ...
     @overload
-    def __getitem__(self, column: SupportsIndex, /) -> tuple[Any, ...]: ...
+    def __getitem__(self, column: SupportsIndex, /) -> Any: ...
     @overload
     def __getitem__(self, column: slice, /) -> Rows: ...
     def to_pandas(self) -> Any: ...
@@ -330,7 +323,7 @@ class Rows(_ArrowStream):
     def __array_interface__(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
     def to_pylist(self) -> list[tuple[Any, ...]]: ...
-    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
@@ -371,10 +364,9 @@ class Statistics:
     def html(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
-# The types of a match, of a match with labels, and of a record that `find` finds. Those of several stores
-# have the name of a store, see `Stores`.
+# The type of a record that `find` finds: of several stores it has the name of a store.
 @final
-class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
+class Store(_Closing, _ArrowStream, Generic[_Found]):
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
     def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
@@ -403,59 +395,34 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
     def info(self) -> StoreInfo: ...
     def stats(self) -> Statistics: ...
     def verify(
-        self, samples: int = 100, *, max_rate: int | None = None, progress: _OnProgress = None
+        self, samples: int = 100, *, max_rate: _Bytes | None = None, progress: _OnProgress = None
     ) -> VerifyReport: ...
     def refresh(self) -> bool: ...
     def warm(self, what: Literal["none", "hot", "all"] = "hot") -> int: ...
-    @overload
     def query(
         self,
         fingerprint: _Fingerprint,
         k: int | None = None,
         *,
         limit: int | None = None,
-        labels: Literal[False] = False,
-    ) -> list[_Match]: ...
-    @overload
-    def query(
-        self,
-        fingerprint: _Fingerprint,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[True],
-    ) -> list[_Labelled]: ...
-    @overload
+        labels: bool = False,
+    ) -> list[Match]: ...
     def query_text(
         self,
         text: str,
         k: int | None = None,
         *,
         limit: int | None = None,
-        labels: Literal[False] = False,
-    ) -> list[_Match]: ...
-    @overload
-    def query_text(
-        self,
-        text: str,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[True],
-    ) -> list[_Labelled]: ...
-    @overload
+        labels: bool = False,
+    ) -> list[Match]: ...
     def nearest(
         self,
         fingerprint: _Fingerprint,
         count: int = 1,
         k: int = 64,
         *,
-        labels: Literal[False] = False,
-    ) -> list[_Match]: ...
-    @overload
-    def nearest(
-        self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
-    ) -> list[_Labelled]: ...
+        labels: bool = False,
+    ) -> list[Match]: ...
     def nearest_many(
         self,
         fingerprints: _Fingerprints,
@@ -464,7 +431,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         *,
         ids: bool = True,
         labels: bool = False,
-        mode: Literal["auto", "probe", "pass"] = "auto",
+        mode: Literal["auto", "probe", "walk", "pass"] = "auto",
         **options: Unpack[_Work],
     ) -> Rows: ...
     def find(self, ids: _Ids, /) -> list[list[_Found]]: ...
@@ -476,7 +443,7 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
         ids: bool = True,
         labels: bool = False,
         limit: int | None = None,
-        mode: Literal["auto", "probe", "pass"] = "auto",
+        mode: Literal["auto", "probe", "walk", "pass"] = "auto",
         **options: Unpack[_Work],
     ) -> Rows: ...
     def count_many(
@@ -533,8 +500,6 @@ class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
     def records(self) -> RowStream: ...
     def _repr_html_(self) -> str: ...
 
-Stores: TypeAlias = Store[MatchInStores, LabelledMatchInStores, tuple[int, str]]
-
 @final
 class Documents:
     def __new__(
@@ -552,7 +517,7 @@ class Documents:
         unit: str | None = None,
         encoding: str | None = None,
         html_part: Literal["auto", "main", "full"] = "auto",
-        max_document: int | None = None,
+        max_document: _Bytes | None = None,
         include: str | Sequence[str] = ...,
         exclude: str | Sequence[str] = ...,
         hidden: bool = False,
@@ -584,7 +549,7 @@ class Writer(_Closing):
         recipe: str | Recipe | None = None,
         id_type: _IdType = "auto",
         compact: bool = True,
-        max_rate: int | None = None,
+        max_rate: _Bytes | None = None,
         wait: float | None = 0.0,
         **options: Unpack[_Space],
     ) -> Self: ...
@@ -618,7 +583,7 @@ class Writer(_Closing):
 
 @final
 class Client(_Closing):
-    # Of a server of several stores a match is a MatchInStores, and find gives pairs.
+    # Of a server of several stores find gives pairs.
     def __new__(cls, url: str, *, token: str | None = None) -> Self: ...
     @property
     def url(self) -> str: ...
@@ -631,13 +596,13 @@ class Client(_Closing):
     def refresh(self) -> bool: ...
     def query(
         self, fingerprint: _Fingerprint, k: int | None = None, *, limit: int | None = None
-    ) -> list[Match | Any]: ...
+    ) -> list[Match]: ...
     def query_text(
         self, text: str, k: int | None = None, *, limit: int | None = None
-    ) -> list[Match | Any]: ...
+    ) -> list[Match]: ...
     def nearest(
         self, fingerprint: _Fingerprint, count: int = 1, k: int | None = None
-    ) -> list[Match | Any]: ...
+    ) -> list[Match]: ...
     def query_many(
         self,
         fingerprints: _Fingerprints,
@@ -751,12 +716,7 @@ class Recipe(_Equal):
         self, first: str, second: str, /, *, names: tuple[str, str] | None = None
     ) -> Page: ...
     def confirmed_pairs(
-        self,
-        texts: _Texts,
-        similarity: float = 0.8,
-        *,
-        k: int | None = None,
-        **options: Unpack[_Join],
+        self, texts: _Texts, similarity: float = 0.8, **options: Any
     ) -> Rows: ...
 
 @final
@@ -817,7 +777,7 @@ def group_documents(
     confirm: float | None = None,
     *,
     threads: int = 1,
-    memory: int = ...,
+    memory: _Bytes = ...,
     temp_dir: _Path | None = None,
 ) -> Rows: ...
 def write_segment(
@@ -828,11 +788,11 @@ def write_segment(
     recipe: str | Recipe | None,
     k: int | None = None,
     scheme: str | None = None,
-    budget: str | None = None,
+    budget: _Bytes | None = None,
     id_type: _IdType = "auto",
     replace: bool = True,
     threads: int = 1,
-    memory: int = ...,
+    memory: _Bytes = ...,
     temp_dir: _Path | None = None,
 ) -> Receipt: ...
 def commit(
@@ -855,7 +815,7 @@ def query_segment(
     limit: int | None = None,
     generation: int | None = None,
     threads: int = 1,
-    memory: int = ...,
+    memory: _Bytes = ...,
 ) -> Rows: ...
 def join_share(
     store: _Path | Store,
@@ -884,18 +844,12 @@ def open(
 ) -> Store: ...
 @overload
 def open(
-    path: list[Any] | tuple[_Path, ...],
+    path: list[Any] | tuple[_Path, ...] | Iterator[_Path],
     *,
     generation: None = None,
     access: Literal["auto", "map", "memory"] = "auto",
     warm: Literal["none", "hot", "all"] | None = None,
-) -> Stores: ...
-def open_all(
-    paths: Iterable[_Path],
-    *,
-    access: Literal["auto", "map", "memory"] = "auto",
-    warm: Literal["none", "hot", "all"] | None = None,
-) -> Stores: ...
+) -> Store[tuple[int, str]]: ...
 def build(
     path: _Path | None, fingerprints: _Records | Documents, ids: _Ids | None = None, **options: Unpack[_Build]
 ) -> Store: ...
@@ -944,13 +898,17 @@ def contamination(
     min_words: int | None = None,
     page: int = 0,
     replace: bool = False,
+    text_field: str | None = None,
+    id_field: str | None = None,
+    against_text_field: str | None = None,
+    against_id_field: str | None = None,
     **options: Unpack[_Space],
 ) -> Contamination: ...
 def verify(
     path: _Path,
     samples: int = 100,
     *,
-    max_rate: int | None = None,
+    max_rate: _Bytes | None = None,
     progress: _OnProgress = None,
 ) -> VerifyReport: ...
 def export(
@@ -961,7 +919,7 @@ def backup(
     path: _Path,
     *,
     verify: bool = False,
-    max_rate: int | None = None,
+    max_rate: _Bytes | None = None,
     wait: float | None = 0.0,
     progress: _OnProgress = None,
 ) -> BackedUp: ...
@@ -1042,7 +1000,7 @@ def plan(
     n: int | None = None,
     k: int | None = None,
     *,
-    budget: str | None = None,
+    budget: _Bytes | None = None,
     sample: _Fingerprints | None = None,
     recipe: str | Recipe | None = None,
     all: bool = False,
@@ -1055,7 +1013,7 @@ def from_bits(
 ) -> npt.NDArray[np.uint64]: ...
 def _reopen(
     paths: Sequence[_Path], generations: Sequence[int], names: Sequence[_Path] | None
-) -> Store | Stores: ...
+) -> Store[Any]: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import collections
+import csv
 import io
 import os
 from typing import Any, Iterator
@@ -119,7 +120,7 @@ def side_of(
         name = text if text not in names else id
         option = "text_field" if name == text else "id_field"
         there = ", ".join(str(name) for name in names)
-        raise InputError(f"the table has no column '{name}', there are {there}; {option} names one of them")
+        raise InputError(f"the table has no column '{name}', only {there}; choose a column with {option}")
     column = given[text]
     return column, given[id] if id in names else None, _holds_texts(column)
 
@@ -129,6 +130,16 @@ def _holds_texts(column: Any) -> bool:
         return isinstance(next((value for value in column if value is not None), None), str)
     kind = str(getattr(column, "dtype", getattr(column, "type", "int"))).lower()
     return "int" not in kind
+
+
+_LABELS = {"1": 1, "0": 0, "-1": -1, "true": 1, "false": 0}
+
+
+def csv_lines(text: str) -> str:
+    """The lines of a file of labels, from CSV, with or without a header."""
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    has_header = bool(rows) and len(rows[0]) == 3 and rows[0][2].strip().lower() not in _LABELS
+    return label_lines(rows[has_header:])
 
 
 def label_lines(table: Any) -> str:
@@ -141,6 +152,9 @@ def label_lines(table: Any) -> str:
     elif hasattr(table, "to_pydict"):
         columns = list(table.to_pydict().values())
     else:
+        short = next((row for row in table if len(row) != 3), None)
+        if short is not None:
+            raise InputError(f"pairs are rows of two ids and a label, not {short}")
         columns = list(zip(*table))
     if columns and len(columns) != 3:
         raise InputError(f"pairs are a table of two ids and a label, this one has {len(columns)} columns")
@@ -148,7 +162,8 @@ def label_lines(table: Any) -> str:
     for first, second, label in zip(*columns):
         if any("\t" in str(id) or "\n" in str(id) for id in (first, second)):
             raise InputError(f"pairs: an id has a tab or a line end: {first!r}, {second!r}")
-        lines.append(f"{first}\t{second}\t{int(label)}\n")
+        known = _LABELS.get(str(label).strip().lower())
+        lines.append(f"{first}\t{second}\t{int(label) if known is None else known}\n")
     return "".join(lines)
 
 

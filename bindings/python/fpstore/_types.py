@@ -1,36 +1,63 @@
-"""Plain values that the extension module returns."""
+"""Plain values that the extension module returns.
 
-from __future__ import annotations
+Annotations are evaluated here, so that `help` shows types and not strings.
+"""
 
 import sys
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from ._fpstore import Addition, Page, Rows
 from .errors import CorruptError, FpstoreError, InputError
 
+
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from ._fpstore import Addition, Page, Rows
+    from typing_extensions import Self
 
 
-class Progress(NamedTuple):
-    """The progress of long work, for the function passed as `progress`."""
+def _table(answer: Any) -> str:
+    """The fields of an answer as a table for a notebook; long values are counted."""
+    rows = []
+    for of in fields(answer):
+        value = getattr(answer, of.name)
+        if isinstance(value, (list, tuple)) and len(value) > 3:
+            value = f"{len(value)} items"
+        shown = str(value)
+        shown = shown if len(shown) <= 200 else repr(value)[:199] + "…"
+        rows.append(f"<tr><th>{of.name.rstrip('_')}</th><td>{escape(shown)}</td></tr>")
+    return f"<table><caption>{type(answer).__name__}</caption>{''.join(rows)}</table>"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The progress of long work, for the function passed as `progress`.
+
+    Attributes
+    ----------
+    phase : str
+        The current phase: `read`, `sort`, `tables`, `ids`, `join`, `search`, ...
+    total : int | None
+        The total, if it is known.
+    step : int | None
+        The number of the step, from 1, for work with several steps, such as `clean`.
+    steps : int | None
+        The number of steps.
+    fraction : float
+        The fraction of all steps that is done, from 0 to 1. It never decreases during a call, so a
+        bar of tqdm takes `bar.update(progress.fraction - bar.n)`.
+    """
 
     phase: str
-    """The current phase: `read`, `sort`, `tables`, `ids`, `join`, `search`, ..."""
     done: int
     total: int | None
-    """The total, if it is known."""
     step: int | None = None
-    """The number of the step, from 1, for work with several steps, such as `clean`."""
     steps: int | None = None
-    """The number of steps."""
     fraction: float = 0.0
-    """The fraction of all steps that is done, from 0 to 1. It never decreases during a call, so a bar of
-    tqdm takes `bar.update(progress.fraction - bar.n)`."""
 
     @property
     def text(self) -> str:
@@ -42,54 +69,45 @@ class Progress(NamedTuple):
         return f"fpstore: {step}{self.phase} {self.done}{of}{unit} ({100 * self.fraction:.0f} %)"
 
 
-class Match(NamedTuple):
-    """A stored fingerprint near the query."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Match:
+    """A stored fingerprint near the query. With several stores, a fingerprint in two of them is a
+    match in both.
+
+    Attributes
+    ----------
+    distance : int
+        In bits.
+    ids : list[int] | list[str]
+        The ids stored with it, in order; empty in a store without ids.
+    store : str
+        With several stores the store of the match, as it was named; else empty.
+    labels : list[str]
+        With `labels=True` the label of each id; without ids, of each segment with the fingerprint.
+    """
 
     fingerprint: int
     distance: int
-    """In bits."""
     ids: list[int] | list[str]
-    """The ids stored with it, in order; empty in a store without ids."""
+    store: str = ""
+    labels: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        shown = f"fingerprint={self.fingerprint}, distance={self.distance}, ids={self.ids}"
+        shown += f", store={self.store!r}" if self.store else ""
+        shown += f", labels={self.labels}" if self.labels else ""
+        return f"Match({shown})"
 
 
-class LabelledMatch(NamedTuple):
-    """A match with the label of each id, which is the label of its segment."""
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """One table of a segment.
 
-    fingerprint: int
-    distance: int
-    """In bits."""
-    labels: list[str]
-    """The label of each id; without ids, of each segment with the fingerprint."""
-    ids: list[int] | list[str]
-
-
-class MatchInStores(NamedTuple):
-    """A match in one of several stores. A fingerprint in two stores is a match in both."""
-
-    fingerprint: int
-    distance: int
-    """In bits."""
-    store: str
-    """The store of the match, as it was named."""
-    ids: list[int] | list[str]
-    """The ids in this store; empty in a store without ids."""
-
-
-class LabelledMatchInStores(NamedTuple):
-    """A match in one of several stores, with the labels of its ids."""
-
-    fingerprint: int
-    distance: int
-    """In bits."""
-    store: str
-    """The store of the match, as it was named."""
-    labels: list[str]
-    """The label of each id; without ids, of each segment with the fingerprint."""
-    ids: list[int] | list[str]
-
-
-class TableInfo(NamedTuple):
-    """One table of a segment."""
+    Attributes
+    ----------
+    syndrome_bits : int
+        Bits of the syndrome that replaces the bits outside the mask; 0 if they are stored.
+    """
 
     mask: int
     prefix_bits: int
@@ -97,11 +115,17 @@ class TableInfo(NamedTuple):
     tail_bits: int
     bits_per_fingerprint: float | None
     syndrome_bits: int
-    """Bits of the syndrome that replaces the bits outside the mask; 0 if they are stored."""
 
 
-class SegmentInfo(NamedTuple):
-    """One segment of a store."""
+@dataclass(frozen=True, slots=True)
+class SegmentInfo:
+    """One segment of a store.
+
+    Attributes
+    ----------
+    id_kind : str
+        `none`, `u64` or `text`.
+    """
 
     path: str
     number: int
@@ -111,7 +135,6 @@ class SegmentInfo(NamedTuple):
     deleted_fingerprints: int
     deleted_ids: int
     id_kind: str
-    """`none`, `u64` or `text`."""
     sketch_len: int
     file_len: int
     tuned_k: int
@@ -121,78 +144,120 @@ class SegmentInfo(NamedTuple):
     format_version: int
 
 
-class StoreInfo(NamedTuple):
-    """The contents of a store."""
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """The contents of a store.
+
+    Attributes
+    ----------
+    manifest_digest : str
+        States with equal digests give equal answers.
+    fingerprints : int
+        Distinct fingerprints of each segment; a fingerprint in two segments counts twice.
+    file_len : int
+        Bytes of all segment files.
+    sketch_len : int
+        Bytes of the sketch of each id; 0 without sketches, or where segments differ.
+    bits : int
+        Bits of each fingerprint: 64, or the value of `build(..., bits=32)`.
+    recipe : str | None
+        `None` for a store without segments.
+    """
 
     path: str
     store_id: str
     generation: int
     manifest_digest: str
-    """States with equal digests give equal answers."""
     fingerprints: int
-    """Distinct fingerprints of each segment; a fingerprint in two segments counts twice."""
     ids: int
     file_len: int
-    """Bytes of all segment files."""
     sketch_len: int
-    """Bytes of the sketch of each id; 0 without sketches, or where segments differ."""
     bits: int
-    """Bits of each fingerprint: 64, or the value of `build(..., bits=32)`."""
     tuned_k: int
     recipe: str | None
-    """`None` for a store without segments."""
     segments: tuple[SegmentInfo, ...]
 
+    _repr_html_ = _table
 
-class ServerInfo(NamedTuple):
-    """Information about a server."""
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Information about a server.
+
+    Attributes
+    ----------
+    version : str
+        The version of its program.
+    format_versions : tuple[int, int]
+        The oldest and the newest format version that it reads.
+    store : StoreInfo
+        The contents of its store, with paths on the server.
+    stores : tuple[str, ...]
+        The directories on the server of several stores that are served as one; `store` has the
+        segments of all.
+    takes_texts : bool
+        Whether it makes fingerprints of texts.
+    writable : bool
+        Whether it adds and deletes.
+    limits : dict[str, int]
+        Its limits, named as the options of `fpstore serve`; times end in `_ms`.
+    """
 
     version: str
-    """The version of its program."""
     format_versions: tuple[int, int]
-    """The oldest and the newest format version that it reads."""
     store: StoreInfo
-    """The contents of its store, with paths on the server."""
     stores: tuple[str, ...]
-    """The directories on the server of several stores that are served as one; `store` has the segments
-    of all."""
     takes_texts: bool
-    """Whether it makes fingerprints of texts."""
     writable: bool
-    """Whether it adds and deletes."""
     needs_token_to_read: bool
     needs_token_to_write: bool
     limits: dict[str, int]
-    """Its limits, named as the options of `fpstore serve`; times end in `_ms`."""
 
 
-class Readiness(NamedTuple):
-    """Whether a server is ready for requests."""
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a server is ready for requests.
+
+    Attributes
+    ----------
+    generation : int
+        The generation of the shown store.
+    code : str | None
+        The reason why it is not ready, for programs, such as `draining`.
+    message : str | None
+        The reason for people.
+    """
 
     ready: bool
     generation: int
-    """The generation of the shown store."""
     code: str | None
-    """The reason why it is not ready, for programs, such as `draining`."""
     message: str | None
-    """The reason for people."""
 
 
-class Price(NamedTuple):
-    """The cost of queries on a server."""
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The cost of queries on a server.
+
+    Attributes
+    ----------
+    expected_us : float
+        Time of one search in microseconds.
+    cost_us : float
+        Time of all searches in microseconds.
+    lane : str
+        The lane of the searches: `inline`, `quick` or `slow`.
+    """
 
     k: int
     queries: int
     expected_us: float
-    """Time of one search in microseconds."""
     cost_us: float
-    """Time of all searches in microseconds."""
     lane: str
-    """The lane of the searches: `inline`, `quick` or `slow`."""
     generation: int
 
 
-class ExpiredSegment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ExpiredSegment:
     """A segment that a server removed, or would remove in a dry run."""
 
     number: int
@@ -201,15 +266,21 @@ class ExpiredSegment(NamedTuple):
     file_len: int
 
 
-class VerifyReport(NamedTuple):
-    """The result of a verification."""
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The result of a verification.
+
+    Attributes
+    ----------
+    faults : list[FpstoreError]
+        Damage and wrong answers; empty if the store is sound.
+    """
 
     segments: int
     pages: int
     values: int
     samples: int
     faults: list[FpstoreError]
-    """Damage and wrong answers; empty if the store is sound."""
 
     @property
     def is_sound(self) -> bool:
@@ -222,30 +293,80 @@ class VerifyReport(NamedTuple):
         return [fault for fault in self.faults if isinstance(fault, CorruptError)]
 
 
-class Committed(NamedTuple):
-    """The result of a commit."""
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The result of a commit.
+
+    Attributes
+    ----------
+    segment : int | None
+        The number of the new segment; `None` if there were no records.
+    unmerged : str | None
+        The reason why due merges of segments failed; the records are added.
+    """
 
     generation: int
     segment: int | None
-    """The number of the new segment; `None` if there were no records."""
     records: int
     fingerprints: int
     unmerged: str | None = None
-    """The reason why due merges of segments failed; the records are added."""
 
 
-class Deleted(NamedTuple):
-    """The result of a deletion."""
+@dataclass(frozen=True, slots=True)
+class SegmentsCommitted:
+    """The result of `fpstore.tasks.commit`.
+
+    Attributes
+    ----------
+    generation : int
+        The generation of the store after the commit.
+    added : int
+        Added segments.
+    fingerprints : int
+        Their fingerprints.
+    repeated : int
+        Receipts of segments that are already in the store, or repeated.
+    empty : int
+        Skipped segments without fingerprints.
+    copied : int
+        Files that were copied because they could not be linked.
+    known_run : bool
+        Whether the store already has the run, so that nothing was done.
+    tables_differ : bool
+        Whether the tables of the segments differ, so that shares of a join read everything.
+    """
+
+    generation: int
+    added: int
+    fingerprints: int
+    file_len: int
+    repeated: int
+    empty: int
+    copied: int
+    known_run: bool
+    tables_differ: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The result of a deletion.
+
+    Attributes
+    ----------
+    wanted : int
+        Distinct ids or fingerprints given.
+    found : int
+        How many of them were in the store.
+    """
 
     wanted: int
-    """Distinct ids or fingerprints given."""
     found: int
-    """How many of them were in the store."""
     fingerprints: int
     ids: int
 
 
-class Compacted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Compacted:
     """The result of a compaction."""
 
     merged: int
@@ -256,127 +377,202 @@ class Compacted(NamedTuple):
     deleted_ids: int
 
 
-class DocumentsAdded(NamedTuple):
-    """The result of adding documents."""
+@dataclass(frozen=True, slots=True)
+class DocumentsAdded:
+    """The result of adding documents.
+
+    Attributes
+    ----------
+    documents : int
+        Added documents.
+    empty : int
+        Documents without features, which have no fingerprint and were not added.
+    bad : int
+        Skipped bad records.
+    bad_files : int
+        Files in folders that could not be read to their end.
+    faults : list[str]
+        The first ten bad records, and the first ten bad files.
+    """
 
     documents: int
-    """Added documents."""
     empty: int
-    """Documents without features, which have no fingerprint and were not added."""
     bad: int
-    """Skipped bad records."""
     bad_files: int
-    """Files in folders that could not be read to their end."""
     faults: list[str]
-    """The first ten bad records, and the first ten bad files."""
 
 
-class Loss(NamedTuple):
-    """The loss of a file, a source, or all files together in a cleaning."""
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The loss of a file, a source, or all files together in a cleaning.
+
+    Attributes
+    ----------
+    kind : str
+        `all`, `file` or `source`.
+    name : str
+        The name of the file or of the source.
+    documents : int
+        Documents with a fingerprint.
+    removed : int
+        How many of them are removed or annotated.
+    empty : int
+        Documents without a fingerprint, which are kept.
+    """
 
     kind: str
-    """`all`, `file` or `source`."""
     name: str
-    """The name of the file or of the source."""
     documents: int
-    """Documents with a fingerprint."""
     removed: int
-    """How many of them are removed or annotated."""
     empty: int = 0
-    """Documents without a fingerprint, which are kept."""
 
 
-class LargeCluster(NamedTuple):
-    """A kept document with its near-duplicates."""
+@dataclass(frozen=True, slots=True)
+class LargeCluster:
+    """A kept document with its near-duplicates.
+
+    Attributes
+    ----------
+    documents : int
+        The documents of the cluster, including kept ones.
+    id : str | None
+        The id of the kept document; `None` for a stored document without an id.
+    side : str
+        Whether the kept document is `new` or `stored`.
+    line : str | None
+        The beginning of the text of one of the documents; `None` if it cannot be read again.
+    """
 
     documents: int
-    """The documents of the cluster, including kept ones."""
     id: str | None
-    """The id of the kept document; `None` for a stored document without an id."""
     side: str
-    """Whether the kept document is `new` or `stored`."""
     line: str | None
-    """The beginning of the text of one of the documents; `None` if it cannot be read again."""
 
 
-class Overview(NamedTuple):
-    """A summary of a cleaning."""
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A summary of a cleaning.
+
+    Attributes
+    ----------
+    judgement : str
+        The criterion for near-duplicates.
+    reasons : dict[str, int]
+        The number of removed documents for each reason: `judged`, `address`, `bytes`, `text`,
+        `near` and `confirmed`.
+    losses : list[Loss]
+        The loss of all files together, then of each file, in order, then of each source, by name.
+        Files with one document each are not listed.
+    clusters : list[LargeCluster]
+        The ten largest clusters of ten or more documents, the largest first.
+    """
 
     judgement: str
-    """The criterion for near-duplicates."""
     reasons: dict[str, int]
-    """The number of removed documents for each reason: `judged`, `address`, `bytes`, `text`, `near` and
-    `confirmed`."""
     losses: list[Loss]
-    """The loss of all files together, then of each file, in order, then of each source, by name. Files
-    with one document each are not listed."""
     clusters: list[LargeCluster]
-    """The ten largest clusters of ten or more documents, the largest first."""
 
 
-class Cleaned(NamedTuple):
-    """The result of a cleaning."""
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """The result of a cleaning.
+
+    Attributes
+    ----------
+    kept : int
+        Kept documents: documents that are near no kept or stored document, and the `spared` ones.
+    near_new : int
+        Documents removed or annotated because they are near a kept new document.
+    near_stored : int
+        Documents removed or annotated because they are near a stored document.
+    spared : int
+        Documents kept although they are near another kept document, see `per_cluster`.
+    empty : int
+        Documents without features, which are kept unchanged.
+    bad : int
+        Bad records, which are kept unchanged.
+    added : int
+        Documents added to the store, or to be added by `commit`.
+    files : int
+        Written outputs.
+    uncopied : int
+        Files in folders that could not be read completely. Their documents are in no output, are
+        not added, and replace no other document.
+    left_out : int
+        The documents read from these files.
+    was_added_before : bool
+        Whether the store already has the documents of this run, so that nothing was done: their
+        outputs exist. If they are missing, or with `commit=True` there are none, that is a
+        `KnownRunError`.
+    faults : list[str]
+        Bad records and files, the first ones of each part of the inputs.
+    removed : Rows
+        The removed or annotated documents: `fingerprint` and `id`; `other` and `other_id` of the
+        kept document; `distance`, `similarity`; `side`, which is `new` or `stored` for the kept
+        document; and `reason`: `judged`, `address`, `bytes`, `text`, `near` or `confirmed`. With
+        several stores also `other_store`, the store of a stored document.
+    overview : Overview | None
+        The losses and the largest clusters; `None` if nothing was done.
+    decisions : Rows | None
+        `rows`, or `None` for files, or if nothing was done.
+    changed : int
+        If passages are removed: documents with some passages cut out or listed in attributes.
+    dropped : int
+        If passages are removed: documents removed completely because of them.
+    manifest : dict[str, Any] | None
+        If requested: settings, counts, losses, and the SHA-256 of inputs and outputs.
+    page : Page | None
+        If requested: a page of removed documents for a browser.
+    addition : Addition | None
+        With `commit=False`: the addition to the store, which `commit` makes.
+    """
 
     kept: int
-    """Kept documents: documents that are near no kept or stored document, and the `spared` ones."""
     near_new: int
-    """Documents removed or annotated because they are near a kept new document."""
     near_stored: int
-    """Documents removed or annotated because they are near a stored document."""
     spared: int
-    """Documents kept although they are near another kept document, see `per_cluster`."""
     empty: int
-    """Documents without features, which are kept unchanged."""
     bad: int
-    """Bad records, which are kept unchanged."""
     added: int
-    """Documents added to the store, or to be added by `commit`."""
     files: int
-    """Written outputs."""
     uncopied: int
-    """Files in folders that could not be read completely. Their documents are in no output, are not
-    added, and replace no other document."""
     left_out: int
-    """The documents read from these files."""
     was_added_before: bool
-    """Whether the store already has the documents of this run, so that nothing was done: their outputs
-    were complete at that time. Without outputs and with `commit=True` that is a `KnownRunError`."""
     faults: list[str]
-    """Bad records and files, the first ones of each part of the inputs."""
     removed: Rows
-    """The removed or annotated documents: `fingerprint` and `id`; `other` and `other_id` of the kept
-    document; `distance`, `similarity`; `side`, which is `new` or `stored` for the kept document; and
-    `reason`: `judged`, `address`, `bytes`, `text`, `near` or `confirmed`. With several stores also
-    `other_store`, the store of a stored document."""
     overview: Overview | None
-    """The losses and the largest clusters; `None` if nothing was done."""
-    rows: Rows | None = None
-    """For a table one row for each of its rows, in order: `keep`, and for a removed row `near`, the
-    number of the kept row that it duplicates, null for a stored document, `near_id`, `distance`,
-    `similarity`, `side`, `reason`, and with several stores `near_store`. `None` for files, or if
-    nothing was done."""
+    decisions: Rows | None = None
     changed: int = 0
-    """If passages are removed: documents with some passages cut out or listed in attributes."""
     dropped: int = 0
-    """If passages are removed: documents removed completely because of them."""
     manifest: dict[str, Any] | None = None
-    """If requested: settings, counts, losses, and the SHA-256 of inputs and outputs."""
     page: Page | None = None
-    """If requested: a page of removed documents for a browser."""
     addition: Addition | None = None
-    """With `commit=False`: the addition to the store, which `commit` makes."""
 
     @property
-    def keep(self) -> npt.NDArray[np.bool_]:
-        """The mask of kept rows of the table: `frame[cleaned.keep]`."""
-        if self.rows is not None:
-            return self.rows["keep"]
+    def rows(self) -> Rows:
+        """For a table one row for each of its rows, in order: `keep`, and for a removed row `near`,
+        the number of the kept row that it duplicates, null for a stored document, `near_id`,
+        `distance`, `similarity`, `side`, `reason`, and with several stores `near_store`. With
+        `passages` the columns are `keep` and `text`, the remaining text.
+
+        Raises
+        ------
+        InputError
+            The documents were in files, or nothing was done.
+        """
+        if self.decisions is not None:
+            return self.decisions
         if self.was_added_before:
             raise InputError(
                 "there is no mask: the store has the documents of this run, so the output that was "
                 "written before the commit is complete; skip writing if was_added_before"
             )
-        raise InputError("there is no mask: the documents were those of files, or nothing was done")
+        raise InputError("there is no mask: the documents were in files, or nothing was done")
+
+    @property
+    def keep(self) -> npt.NDArray[np.bool_]:
+        """The mask of kept rows of the table: `frame[cleaned.keep]`."""
+        return self.rows["keep"]
 
     def commit(self) -> int:
         """Adds the kept documents to the store, after `clean(..., add=True, commit=False)`. Returns
@@ -390,7 +586,7 @@ class Cleaned(NamedTuple):
         self.faults.extend(faults)
         return count
 
-    def __enter__(self) -> Cleaned:
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(self, *raised: Any) -> None:
@@ -398,49 +594,73 @@ class Cleaned(NamedTuple):
         if self.addition is not None:
             self.addition.leave(*raised)
 
+    _repr_html_ = _table
 
-class Contamination(NamedTuple):
-    """The result of searching for items of a benchmark in documents."""
+
+@dataclass(frozen=True, slots=True)
+class Contamination:
+    """The result of searching for items of a benchmark in documents.
+
+    Attributes
+    ----------
+    items : int
+        Items searched for.
+    short : int
+        How many of them have fewer than 50 words and follow the rule for short items.
+    unjudged : int
+        Items with fewer words than `min_words`, which were skipped and are not counted in `items`.
+    found_items : int
+        Items found in a document.
+    whole_items : int
+        How many of them are in a document with all their shingles.
+    documents : int
+        Documents read.
+    contaminated : int
+        How many of them contain an item.
+    bad : int
+        Bad records of the documents, which are kept unchanged.
+    files : int
+        Written outputs.
+    uncopied : int
+        Files in folders that could not be read completely. Their documents are in no output.
+    faults : list[str]
+        Bad records and files, the first ones of the documents and of the items.
+    found : Rows
+        The found items: `item`, `contained`, `file`, `id`, `start`, `end` (in characters),
+        `byte_start`, `byte_end`.
+    page : Page | None
+        If requested: a page of items and their passages for a browser.
+    mask : npt.NDArray[np.bool_] | None
+        For a table: see `keep`.
+    """
 
     items: int
-    """Items searched for."""
     short: int
-    """How many of them have fewer than 50 words and follow the rule for short items."""
     unjudged: int
-    """Items with fewer words than `min_words`, which were skipped and are not counted in `items`."""
     found_items: int
-    """Items found in a document."""
     whole_items: int
-    """How many of them are in a document with all their shingles."""
     documents: int
-    """Documents read."""
     contaminated: int
-    """How many of them contain an item."""
     bad: int
-    """Bad records of the documents, which are kept unchanged."""
     files: int
-    """Written outputs."""
     uncopied: int
-    """Files in folders that could not be read completely. Their documents are in no output."""
     faults: list[str]
-    """Bad records and files, the first ones of the documents and of the items."""
     found: Rows
-    """The found items: `item`, `contained`, `file`, `id`, `start`, `end` (in characters),
-    `byte_start`, `byte_end`."""
     page: Page | None = None
-    """If requested: a page of items and their passages for a browser."""
     mask: npt.NDArray[np.bool_] | None = None
-    """For a table: see `keep`."""
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
         """The mask of the rows of the table that contain no item: `frame[checked.keep]`."""
         if self.mask is None:
-            raise InputError("there is no mask: the documents were those of files")
+            raise InputError("there is no mask: the documents were in files")
         return self.mask
 
+    _repr_html_ = _table
 
-class Imported(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class Imported:
     """The result of an import."""
 
     segments: int
@@ -448,131 +668,198 @@ class Imported(NamedTuple):
     file_len: int
 
 
-class BackedUp(NamedTuple):
-    """The result of a backup."""
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """The result of a backup.
+
+    Attributes
+    ----------
+    generation : int
+        The generation in the folder now.
+    is_new : bool
+        Whether the folder had another generation, or none, before.
+    copied : int
+        Copied segments.
+    copied_len : int
+        Bytes of their files.
+    kept : int
+        Segments already in the folder.
+    """
 
     path: str
     generation: int
-    """The generation in the folder now."""
     is_new: bool
-    """Whether the folder had another generation, or none, before."""
     copied: int
-    """Copied segments."""
     copied_len: int
-    """Bytes of their files."""
     kept: int
-    """Segments already in the folder."""
 
 
-class Change(NamedTuple):
-    """A change between two states of a store."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change between two states of a store.
+
+    Attributes
+    ----------
+    generation : int
+        The generation after the change.
+    since : int | None
+        The generation before it; `None` for the first state, whose whole contents count as added.
+    act : str
+        `added`, `deleted`, `merged`, `expired` or `run`.
+    segments : list[int]
+        The numbers of the segments after the change.
+    from_ : list[int]
+        The numbers of the segments before the change; in JSON `from`.
+    label : str
+        The labels of these segments, each once; or the name of the run.
+    fingerprints : int
+        Live fingerprints of the segments after the change.
+    records_added : int | None
+        For a merge: records added between the two states.
+    records_removed : int | None
+        For a merge: records deleted between the two states.
+    """
 
     generation: int
-    """The generation after the change."""
     since: int | None
-    """The generation before it; `None` for the first state, whose whole contents count as added."""
     act: str
-    """`added`, `deleted`, `merged`, `expired` or `run`."""
     segments: list[int]
-    """The numbers of the segments after the change."""
     from_: list[int]
-    """The numbers of the segments before the change; in JSON `from`."""
     label: str
-    """The labels of these segments, each once; or the name of the run."""
     fingerprints: int
-    """Live fingerprints of the segments after the change."""
     fingerprints_before: int
     ids: int
     ids_before: int
     records_added: int | None
-    """For a merge: records added between the two states."""
     records_removed: int | None
-    """For a merge: records deleted between the two states."""
 
 
-class Finding(NamedTuple):
-    """A problem with fingerprints that a person should know."""
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem with fingerprints that a person should know.
+
+    Attributes
+    ----------
+    code : str
+        The kind, such as `decimal-read-as-hex`.
+    severity : str
+        `note`, `warning` or `serious`.
+    """
 
     code: str
-    """The kind, such as `decimal-read-as-hex`."""
     severity: str
-    """`note`, `warning` or `serious`."""
     sentence: str
     remedy: str
 
 
-class SchemeEstimate(NamedTuple):
-    """A scheme of tables, its size, and the cost of a query for a stored fingerprint."""
+@dataclass(frozen=True, slots=True)
+class SchemeEstimate:
+    """A scheme of tables, its size, and the cost of a query for a stored fingerprint.
+
+    Attributes
+    ----------
+    name : str
+        The value of `scheme` for `build`.
+    masks : list[int]
+        The mask of each table.
+    radii : list[int | None] | None
+        The radius of each table; `None` if a scan of one table is cheaper than probes.
+    tables : float
+        Probed tables.
+    probes : float
+        Looked-up blocks.
+    lines : float
+        Cache lines of indexes read.
+    blocks : float
+        Non-empty blocks.
+    chunks : float
+        Chunks of 64 bytes of heads, summed at once.
+    whole_chunks : float
+        Chunks in which every head is decoded.
+    ranges : float
+        Ranges of heads searched in the other blocks.
+    extra_bytes : float
+        Bytes of gaps beyond the first.
+    candidates : float
+        Values with a compared tail.
+    look_ups : float
+        Values looked up by syndromes.
+    scanned : float
+        Values compared in a scan.
+    random_candidates : float
+        Candidates of a query for random bits.
+    largest_group : float
+        Values in the largest group with a common prefix.
+    hot_len : float
+        Bytes that probes read in random order; these should be in memory.
+    tables_len : float
+        Bytes of all tables, without ids.
+    cold_pages : float
+        Pages of 4 KiB read by a query without any in memory.
+    tail_pages : float
+        Pages read if indexes and heads are in memory.
+    hot_micros : float
+        Microseconds of a query with all data in memory.
+    cold_micros : float
+        Microseconds of a query with no data in memory.
+    on_frontier : bool
+        Whether no other scheme is both smaller and faster.
+    reason : str
+        The reason why it was chosen or not.
+    """
 
     name: str
-    """The value of `scheme` for `build`."""
     masks: list[int]
-    """The mask of each table."""
     radii: list[int | None] | None
-    """The radius of each table; `None` if a scan of one table is cheaper than probes."""
     tables: float
-    """Probed tables."""
     probes: float
-    """Looked-up blocks."""
     lines: float
-    """Cache lines of indexes read."""
     blocks: float
-    """Non-empty blocks."""
     chunks: float
-    """Chunks of 64 bytes of heads, summed at once."""
     whole_chunks: float
-    """Chunks in which every head is decoded."""
     ranges: float
-    """Ranges of heads searched in the other blocks."""
     heads_passed: float
     heads_compared: float
     extra_bytes: float
-    """Bytes of gaps beyond the first."""
     candidates: float
-    """Values with a compared tail."""
     look_ups: float
-    """Values looked up by syndromes."""
     scanned: float
-    """Values compared in a scan."""
     random_candidates: float
-    """Candidates of a query for random bits."""
     largest_group: float
-    """Values in the largest group with a common prefix."""
     hot_len: float
-    """Bytes that probes read in random order; these should be in memory."""
     tables_len: float
-    """Bytes of all tables, without ids."""
     bytes_per_fingerprint: float
     cold_pages: float
-    """Pages of 4 KiB read by a query without any in memory."""
     tail_pages: float
-    """Pages read if indexes and heads are in memory."""
     hot_micros: float
-    """Microseconds of a query with all data in memory."""
     cold_micros: float
-    """Microseconds of a query with no data in memory."""
     within_budget: bool
     on_frontier: bool
-    """Whether no other scheme is both smaller and faster."""
     chosen: bool
     reason: str
-    """The reason why it was chosen or not."""
 
 
-class Plan(NamedTuple):
-    """The possible tables of a store."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The possible tables of a store.
+
+    Attributes
+    ----------
+    budget_len : float
+        Maximum bytes of the tables.
+    schemes : list[SchemeEstimate]
+        Smallest first.
+    """
 
     fingerprints: int
     k: int
     budget_len: float
-    """Maximum bytes of the tables."""
     schemes: list[SchemeEstimate]
-    """Smallest first."""
 
     @property
     def chosen(self) -> SchemeEstimate:
-        """The scheme that `build` would choose: the fastest within the budget, or a smaller one of nearly
-        the same speed."""
+        """The scheme that `build` would choose: the fastest within the budget, or a smaller one of
+        nearly the same speed."""
         return next(scheme for scheme in self.schemes if scheme.chosen)
 
     def _repr_html_(self) -> str:
@@ -597,7 +884,8 @@ class Plan(NamedTuple):
         )
 
 
-class Feature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Feature:
     """A feature of a text, which a recipe hashes."""
 
     text: str
@@ -606,23 +894,35 @@ class Feature(NamedTuple):
     weight: float
 
 
-class Comparison(NamedTuple):
-    """The comparison of two texts."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison of two texts.
+
+    Attributes
+    ----------
+    distance : int
+        In bits.
+    estimate : float
+        The similarity estimated from the distance.
+    jaccard : float
+        The exact share of common features.
+    common_count : int
+        Distinct common features.
+    """
 
     fingerprints: tuple[int, int]
     distance: int
-    """In bits."""
     estimate: float
-    """The similarity estimated from the distance."""
     jaccard: float
-    """The exact share of common features."""
     common_count: int
-    """Distinct common features."""
     only_first: list[str]
     only_second: list[str]
 
+    _repr_html_ = _table
 
-class Point(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class Point:
     """The labelled pairs found within a distance."""
 
     k: int
@@ -634,26 +934,39 @@ class Point(NamedTuple):
     f1: float
 
 
-class Expected(NamedTuple):
-    """The pairs expected within a distance in a larger collection."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The pairs expected within a distance in a larger collection.
+
+    Attributes
+    ----------
+    wrong : float
+        Pairs of different documents, estimated from the measured documents.
+    by_chance : float
+        Pairs of random fingerprints, which no recipe can avoid.
+    """
 
     k: int
     found: float
     wrong: float
-    """Pairs of different documents, estimated from the measured documents."""
     by_chance: float
-    """Pairs of random fingerprints, which no recipe can avoid."""
     precision: float
     recall: float
     f1: float
 
 
-class Forecast(NamedTuple):
-    """The expected results in a collection of a given size."""
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The expected results in a collection of a given size.
+
+    Attributes
+    ----------
+    recommended_k : int
+        The distance with the greatest expected F1.
+    """
 
     collection_size: int
     recommended_k: int
-    """The distance with the greatest expected F1."""
     points: list[Expected]
 
 

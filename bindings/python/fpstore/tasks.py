@@ -34,8 +34,6 @@ A job of hours should read a snapshot: `fpstore.export(store, path, hard_link=Tr
 [(0, 7, 3), (248, 255, 3)]
 """
 
-from __future__ import annotations
-
 import os
 from typing import NamedTuple
 
@@ -54,6 +52,7 @@ from ._fpstore import (
     scatter,
     write_segment,
 )
+from ._types import SegmentsCommitted as SegmentsCommitted
 
 __all__ = [
     "JoinPlan",
@@ -103,7 +102,7 @@ class Receipt(NamedTuple):
         )
 
     @classmethod
-    def parse(cls, text: str) -> Receipt:
+    def parse(cls, text: str) -> "Receipt":
         """Reads the text form.
 
         >>> part = fpstore.tasks.write_segment(folder / "part.fps", [1], recipe=None)
@@ -113,7 +112,7 @@ class Receipt(NamedTuple):
         return _receipt_of_text(text)
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Receipt:
+    def of(cls, path: str | os.PathLike[str]) -> "Receipt":
         """Reads the receipt from the header of a segment file."""
         return _receipt_of_file(path)
 
@@ -122,25 +121,3 @@ def _escaped(text: bytes) -> str:
     """The bytes as text without spaces; other than printable ASCII as % and two hex digits."""
     plain = (chr(of) if 0x21 <= of <= 0x7E and of != 0x25 else f"%{of:02x}" for of in text)
     return "".join(plain)
-
-
-class SegmentsCommitted(NamedTuple):
-    """The result of `commit`."""
-
-    generation: int
-    """The generation of the store after the commit."""
-    added: int
-    """Added segments."""
-    fingerprints: int
-    """Their fingerprints."""
-    file_len: int
-    repeated: int
-    """Receipts of segments that are already in the store, or repeated."""
-    empty: int
-    """Skipped segments without fingerprints."""
-    copied: int
-    """Files that were copied because they could not be linked."""
-    known_run: bool
-    """Whether the store already has the run, so that nothing was done."""
-    tables_differ: bool
-    """Whether the tables of the segments differ, so that shares of a join read everything."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
 from ._fpstore import (
     FORMAT_VERSIONS as FORMAT_VERSIONS,
     Evaluation as Evaluation,
@@ -9,8 +14,6 @@ from ._fpstore import (
     RowStream as RowStream,
     Server as Server,
     Statistics as Statistics,
-    Stores as Stores,
-    open_all as open_all,
 )
 from ._types import (
     BackedUp as BackedUp,
@@ -28,12 +31,9 @@ from ._types import (
     Finding as Finding,
     Forecast as Forecast,
     Imported as Imported,
-    LabelledMatch as LabelledMatch,
-    LabelledMatchInStores as LabelledMatchInStores,
     LargeCluster as LargeCluster,
     Loss as Loss,
     Match as Match,
-    MatchInStores as MatchInStores,
     Overview as Overview,
     Plan as Plan,
     Point as Point,
@@ -66,12 +66,9 @@ __all__ = [
     "Finding",
     "Forecast",
     "Imported",
-    "LabelledMatch",
-    "LabelledMatchInStores",
     "LargeCluster",
     "Loss",
     "Match",
-    "MatchInStores",
     "Overview",
     "Page",
     "Plan",
@@ -86,8 +83,30 @@ __all__ = [
     "ServerInfo",
     "Statistics",
     "StoreInfo",
-    "Stores",
     "TableInfo",
     "VerifyReport",
-    "open_all",
 ]
+
+# Names of the release before, each with its new name.
+_OLD = {
+    "LabelledMatch": "types.Match",
+    "LabelledMatchInStores": "types.Match",
+    "MatchInStores": "types.Match",
+    "Stores": "Store",
+    "open_all": "open",
+}
+
+
+def _renamed(name: str, new: str, stacklevel: int = 3) -> object:
+    """The object of an old name, with a warning."""
+    message = f"fpstore.{name} moved to fpstore.{new}"
+    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)
+    return operator.attrgetter(new)(sys.modules["fpstore"])
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in _OLD:
+            return _renamed(f"types.{name}", _OLD[name])
+        raise AttributeError(f"module 'fpstore.types' has no attribute '{name}'")

@@ -9,13 +9,13 @@ use fpstore_documents::DocumentSummary;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
-use crate::documents::{Documents, Readable};
+use crate::documents::{Documents, Readable, of_row};
 use crate::errors::Failure;
 use crate::input::batches::{Batch, Batches};
 use crate::input::ids::Ids;
 use crate::lent::Lent;
 use crate::options::Limits;
-use crate::tuple_class::plain_value;
+use crate::tuple_class::answer;
 use crate::work::Shared;
 
 /// A builder or a writer, which records are added to.
@@ -60,24 +60,32 @@ impl<T: Adding> Adder<T> {
     ) -> PyResult<Bound<'py, PyAny>> {
         let documents = Documents::of(inputs)?;
         let resources = self.limits.given(&Arc::default());
-        let Readable { paths, options, table } =
-            documents.get().readable(py, &resources, Vec::new())?;
+        let readable = documents.get().readable(py, &resources, Vec::new())?;
+        let Readable { paths, options, .. } = &readable;
         let recipe = self.recipe.as_ref().map(|recipe| recipe.bind(py));
         let summary: DocumentSummary = self.lent.change(
             py,
             |to| to.hasher(recipe),
             |to, (hasher, sketch_len), shared| {
-                let options = options.observer(shared.observer());
+                let options = options.clone().observer(shared.observer());
                 let source = DocumentSource::of_texts(hasher, options).sketched(sketch_len);
-                Ok(source.ingest(&paths, to.target()?)?)
+                let taken = source.ingest(paths, to.target()?);
+                taken.map_err(|error| of_row(Failure::Corpus(error), &readable))
             },
         )?;
-        drop(table);
         let DocumentSummary { document_count, empty_count, skipped_count, bad_file_count, .. } =
             summary;
         let faults = [summary.skipped, summary.bad_files].concat();
-        let fields = (document_count, empty_count, skipped_count, bad_file_count, faults);
-        plain_value(py, "DocumentsAdded", fields)
+        let faults: Vec<String> = faults.into_iter().map(|it| readable.shown(it)).collect();
+        answer!(
+            py,
+            "DocumentsAdded",
+            document_count,
+            empty_count,
+            skipped_count,
+            bad_file_count,
+            faults
+        )
     }
 }
 

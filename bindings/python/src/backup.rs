@@ -12,17 +12,31 @@ use crate::errors::{Failure, input_error, named};
 use crate::http::Client;
 use crate::input::arguments::is_one_path;
 use crate::input::arguments::path;
-use crate::input::whole::Whole;
+use crate::input::whole::Bytes;
 use crate::options::{count, wait_of};
 use crate::store::{Store, if_store, one_store};
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::{TYPES, answer};
 use crate::work::{Reporter, Shared, run, run_change};
 
-/// Copies the state of a store, or the state that the server of a `Client` shows, into a folder.
-/// Only missing segments are copied, and each copy is checked; readers of the folder see whole
-/// states. Called again, it updates the folder. With `verify` existing segments are read and
-/// checked, too. `max_rate` limits the bytes read in a second, `wait` is as for `Builder`.
+/// Copies the state of a store into a folder. Only missing segments are copied, and each copy is
+/// checked; readers of the folder see whole states. Called again, it updates the folder.
 ///
+/// Parameters
+/// ----------
+/// source : Store, path or Client
+///     A store, or a server whose state is copied.
+/// path : path
+///     The folder.
+/// verify : bool, default False
+///     Whether existing segments are read and checked, too.
+#[doc = parameters!(max_rate wait progress)]
+///
+/// Returns
+/// -------
+/// fpstore.types.BackedUp
+///
+/// Examples
+/// --------
 /// >>> done = fpstore.backup(store, folder / "copy.fps")
 /// >>> done.is_new, done.copied, fpstore.backup(store, folder / "copy.fps").copied
 /// (True, 1, 0)
@@ -33,7 +47,7 @@ pub(crate) fn backup<'py>(
     source: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = path)] path: PathBuf,
     verify: bool,
-    max_rate: Option<Whole>,
+    max_rate: Option<Bytes>,
     wait: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -62,13 +76,32 @@ pub(crate) fn backup<'py>(
         return Err(input_error(py, format!("source is a Store or a Client, not {kind}")));
     };
     let path = done.path.as_os_str();
-    let fields = (path, done.generation, done.is_new, done.copied, done.copied_len, done.kept);
-    told(py, TYPES, "BackedUp", fields)
+    answer!(
+        py,
+        "BackedUp",
+        path,
+        done.generation,
+        done.is_new,
+        done.copied,
+        done.copied_len,
+        done.kept
+    )
 }
 
-/// The history of one store from several of its states, such as its backups and itself: the
-/// additions, deletions, merges and expiries, in order.
+/// The history of one store from several of its states.
 ///
+/// Parameters
+/// ----------
+/// states : Store, path, or list of these
+///     Such as its backups and itself.
+///
+/// Returns
+/// -------
+/// list of fpstore.types.Change
+///     The additions, deletions, merges and expiries, in order.
+///
+/// Examples
+/// --------
 /// >>> [(change.generation, change.act, change.ids) for change in fpstore.log([store])]
 /// [(1, 'added', 3)]
 #[pyfunction]

@@ -14,7 +14,7 @@ use crate::errors::{Failure, input_error};
 use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::ids::Ids;
-use crate::input::whole::{Bytes, Whole, wide};
+use crate::input::whole::{Bytes, Whole, budget_or_none, wide};
 use crate::lent::{Lent, Words};
 use crate::options::{Limits, tuned_distance, wait_of};
 use crate::recipes::{common, warn_of_unknown_recipe};
@@ -25,26 +25,22 @@ use crate::work::{Reporter, Shared, run_shared};
 /// Makes a store of records, which are added in any order and need not fit into memory.
 ///
 /// The same records make the same file as with the program `fpstore`, byte for byte. Leaving `with`
-/// finishes the store; leaving it with an exception makes nothing.
+/// finishes the store; leaving it with an exception makes nothing. A record without an id is merged
+/// into records of the same fingerprint that have one.
 ///
-/// - `k` is the distance of most queries. By default it is the usual distance of the recipe, or 3
-///   without a recipe.
-/// - `scheme` names the tables (`"halves"`, `"4"`, ...). By default they are the fastest tables
-///   within `budget`, such as `"16B/fp"` or `"12GB"`.
-/// - `recipe` is how the fingerprints were made, a `Recipe` or its name. By default it is the
-///   recipe of the `Column`. The store later refuses fingerprints of other recipes.
-/// - `bits`, a multiple of 8, is the width of ready-made fingerprints of fewer than 64 bits, given
-///   as numbers of 64 bits or as hex. A fingerprint with more bits is refused.
-/// - `sketch` stores a sketch of each document that `add_documents` adds, of 32, 64 or 128 bytes
-///   (`True`): `clean(store=...)` then decides by similarity, and not by fingerprints alone.
-/// - `id_type` `"int"` or `"str"` makes ids of that kind. With `"auto"` the first ids decide, and
-///   texts are refused after numbers.
-/// - `replace` lets an existing store be replaced. It answers queries until the new one is
-///   complete.
-/// - `wait` is the number of seconds to wait for another process that writes, `None` for no limit.
+/// Parameters
+/// ----------
+/// path : path
+///     The directory of the store.
+#[doc = parameters!(build)]
 ///
-/// A record without an id is merged into records of the same fingerprint that have one.
+/// Raises
+/// ------
+/// StoreExistsError
+///     There is already a store, and `replace` is not set.
 ///
+/// Examples
+/// --------
 /// >>> with fpstore.Builder(folder / "built.fps", label="2026-11") as builder:
 /// ...     builder.add([1, 2], ["one", "two"])
 /// 2
@@ -54,7 +50,7 @@ use crate::work::{Reporter, Shared, run_shared};
 pub(crate) struct Builder(Adder<LateBuilder>);
 
 /// The name of a builder in messages.
-pub(crate) const WORDS: Words = Words { noun: "builder", loss: "it made nothing" };
+pub(crate) const WORDS: Words = Words { noun: "builder", loss: "nothing was built" };
 
 /// A builder of the library, created with the first records, when the kind of the ids is known.
 pub(crate) struct LateBuilder {
@@ -152,8 +148,7 @@ impl Adding for LateBuilder {
 
     fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure> {
         if recipe.is_none() {
-            let message = "the builder has no recipe, by which documents become fingerprints; give \
-                           recipe='minhash'";
+            let message = "the builder has no recipe for documents; give recipe='minhash'";
             return Err(Failure::Input(message.into()));
         }
         Ok((hasher_of(recipe, None)?, self.sketch_len))
@@ -192,7 +187,7 @@ impl Builder {
         #[pyo3(from_py_with = path)] path: PathBuf,
         k: Option<Whole>,
         #[pyo3(from_py_with = text_or_none)] scheme: Option<&str>,
-        #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
+        #[pyo3(from_py_with = budget_or_none)] budget: Option<String>,
         #[pyo3(from_py_with = text)] label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = sketch_len)] sketch: u8,
@@ -222,10 +217,10 @@ impl Builder {
             .sketch_len(sketch)
             .wait(wait_of(py, wait)?)
             .resources(limits.given(&shared));
-        let (scheme, budget) = (scheme.map(str::to_owned), budget.map(str::to_owned));
+        let scheme = scheme.map(str::to_owned);
         let tables = Tables { k, scheme, budget };
         let rule = IdRule::named(py, id_type)?;
-        let reporter = Reporter::new(progress)?;
+        let reporter = Reporter::new(progress)?.phases(5);
         // Invalid options are rejected here, before any record is processed.
         let begun = path.clone();
         let late = LateBuilder::new(py, options, recipe, tables, rule, move |options| {
@@ -239,9 +234,20 @@ impl Builder {
         Ok(Builder(Adder { path, recipe: given, limits, lent }))
     }
 
-    /// Adds fingerprints and as many ids, or fingerprints alone. Also takes an Arrow stream with
-    /// the columns `fingerprint` and `id`, or an iterator over batches, each an array or a tuple of
-    /// fingerprints and ids. Returns the number of records.
+    /// Adds records.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list, Column, Rows, Arrow stream or iterator
+    ///     Fingerprints; or an Arrow stream with the columns `fingerprint` and `id`; or an iterator
+    ///     over batches, each an array or a tuple of fingerprints and ids.
+    /// ids : array or list, optional
+    ///     As many ids, integers or texts.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The number of records.
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
@@ -256,10 +262,19 @@ impl Builder {
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds the documents in files and folders: `Documents`, a path or paths. The builder needs a
-    /// `recipe`, which makes their fingerprints. Documents without features have no fingerprint and
-    /// are counted.
+    /// Adds documents, whose fingerprints the `recipe` of the builder makes.
     ///
+    /// Parameters
+    /// ----------
+    /// inputs : Documents, path, list of paths, or table
+    ///     Documents without features have no fingerprint and are only counted.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.DocumentsAdded
+    ///
+    /// Examples
+    /// --------
     /// >>> _ = (folder / "docs.csv").write_text("id,text\na,one two three\n")
     /// >>> with fpstore.Builder(folder / "docs.fps", recipe="minhash") as builder:
     /// ...     builder.add_documents(folder / "docs.csv").documents
@@ -321,12 +336,26 @@ fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
     len.ok_or_else(|| input_error(given.py(), expected()))
 }
 
-/// Makes a store of fingerprints, with or without ids, or of `Documents`, whose fingerprints the
-/// `recipe` makes. The options are those of `Builder`. With `None` as `path` the store is only in
-/// memory: it is queried, and cannot be changed, refreshed or pickled.
+/// Makes a store of fingerprints, with or without ids, or of documents.
 ///
-/// >>> import numpy as np
-/// >>> made = fpstore.build(folder / "made.fps", np.array([3, 5], dtype=np.uint64), [30, 50])
+/// Parameters
+/// ----------
+/// path : path or None
+///     The directory of the store. `None` makes a store in memory, which is queried, and cannot be
+///     changed, refreshed or pickled.
+/// fingerprints : array, list, Column, Rows, Arrow stream, iterator, or Documents
+///     As for `Builder.add`; the `recipe` makes the fingerprints of `Documents`.
+/// ids : array or list, optional
+///     As many ids, integers or texts.
+#[doc = parameters!(build)]
+///
+/// Returns
+/// -------
+/// Store
+///
+/// Examples
+/// --------
+/// >>> made = fpstore.build(folder / "made.fps", [3, 5], [30, 50])
 /// >>> made.query(3, k=0)
 /// [Match(fingerprint=3, distance=0, ids=[30])]
 /// >>> fpstore.build(None, [3, 5], ["three", "five"]).nearest(4)[0].ids
@@ -358,7 +387,7 @@ pub(crate) fn build(
         (false, ids) => builder.get().add(py, fingerprints, ids).map(drop)?,
         (true, None) => builder.get().add_documents(py, fingerprints).map(drop)?,
         (true, Some(_)) => {
-            let message = "leave ids out: documents have their own, see id_field";
+            let message = "leave ids out: documents contain their ids, see id_field";
             return Err(input_error(py, message));
         }
     }

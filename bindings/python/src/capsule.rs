@@ -80,7 +80,7 @@ impl Stream {
     /// Takes the stream of a capsule.
     fn new(mut stream: FFI_ArrowArrayStream) -> Result<Self, Fault> {
         let Some(get_schema) = stream.get_schema().filter(|_| stream.release().is_some()) else {
-            return Err(Fault::new("this Arrow stream was handed over before; ask for it anew"));
+            return Err(Fault::new("this Arrow stream was already consumed; create a new stream"));
         };
         let mut schema = FFI_ArrowSchema::empty();
         // SAFETY: the stream is not released, and this is its function.
@@ -95,7 +95,7 @@ impl Stream {
 
     fn read(&mut self) -> Result<Option<(FFI_ArrowArray, DataType)>, Fault> {
         let Some(get_next) = self.stream.get_next() else {
-            return Err(Fault::new("this Arrow stream has no function that gives arrays"));
+            return Err(Fault::new("this Arrow stream has no function get_next"));
         };
         let mut array = FFI_ArrowArray::empty();
         // SAFETY: the stream is not released, and this is its function.
@@ -117,7 +117,7 @@ fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
     let text = match text {
         // SAFETY: the text ends with a zero, and lives until the next call.
         Some(at) if !at.is_null() => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
-        _ => "its producer does not say why".to_owned(),
+        _ => "its producer gives no reason".to_owned(),
     };
     Fault::new(format!("Arrow data that cannot be read: no {what} (error {code}): {text}"))
 }

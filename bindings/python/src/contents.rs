@@ -51,7 +51,7 @@ fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fau
         let back = offsets.windows(2).position(|ends| ends[1] < ends[0]);
         let row = if is_first_right { back.unwrap_or_default() } else { 0 };
         let reason = format!(
-            "its text lies from byte {} to byte {} of {}, expected offsets that do not go back",
+            "its text is from byte {} to byte {} of {}, expected ascending offsets",
             offsets[row],
             offsets[row + 1],
             bytes.len()
@@ -88,8 +88,8 @@ fn check_views(data: &ArrayData) -> Result<(), Fault> {
             let (number, count) = (view.buffer_index, buffers.len());
             let len = buffer.map_or(0, |buffer| buffer.len());
             format!(
-                "its text lies from byte {start} to byte {end} of buffer {number}, expected one of \
-                 {count} buffers, and at most the {len} bytes of this one"
+                "its text is from byte {start} to byte {end} of buffer {number}, expected one of \
+                 {count} buffers, and at most the {len} bytes of this buffer"
             )
         })
     })
@@ -105,8 +105,8 @@ fn check_each<'a>(
         if let Err(error) = std::str::from_utf8(bytes) {
             let at = error.valid_up_to();
             let reason = format!(
-                "byte {at} of its text is 0x{:02x}, which is not UTF-8 there; expected texts in \
-                 UTF-8: read them with the encoding that they have",
+                "byte {at} of its text is 0x{:02x}, which is invalid UTF-8 there; expected texts \
+                 in UTF-8: decode them with their own encoding",
                 bytes[at]
             );
             return Err(Fault::of_row(row, reason));

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use fpstore::{Fault, IoError};
-use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::{PyDeprecationWarning, PyFileExistsError, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
@@ -148,7 +148,7 @@ pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
 pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     let shown = given.repr().map(|repr| repr.to_string_lossy().into_owned());
     let message = format!(
-        "{} has a lone surrogate, which is no character",
+        "{} has a lone surrogate, which is not a character",
         shown.unwrap_or_else(|_| "the text".into())
     );
     argument_error(given.py(), message)
@@ -184,6 +184,23 @@ pub(crate) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
     let message = CString::new(message).unwrap_or_default();
     let class = class_of(py, class)?;
     PyErr::warn(py, &class, &message, 1)
+}
+
+/// Warns of an old name, which the next release does not have.
+pub(crate) fn warn_of_old(py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
+    let message = CString::new(format!("{old} moved to {new}")).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &message, 1)
+}
+
+/// Warns if a store exceeds the memory.
+pub(crate) fn warn_of_memory(py: Python<'_>, warmed: fpstore::Warmed) -> PyResult<()> {
+    if warmed.left_out == 0 {
+        return Ok(());
+    }
+    let fpstore::Warmed { pages, left_out, .. } = warmed;
+    let text = format!("the store exceeds the memory: {pages} pages are read, {left_out} are left");
+    let class = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
+    PyErr::warn(py, &class, &CString::new(text).unwrap_or_default(), 1)
 }
 
 /// A `RecipeError`, which is a `ValueError`.
@@ -264,7 +281,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
             exception!(py, "LockedError", message, filename = path.as_os_str(), process = process)
         }
         Error::OtherGeneration { path, found, wanted } => {
-            let message = format!("{message}, as by backup, or export with hard_link=True");
+            let message = format!("{message}, made by backup, or by export with hard_link=True");
             let path = path.as_os_str();
             exception!(
                 py,
@@ -339,8 +356,8 @@ fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
         Error::Exists { path, adds } => {
             let message = match adds {
                 true => {
-                    "exists; if an earlier run made it, the store has its documents, and \
-                     replace=True would replace it by what the store has not"
+                    "exists; if an earlier run made it, the store already has its documents, and \
+                     replace=True would replace it by an output without them"
                 }
                 false => "exists; replace=True replaces it once the new one is complete",
             };
@@ -352,11 +369,11 @@ fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
                 "{error}; finish it with the call that began it, or give it up with replace=True"
             ),
         ),
-        Error::KnownRun { ref run, ref store } => {
+        Error::KnownRun { ref run, ref store, .. } => {
             let message = format!(
-                "{error}. The documents that it kept are those whose ids the store has; to decide again, \
-                 compare with a copy of the store from before that run, or delete their ids and give \
-                 another run"
+                "{error}. It kept the documents whose ids are in the store; to decide again, \
+                 compare with a copy of the store from before that run, or delete these ids and \
+                 give another run"
             );
             exception!(py, "KnownRunError", message, path = store.as_os_str(), run = run)
         }

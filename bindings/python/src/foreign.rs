@@ -60,7 +60,7 @@ const _: () = assert!(size_of::<RawSchema>() == size_of::<FFI_ArrowSchema>());
 const _: () = assert!(size_of::<RawArray>() == size_of::<FFI_ArrowArray>());
 
 fn released() -> Fault {
-    Fault::new("this Arrow data was handed over before; ask for it anew")
+    Fault::new("this Arrow data was already consumed; create it again")
 }
 
 /// The type that a schema describes.
@@ -176,7 +176,10 @@ unsafe fn text_at<'a>(at: *const c_char) -> Result<Option<&'a str>, Fault> {
 /// `at` is null or points to `count` addresses, each of them null or the address of a `T`.
 unsafe fn children<'a, T>(at: *const *const T, count: usize) -> Result<Vec<&'a T>, Fault> {
     if count > 0 && at.is_null() {
-        return Err(Fault::new(format!("it has {count} columns at an address that is null")));
+        return Err(Fault::new(format!(
+            "it has {count} columns, but the address of its columns is \
+                                       null"
+        )));
     }
     let child = |number: usize| {
         // SAFETY: as above.
@@ -230,7 +233,7 @@ fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault>
     };
     if array.null_count < -1 || array.null_count > array.length {
         let reason = format!(
-            "its null count is {}, expected 0 to its length of {len}, or -1 where it is not known",
+            "its null count is {}, expected 0 to its length of {len}, or -1 for unknown",
             array.null_count
         );
         return Err(Fault::new(reason));
@@ -260,7 +263,10 @@ unsafe fn check_buffers(
         return Err(Fault::new(reason));
     }
     if found > 0 && array.buffers.is_null() {
-        return Err(Fault::new(format!("it has {found} buffers at an address that is null")));
+        return Err(Fault::new(format!(
+            "it has {found} buffers, but the address of its buffers is \
+                                       null"
+        )));
     }
     // SAFETY: there are as many addresses as buffers.
     let buffer = |number: usize| unsafe { array.buffers.add(number).read_unaligned() };
@@ -367,7 +373,7 @@ unsafe fn value_at<T: Copy>(at: *const u8, number: usize, what: &str) -> Result<
     let at = at.cast::<T>();
     if !at.is_aligned() {
         let reason = format!(
-            "its {what} lie at an address that is no multiple of {}; copy the column",
+            "the address of its {what} is not a multiple of {}; copy the column",
             align_of::<T>()
         );
         return Err(Fault::new(reason));

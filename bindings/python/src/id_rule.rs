@@ -84,19 +84,19 @@ impl IdRule {
             let is_number = IdRef::canonical_number(text).is_some();
             match self {
                 IdRule::Asked(IdPolicy::U64) if !is_number => {
-                    return refused(", is no number, and id_type='int' was given");
+                    return refused(", is not a number, and id_type='int' was given");
                 }
                 IdRule::Numbers => {
                     return refused(
-                        ", is a text, and the ids before are numbers; id_type='str' makes texts of \
-                         all, id_type='int' numbers",
+                        ", is a text, and the earlier ids are numbers; id_type='str' makes all ids \
+                         texts, id_type='int' numbers",
                     );
                 }
-                // A store takes such a text for a number until it knows better.
+                // Without other ids, a store would store such a text as a number.
                 IdRule::Open if is_number => {
                     return refused(
-                        ", is a number in a text, and the records before have no ids; id_type='str' \
-                         keeps texts, id_type='int' makes numbers",
+                        ", is a number in a text, and the earlier records have no ids; \
+                         id_type='str' keeps texts, id_type='int' makes numbers",
                     );
                 }
                 _ => {}

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{Failure, state_error};
-use crate::work::{Reporter, Shared, TICK, run_change, run_shared};
+use crate::work::{Reporter, Shared, TICK, run_change, run_part};
 
 /// The object, and the reporter of its calls.
 ///
@@ -147,7 +147,7 @@ impl<T> Lent<T> {
         drop(state);
         self.ended.notify_all();
         let Words { noun, loss } = self.words;
-        Err(state_error(format!("the {noun} was closed meanwhile; {loss}")))
+        Err(state_error(format!("another thread closed the {noun} during the call; {loss}")))
     }
 
     /// Marks the object as failed while it is taken out.
@@ -254,7 +254,7 @@ impl<T: Send> Lent<T> {
         object: &mut T,
         work: impl FnOnce(&mut T, &Arc<Shared>) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        run_shared(py, &self.reporter, &self.shared, move |shared| work(object, shared))
+        run_part(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
     /// Prepares a change, which may still be refused, and makes it without the interpreter. After

@@ -14,6 +14,9 @@
 
 #![deny(unsafe_code)]
 
+#[macro_use]
+mod parameters;
+
 mod adding;
 mod answer_columns;
 mod backup;
@@ -77,7 +80,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::store::info::verify;
     #[pymodule_export]
-    use super::store::{_reopen, StatisticsView, Store, open, open_all};
+    use super::store::{_reopen, StatisticsView, Store, open};
     #[pymodule_export]
     use super::stream::RowStream;
     #[pymodule_export]
@@ -97,8 +100,6 @@ mod _fpstore {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::stream::note_main_thread();
         let formats = fpstore::FORMAT_VERSIONS;
-        // Several stores had a class of their own, whose name programs may use.
-        module.add("Stores", module.py().get_type::<Store>())?;
         module.add("FORMAT_VERSIONS", (*formats.start(), *formats.end()))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -58,7 +58,8 @@ pub(crate) fn tuned_distance(
             py,
             "DistanceWarning",
             &format!(
-                "k is {k}, which {finds}: {usual} is usual for this recipe; leave k out for it"
+                "k is {k}, which {finds}: {usual} is usual for this recipe, and the default \
+                 without k"
             ),
         )?;
     }
@@ -69,7 +70,7 @@ pub(crate) fn tuned_distance(
 pub(crate) fn count(
     py: Python<'_>,
     option: &NumberOption,
-    value: Option<Whole>,
+    value: Option<impl Into<Whole>>,
 ) -> PyResult<Option<u64>> {
     value.map(|value| checked(py, option, value)).transpose()
 }
@@ -99,7 +100,7 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> Py
 pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting> {
     let Some(seconds) = seconds else { return Ok(Waiting::FOREVER) };
     Waiting::seconds(seconds).map_err(|_| {
-        input_error(py, format!("wait is {seconds}, expected seconds, or None for ever"))
+        input_error(py, format!("wait is {seconds}, expected seconds, or None to wait forever"))
     })
 }
 
@@ -121,7 +122,7 @@ impl Limits {
             Some(threads) => Some(usize::try_from(threads)?),
             None => Some(cores()),
         };
-        let memory = count(py, &options::MEMORY, memory.map(|memory| memory.0))?;
+        let memory = count(py, &options::MEMORY, memory)?;
         let resources = Resources { threads, memory, temp_dir, observer: None };
         Ok(Limits { resources, max_pairs: None })
     }

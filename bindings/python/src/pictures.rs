@@ -27,15 +27,29 @@ impl From<fpstore_images::Error> for Failure {
     }
 }
 
-/// The fingerprints of the pictures in a folder and its subfolders, as the program makes them:
-/// rows of `fingerprint` and `id`, the path below the folder, for `build`, `Builder.add` and
-/// `Writer.add`. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF.
+/// The fingerprints of the pictures in a folder and its subfolders, as the program makes them.
+/// Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF.
 ///
-/// - `hash` is `"phash"` or `"dhash"`, 64 bits each, as in the package imagehash.
-/// - `ignore_exif` hashes the pixels as stored, as imagehash does; by default pictures are turned
-///   by their EXIF data.
-/// - `skip_bad` skips unreadable pictures, which are otherwise an error.
+/// Parameters
+/// ----------
+/// path : path
+/// hash : str, default "phash"
+///     `"phash"` or `"dhash"`, 64 bits each, as in the package imagehash.
+/// ignore_exif : bool, default False
+///     Whether the pixels are hashed as stored, as imagehash does; by default pictures are turned
+///     by their EXIF data.
+/// skip_bad : bool, default False
+///     Whether unreadable pictures are skipped; otherwise they are errors.
+#[doc = parameters!(threads memory progress)]
 ///
+/// Returns
+/// -------
+/// Rows
+///     `fingerprint` and `id`, the path below the folder, for `build`, `Builder.add` and
+///     `Writer.add`.
+///
+/// Examples
+/// --------
 /// >>> from PIL import Image
 /// >>> (folder / "pictures").mkdir()
 /// >>> Image.radial_gradient("L").save(folder / "pictures" / "a.png")

@@ -5,28 +5,38 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::text_or_none;
 use crate::input::fingerprints;
-use crate::input::whole::Whole;
+use crate::input::whole::{Whole, budget_or_none};
 use crate::options::tuned_distance;
 use crate::recipes::recipe_of;
 use crate::text::recipe_text_of;
-use crate::tuple_class::{TYPES, plain_value};
+use crate::tuple_class::{TYPES, answer};
 use crate::work::{Reporter, run};
 
-/// The schemes that a store of `n` fingerprints could have, with the space and time of each, and
-/// the scheme that `build` would choose. The command `fpstore plan` prints the same.
+/// The schemes that a store could have, with the space and time of each, and the scheme that
+/// `build` would choose. Times are estimates for one thread with the unit costs of the package.
 ///
-/// - `k` is by default the distance of the `recipe` or of the recipe of the column `sample`, else
-///   3.
-/// - `budget` is the maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
-/// - `sample` is a sample of the fingerprints, which shows how evenly they are spread. By default
-///   they are taken as random bits. `n` is by default the size of the sample.
-/// - `all` lists all schemes. By default the list has the chosen scheme and the schemes that no
-///   other beats in both space and time.
+/// Parameters
+/// ----------
+/// n : int, optional
+///     Number of fingerprints; by default the size of the sample.
+#[doc = parameters!(k_recipe)]
+/// budget : int or str, optional
+///     Maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
+/// sample : array, list or Column, optional
+///     A sample of the fingerprints, which shows how evenly they are spread. By default they are
+///     taken as random bits.
+/// recipe : Recipe or str, optional
+/// all : bool, default False
+///     Whether all schemes are listed. By default the list has the chosen scheme and the schemes
+///     that no other beats in both space and time.
 ///
-/// Times are estimates for one thread with the unit costs of the package.
+/// Returns
+/// -------
+/// fpstore.types.Plan
 ///
+/// Examples
+/// --------
 /// >>> plan = fpstore.plan(10**9, budget="16B/fp")
 /// >>> plan.chosen.name, plan.chosen.bytes_per_fingerprint <= 16
 /// ('halves', True)
@@ -36,7 +46,7 @@ pub(crate) fn plan<'py>(
     py: Python<'py>,
     n: Option<Whole>,
     k: Option<Whole>,
-    #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
+    #[pyo3(from_py_with = budget_or_none)] budget: Option<String>,
     sample: Option<&Bound<'py, PyAny>>,
     recipe: Option<&Bound<'py, PyAny>>,
     all: bool,
@@ -46,7 +56,7 @@ pub(crate) fn plan<'py>(
         None => sample.map(recipe_of).transpose()?.flatten(),
     };
     let k = tuned_distance(py, k, recipe.as_ref())?;
-    let budget = budget.map(str::parse).transpose().map_err(Failure::from)?;
+    let budget = budget.as_deref().map(str::parse).transpose().map_err(Failure::from)?;
     let values = sample.map(fingerprints::many).transpose()?;
     let count = match (n, &values) {
         (Some(n), _) => {
@@ -55,7 +65,10 @@ pub(crate) fn plan<'py>(
         }
         (None, Some(_)) => None,
         (None, None) => {
-            return Err(input_error(py, "how many fingerprints? give n, or a sample"));
+            return Err(input_error(
+                py,
+                "the number of fingerprints is missing; give n, or a sample",
+            ));
         }
     };
     let (request, plan) = run(py, &Reporter::default(), move |_| {
@@ -76,13 +89,14 @@ pub(crate) fn plan<'py>(
     })?;
     let shown = plan.estimates.iter().filter(|it| all || it.on_frontier || it.chosen);
     let schemes: PyResult<Vec<_>> = shown.map(|scheme| estimate_of(py, scheme)).collect();
-    let fields = (
+    answer!(
+        py,
+        "Plan",
         request.fingerprint_count(),
         request.k(),
         plan.budget_len.floor(),
-        PyList::new(py, schemes?)?,
-    );
-    plain_value(py, "Plan", fields)
+        PyList::new(py, schemes?)?
+    )
 }
 
 /// A `SchemeEstimate`, with the fields of the JSON output.

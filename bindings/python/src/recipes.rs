@@ -65,10 +65,11 @@ pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) ->
     Ok(())
 }
 
-/// Warns of the default distance for a column of a table whose recipe is unknown: a data frame keeps
-/// the numbers of a `Column`, and not its recipe.
+/// Warns of the default distance for a column of a table, or an array of numpy, whose recipe is
+/// unknown: they keep the numbers of a `Column`, and not its recipe.
 pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_column = is_pandas(given)
+        || given.cast::<numpy::PyUntypedArray>().is_ok()
         || given.hasattr("__arrow_c_array__")?
         || given.hasattr("__arrow_c_stream__")?;
     let is_store = given.is_instance_of::<Store>();

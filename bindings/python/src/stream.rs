@@ -70,7 +70,8 @@ enum Waiting {
 impl Running {
     fn next_within_tick(&mut self) -> Result<RecordBatch, Waiting> {
         if self.process != std::process::id() {
-            let message = "the stream belongs to the process that this one was forked from";
+            let message = "the stream was made by the parent process, and cannot be read after a \
+                           fork";
             return Err(Waiting::Ended(Err(Failure::Input(message.into()))));
         }
         match self.receiver.recv_timeout(TICK) {
@@ -132,6 +133,11 @@ impl RowStream {
 
 #[pymethods]
 impl RowStream {
+    fn __reduce__(&self) -> PyResult<()> {
+        let message = "a stream of rows is not pickled; the rows of read_all() can be";
+        Err(pyo3::exceptions::PyTypeError::new_err(message))
+    }
+
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
@@ -188,7 +194,8 @@ impl RowStream {
     /// All remaining rows, in memory.
     fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
         if self.running().is_none() {
-            let message = "the stream was read to its end, closed or handed over; ask for it anew";
+            let message = "the stream was read to its end, closed or passed on; create a new \
+                           stream";
             return Err(state_error(message));
         }
         let mut batches = Vec::new();
@@ -221,7 +228,7 @@ impl RowStream {
         _args: &Bound<'_, PyTuple>,
         _kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let message = "a stream has no array: use to_pandas(), or read_all() for numpy";
+        let message = "a stream cannot become an array: use to_pandas(), or read_all() for numpy";
         Err(input_error(py, message))
     }
 
@@ -234,7 +241,7 @@ impl RowStream {
         let _ = requested_schema;
         let running = self.running().take();
         let Some(running) = running else {
-            let message = "the stream is closed, or was handed over already";
+            let message = "the stream is closed, or was already passed on";
             return Err(state_error(message));
         };
         let schema = self.schema.clone();

@@ -1,43 +1,78 @@
-//! Named tuples, made without their own constructor.
+//! Answers: named tuples and data classes, made without their own constructors.
 //!
-//! The constructor of a named tuple is written in Python and takes longer than a search with one
-//! match. It only calls the constructor of `tuple`, which is called here directly.
+//! Their constructors are written in Python and take longer than a search with one match. For the
+//! result of a change, no Python code may run either, in which a signal could raise an exception
+//! and lose the result.
 
-#![expect(unsafe_code, reason = "the constructor of a type is a pointer to a function")]
+#![expect(unsafe_code, reason = "constructors and setters of types are pointers to functions")]
 
-use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyString, PyTuple, PyType};
 
 /// The module that makes objects of other libraries.
 pub(crate) const FRAMES: &str = "fpstore._frames";
-/// The module of the plain values.
+/// The module of the classes of answers.
 pub(crate) const TYPES: &str = "fpstore._types";
 
-/// An object of a class in `fpstore/_types.py` with these fields, for rare answers.
-pub(crate) fn plain_value<'py>(
+/// An answer of a class in `fpstore/_types.py` with the values of all its fields, in order.
+macro_rules! answer {
+    ($py:expr, $class:expr, $($field:expr),+ $(,)?) => {{
+        use pyo3::IntoPyObjectExt as _;
+        let values = [$($field.into_bound_py_any($py)?),+];
+        crate::tuple_class::answer_of($py, $class, &values)
+    }};
+}
+pub(crate) use answer;
+
+/// See [`answer!`].
+pub(crate) fn answer_of<'py>(
     py: Python<'py>,
     class: &str,
-    fields: impl PyCallArgs<'py>,
+    values: &[Bound<'py, PyAny>],
 ) -> PyResult<Bound<'py, PyAny>> {
-    py.import(TYPES)?.getattr(class)?.call1(fields)
+    AnswerClass::new(py, class)?.make(py, values)
 }
 
-/// A named tuple of a module of the package, for the result of a change. It is made without running
-/// Python code, in which a signal could raise an exception and lose the result.
-pub(crate) fn told<'py, F>(
-    py: Python<'py>,
-    module: &str,
-    class: &str,
-    fields: F,
-) -> PyResult<Bound<'py, PyAny>>
-where
-    F: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>,
-{
-    let class = py.import(module)?.getattr(class)?.cast_into::<PyType>()?;
-    TupleClass::new(class)?.make(&fields.into_pyobject(py).map_err(Into::into)?)
+/// A data class in `fpstore/_types.py` with slots and without bases.
+pub(crate) struct AnswerClass {
+    class: Py<PyType>,
+    names: Vec<Py<PyString>>,
+}
+
+impl AnswerClass {
+    pub(crate) fn new(py: Python<'_>, class: &str) -> PyResult<Self> {
+        let class = py.import(TYPES)?.getattr(class)?.cast_into::<PyType>()?;
+        let names = class.getattr("__slots__")?.extract()?;
+        Ok(AnswerClass { class: class.unbind(), names })
+    }
+
+    /// An object with these values of its fields.
+    pub(crate) fn make<'py>(
+        &self,
+        py: Python<'py>,
+        values: &[Bound<'py, PyAny>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if values.len() != self.names.len() {
+            return Err(PyTypeError::new_err("a class of answers has another number of fields"));
+        }
+        // The constructor of `object`.
+        let class = self.class.bind(py);
+        let made = class.call_method1(pyo3::intern!(py, "__new__"), (class,))?;
+        for (name, value) in self.names.iter().zip(values) {
+            // The class refuses assignments, so the setter is the one of `object`.
+            // SAFETY: the pointers are to live objects, and the function returns -1 with an
+            // exception.
+            let status = unsafe {
+                ffi::PyObject_GenericSetAttr(made.as_ptr(), name.as_ptr(), value.as_ptr())
+            };
+            if status != 0 {
+                return Err(PyErr::fetch(py));
+            }
+        }
+        Ok(made)
+    }
 }
 
 /// A class made by `typing.NamedTuple`.

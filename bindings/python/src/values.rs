@@ -20,6 +20,16 @@ use crate::work::{Reporter, run, run_change};
 
 /// Fingerprints of texts of 1 to 16 hex digits.
 ///
+/// Parameters
+/// ----------
+/// texts : list, array or Series of str
+///
+/// Returns
+/// -------
+/// numpy.ndarray of uint64
+///
+/// Examples
+/// --------
 /// >>> fpstore.from_hex(["ff", "c0f1789bed2eb9b8"])
 /// array([                 255, 13903026135763958200], dtype=uint64)
 #[pyfunction]
@@ -44,6 +54,16 @@ pub(crate) fn from_hex<'py>(
 /// Fingerprints as 16 hex digits each, or as fewer digits for a `Column` of a store of narrower
 /// fingerprints.
 ///
+/// Parameters
+/// ----------
+/// fingerprints : array, list or Column
+///
+/// Returns
+/// -------
+/// list of str
+///
+/// Examples
+/// --------
 /// >>> fpstore.to_hex([255])
 /// ['00000000000000ff']
 #[pyfunction]
@@ -53,9 +73,19 @@ pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     Ok(values.into_iter().map(|value| width.hex(value).to_string()).collect())
 }
 
-/// Fingerprints of the hashes of images: arrays of n x 64 or n x 8 x 8 bits, or hashes of
-/// `imagehash`.
+/// Fingerprints of the hashes of images.
 ///
+/// Parameters
+/// ----------
+/// bits : array of bool, or iterable of arrays or hashes of imagehash
+///     Arrays of n x 64 or n x 8 x 8 bits.
+///
+/// Returns
+/// -------
+/// numpy.ndarray of uint64
+///
+/// Examples
+/// --------
 /// >>> import numpy as np
 /// >>> fpstore.from_bits(np.eye(8, dtype=bool).reshape(1, 8, 8))
 /// array([9241421688590303745], dtype=uint64)
@@ -68,9 +98,19 @@ pub(crate) fn from_bits<'py>(
 }
 
 /// Statistics of fingerprints before a store is built. They reveal decimal numbers read as hex,
-/// counters, dead bits and more. `k` is by default the usual distance of the recipe of a `Column`,
-/// else 3.
+/// counters, dead bits and more.
 ///
+/// Parameters
+/// ----------
+/// fingerprints : array, list or Column
+#[doc = parameters!(k_recipe)]
+///
+/// Returns
+/// -------
+/// fpstore.types.Statistics
+///
+/// Examples
+/// --------
 /// >>> fpstore.stats(range(1000)).findings[0].code
 /// 'counting-numbers'
 #[pyfunction]

@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use fpstore::{Observer, Progress};
@@ -17,7 +17,7 @@ use pyo3::types::PyBool;
 
 use crate::errors::{Failure, internal_error, panic_message};
 use crate::later::raise_after;
-use crate::tuple_class::plain_value;
+use crate::tuple_class::{TYPES, answer};
 
 /// The interval of checking signals and reporting progress.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -28,8 +28,7 @@ pub(crate) struct Shared {
     /// Set to stop the work.
     pub(crate) stop: Arc<AtomicBool>,
     last: Mutex<Option<Progress>>,
-    /// The largest fraction of the work that was reported.
-    fraction: Mutex<f64>,
+    done: Mutex<Done>,
 }
 
 impl Shared {
@@ -58,42 +57,79 @@ impl Shared {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The fraction of all steps that is done. It never decreases during a call, also where a step
-    /// repeats a phase.
-    fn fraction(&self, progress: &Progress) -> f64 {
-        let total = progress.total.unwrap_or(0).max(progress.done).max(1);
-        let of_step = progress.done as f64 / total as f64;
-        let (before, steps) = progress.step.map_or((0, 1), |it| (it.number - 1, it.count));
-        let of_step = if progress.total.is_some() { of_step } else { 0.0 };
-        let now = (f64::from(before) + of_step) / f64::from(steps);
-        let mut most = self.fraction.lock().unwrap_or_else(PoisonError::into_inner);
-        *most = most.max(now);
-        *most
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reported part of a call.
+#[derive(Debug, Default)]
+struct Done {
+    /// The last report.
+    last: Option<Progress>,
+    /// Earlier phases of this step.
+    phases: u32,
+    /// The fraction at the beginning of the phase.
+    start: f64,
+    fraction: f64,
+}
+
+impl Done {
+    /// Adds a report of a call whose steps have this many phases, as far as known: each phase takes
+    /// an equal part of the rest of its step. The fraction never decreases.
+    fn add(&mut self, progress: Progress, phases: u32) {
+        let (number, steps) = progress.step.map_or((1, 1), |it| (it.number, it.count));
+        let step = |of: &Progress| of.step.map(|it| it.number);
+        match &self.last {
+            Some(last) if step(last) != step(&progress) => {
+                self.phases = 0;
+                self.start = self.fraction.max(f64::from(number - 1) / f64::from(steps));
+            }
+            Some(last) if last.phase.name() != progress.phase.name() => {
+                self.phases += 1;
+                self.start = self.fraction;
+            }
+            _ => {}
+        }
+        let rest = (f64::from(number) / f64::from(steps) - self.start).max(0.0);
+        let part = rest / f64::from(phases.saturating_sub(self.phases).max(1));
+        let of_phase = match progress.total {
+            Some(total) => progress.done as f64 / total.max(progress.done).max(1) as f64,
+            None => 0.0,
+        };
+        self.fraction = self.fraction.max(self.start + part * of_phase);
+        self.last = Some(progress);
     }
 }
 
 /// The target of progress reports.
 #[derive(Debug, Default)]
-pub(crate) struct Reporter(Option<Py<PyAny>>);
+pub(crate) struct Reporter {
+    function: Option<Py<PyAny>>,
+    /// The usual number of phases of a step.
+    phases: u32,
+}
 
 impl Reporter {
     /// From an argument: a function, `True` for a line on standard error, `False` or `None` for no
     /// reports.
     pub(crate) fn new(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(given) = given else { return Ok(Reporter(None)) };
+        let to = |function| Ok(Reporter { function, phases: 1 });
+        let Some(given) = given else { return to(None) };
         let py = given.py();
         if let Ok(flag) = given.cast::<PyBool>() {
             if !flag.is_true() {
-                return Ok(Reporter(None));
+                return to(None);
             }
-            return Ok(Reporter(Some(plain_value(py, "progress_reporter", ())?.unbind())));
+            let reporter = py.import(TYPES)?.call_method0("progress_reporter")?;
+            return to(Some(reporter.unbind()));
         }
         if !given.is_callable() {
             let kind = given.get_type().name()?;
             let message = format!("progress is a function, True or None, not {kind}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         }
-        Ok(Reporter(Some(given.clone().unbind())))
+        to(Some(given.clone().unbind()))
     }
 
     /// Handles signals and reports new progress. An error of either stops the work.
@@ -102,24 +138,47 @@ impl Reporter {
         self.report(py, shared)
     }
 
+    /// Sets the usual number of phases of a step, for the fraction.
+    pub(crate) fn phases(self, phases: u32) -> Self {
+        Reporter { phases, ..self }
+    }
+
     /// Reports new progress. A signal may raise while the function runs.
     fn tell(&self, py: Python<'_>, shared: &Shared) -> Result<(), Ended> {
-        self.report(py, shared).map_err(|error| {
-            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                Ended::BySignal(error)
-            } else {
-                Ended::ByProgress(error)
-            }
-        })
+        self.report(py, shared).map_err(|error| ended_by(py, error))
     }
 
     fn report(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
-        let (Some(function), Some(progress)) = (&self.0, shared.take()) else { return Ok(()) };
-        let step = progress.step.map(|it| (it.number, it.count)).unzip();
-        let fraction = shared.fraction(&progress);
-        let phase = progress.phase.name();
-        let fields = (phase, progress.done, progress.total, step.0, step.1, fraction);
-        let given = plain_value(py, "Progress", fields)?;
+        let (Some(_), Some(progress)) = (&self.function, shared.take()) else { return Ok(()) };
+        shared.done().add(progress, self.phases);
+        self.show(py, shared)
+    }
+
+    /// Reports the end of a call that reported progress.
+    fn report_end(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        self.report(py, shared)?;
+        let is_left = {
+            let mut done = shared.done();
+            let is_left = done.last.is_some() && done.fraction < 1.0;
+            done.fraction = 1.0;
+            is_left
+        };
+        if is_left { self.show(py, shared) } else { Ok(()) }
+    }
+
+    fn show(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        let given = {
+            let done = shared.done();
+            let (Some(function), Some(progress)) = (&self.function, &done.last) else {
+                return Ok(());
+            };
+            let step = progress.step.map(|it| (it.number, it.count)).unzip();
+            let phase = progress.phase.name();
+            let (fraction, total) = (done.fraction, progress.total);
+            (function, (phase, progress.done, total, step.0, step.1, fraction))
+        };
+        let (function, (phase, done, total, step, steps, fraction)) = given;
+        let given = answer!(py, "Progress", phase, done, total, step, steps, fraction)?;
         function.call1(py, (given,)).map(drop)
     }
 }
@@ -137,6 +196,18 @@ pub(crate) fn run<T: Send>(
 
 /// As [`run`], with an observer that outlives this piece of work.
 pub(crate) fn run_shared<T: Send>(
+    py: Python<'_>,
+    reporter: &Reporter,
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let done = run_part(py, reporter, shared, work)?;
+    reporter.report_end(py, shared)?;
+    Ok(done)
+}
+
+/// As [`run_shared`], for a part of the work of a builder or writer, which later calls continue.
+pub(crate) fn run_part<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
     shared: &Arc<Shared>,
@@ -166,13 +237,16 @@ pub(crate) fn run_change<T: Send>(
     let ended = match ended {
         Some(error) if !took_effect => return Err(error.into()),
         // A later signal raises after this call by itself.
+        None if done.is_ok() => {
+            reporter.report_end(py, shared).map_err(|it| ended_by(py, it)).err()
+        }
         None => reporter.tell(py, shared).err(),
         ended => ended,
     };
     match ended {
         Some(Ended::BySignal(error)) => raise_after(py, error),
         Some(Ended::ByProgress(error)) => {
-            let function = reporter.0.as_ref().map(|function| function.bind(py));
+            let function = reporter.function.as_ref().map(|function| function.bind(py));
             error.write_unraisable(py, function);
         }
         None => {}
@@ -189,7 +263,9 @@ fn wait_for<T: Send>(
     work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
 ) -> PyResult<(Result<T, Failure>, Option<Ended>)> {
     shared.stop.store(false, Ordering::Relaxed);
-    *shared.fraction.lock().unwrap_or_else(PoisonError::into_inner) = 0.0;
+    if shared.done().fraction >= 1.0 {
+        *shared.done() = Done::default();
+    }
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(1);
         let of_work = Arc::clone(shared);
@@ -227,6 +303,13 @@ fn wait_for<T: Send>(
 enum Ended {
     BySignal(PyErr),
     ByProgress(PyErr),
+}
+
+fn ended_by(py: Python<'_>, error: PyErr) -> Ended {
+    match error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        true => Ended::BySignal(error),
+        false => Ended::ByProgress(error),
+    }
 }
 
 impl From<Ended> for PyErr {

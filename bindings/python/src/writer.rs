@@ -29,17 +29,35 @@ use crate::rows::Rows;
 use crate::store::info::segment_info;
 use crate::store::{Store, one_store};
 use crate::text::{hasher_of, recipe_text_of};
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
 /// The only writer of a store; readers see each change after a refresh.
 ///
-/// Leaving `with` commits the added records and merges small segments if `compact`; leaving it with
-/// an exception discards uncommitted records. New ids have the kind of the ids in the store: texts
-/// are refused in a store of numbers, unless `id_type` converts them. New segments get the `label`,
-/// by which they can expire. `max_rate` limits the bytes merged in a second, `wait` is as for
-/// `Builder`.
+/// Leaving `with` commits the added records and merges small segments; leaving it with an exception
+/// discards uncommitted records.
 ///
+/// Parameters
+/// ----------
+/// path : path
+///     The directory of the store.
+/// label : str, optional
+///     The label of new segments, by which they can expire.
+/// recipe : Recipe or str, optional
+///     Provides the lists and tables of the recipe of the store.
+/// id_type : str, default "auto"
+///     New ids have the kind of the ids in the store; `"int"` or `"str"` converts them.
+/// compact : bool, default True
+///     Whether small segments are merged.
+#[doc = parameters!(max_rate threads memory temp_dir wait progress)]
+///
+/// Raises
+/// ------
+/// LockedError
+///     Another process or writer is changing the store.
+///
+/// Examples
+/// --------
 /// >>> made = fpstore.build(folder / "grows.fps", [1], ["one"])
 /// >>> with fpstore.Writer(folder / "grows.fps") as writer:
 /// ...     writer.add([2], ["two"])
@@ -52,7 +70,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 pub(crate) struct Writer(Adder<Open>);
 
 /// The name of a writer in messages.
-const WORDS: Words = Words { noun: "writer", loss: "what was not committed is forgotten" };
+const WORDS: Words = Words { noun: "writer", loss: "records that were not committed are lost" };
 
 /// An open writer.
 struct Open {
@@ -105,8 +123,8 @@ impl Open {
     fn commit_pending(&mut self, dry_run: bool) -> Result<&mut fpstore::Writer, Failure> {
         if self.pending_count() > 0 {
             if dry_run {
-                let message = "records that were added are not committed, so they cannot be \
-                               counted; call commit() first";
+                let message = "added records are not committed yet and cannot be counted; call \
+                               commit() first";
                 return Err(Failure::Input(message.into()));
             }
             self.checked.commit()?;
@@ -198,8 +216,7 @@ fn is_interrupted(unmerged: &Error) -> bool {
 }
 
 fn deleted<'py>(py: Python<'py>, done: &Deleted) -> PyResult<Bound<'py, PyAny>> {
-    let fields = (done.wanted, done.found, done.fingerprints, done.ids);
-    told(py, TYPES, "Deleted", fields)
+    answer!(py, "Deleted", done.wanted, done.found, done.fingerprints, done.ids)
 }
 
 #[pymethods]
@@ -217,7 +234,7 @@ impl Writer {
         recipe: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text)] id_type: &str,
         compact: bool,
-        max_rate: Option<Whole>,
+        max_rate: Option<Bytes>,
         threads: Option<Whole>,
         memory: Option<Bytes>,
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
@@ -226,7 +243,7 @@ impl Writer {
     ) -> PyResult<Self> {
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let shared = Arc::new(Shared::default());
-        let reporter = Reporter::new(progress)?;
+        let reporter = Reporter::new(progress)?.phases(5);
         let asked = IdRule::named(py, id_type)?;
         let given = recipe.map(|recipe| recipe.clone().unbind());
         let recipe = recipe.map(recipe_text_of).transpose()?;
@@ -251,7 +268,17 @@ impl Writer {
         Ok(Writer(Adder { path, recipe: given, limits, lent }))
     }
 
-    /// Adds records, as `Builder.add`. They are in the store after a commit.
+    /// Adds records, which are in the store after a commit.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints, ids
+    ///     As for `Builder.add`.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The number of records.
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
@@ -262,8 +289,15 @@ impl Writer {
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds the documents in files and folders, as `Builder.add_documents`, by the recipe of the
-    /// store. A `recipe` of the writer provides its lists and tables.
+    /// Adds documents, whose fingerprints the recipe of the store makes.
+    ///
+    /// Parameters
+    /// ----------
+    /// inputs : Documents, path, list of paths, or table
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.DocumentsAdded
     #[pyo3(signature = (inputs))]
     fn add_documents<'py>(
         &self,
@@ -273,14 +307,24 @@ impl Writer {
         self.0.add_documents(py, inputs)
     }
 
-    /// Adds each record without a near record, within `k` bits, in the store, among uncommitted
-    /// records, or earlier in this call. `k` is by default the tuned distance of the store.
+    /// Adds each record without a near record in the store, among uncommitted records, or earlier
+    /// in this call. Added records are durable after a commit. After a failed commit they are still
+    /// pending, and the next commit tries again. An error in this call adds nothing.
     ///
-    /// Returns one row for each record: whether it was `added`, and if not, the nearest record:
-    /// `near`, `near_id` and `distance`. Added records are durable after a commit. After a failed
-    /// commit they are still pending, and the next commit tries again. An error in this call adds
-    /// nothing.
+    /// Parameters
+    /// ----------
+    /// fingerprints, ids
+    ///     As for `Builder.add`.
+    #[doc = parameters!(k_store)]
     ///
+    /// Returns
+    /// -------
+    /// Rows
+    ///     For each record whether it was `added`, and if not, the nearest record: `near`,
+    ///     `near_id` and `distance`.
+    ///
+    /// Examples
+    /// --------
     /// >>> made = fpstore.build(folder / "checked.fps", [])
     /// >>> with fpstore.Writer(made.path) as writer:
     /// ...     rows = writer.check_and_add([5, 4, 0xFF00], ["a", "b", "c"], k=1)
@@ -305,27 +349,45 @@ impl Writer {
     }
 
     /// Makes one segment of the added records: from then on they are durable, and readers find
-    /// them. Then merges segments if `compact`; `unmerged` is the reason if that failed.
-    ///
-    /// If it fails, the store is unchanged, and the records are discarded: add them again.
+    /// them. Then merges segments if `compact`.
     ///
     /// As all calls that change a store, it returns its result even if Ctrl-C or an error of
     /// `progress` came too late to stop it: the interrupt is raised right after the call, the error
-    /// goes to `sys.unraisablehook`. `InEffectError` is raised for changes that took effect
-    /// although an error followed.
+    /// goes to `sys.unraisablehook`. After an error the store is unchanged, and the records are
+    /// discarded: add them again.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Committed
+    ///     `unmerged` is the reason if merging failed.
+    ///
+    /// Raises
+    /// ------
+    /// InEffectError
+    ///     The change took effect although an error followed.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let done = self.0.lent.run(py, |open, _| Ok(open.checked.commit()?))?;
         let report = &done.report;
         let unmerged = done.unmerged.as_deref().map(|error| chained(error));
         let (records, fingerprints) = (report.record_count, report.fingerprint_count);
-        let fields = (done.generation, done.segment, records, fingerprints, unmerged);
-        told(py, TYPES, "Committed", fields)
+        answer!(py, "Committed", done.generation, done.segment, records, fingerprints, unmerged)
     }
 
     /// Replaces the records with the same ids, in one step and durably, after a commit of the added
-    /// records. Of several records with one id the last one counts. Returns the counts of the
-    /// deleted records. Reads all ids of the store, so replace many at once.
+    /// records. Reads all ids of the store, so replace many at once.
     ///
+    /// Parameters
+    /// ----------
+    /// fingerprints, ids
+    ///     As for `Builder.add`. Of several records with one id the last one counts.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Deleted
+    ///     The counts of the deleted records.
+    ///
+    /// Examples
+    /// --------
     /// >>> made = fpstore.build(folder / "changing.fps", [5, 6], ["a", "b"])
     /// >>> with fpstore.Writer(made.path) as writer:
     /// ...     done = writer.replace([0xFF00, 7], ["a", "c"])
@@ -347,8 +409,16 @@ impl Writer {
         deleted(py, &done?)
     }
 
-    /// Deletes ids, wherever they are, after a commit of the added records. With `dry_run` only
-    /// counts them.
+    /// Deletes ids, wherever they are, after a commit of the added records.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids : array or list
+    #[doc = parameters!(dry_run)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Deleted
     #[pyo3(signature = (ids, *, dry_run=false))]
     fn delete_ids<'py>(
         &self,
@@ -365,8 +435,16 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Deletes fingerprints with all their ids, after a commit of the added records. With `dry_run`
-    /// only counts them.
+    /// Deletes fingerprints with all their ids, after a commit of the added records.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    #[doc = parameters!(dry_run)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Deleted
     #[pyo3(signature = (fingerprints, *, dry_run=false))]
     fn delete_fingerprints<'py>(
         &self,
@@ -386,10 +464,15 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Removes segments by their label, and returns them: with `before` the segments whose label
-    /// sorts before it, such as `2026-09` before `2026-10`; with `older_than` the segments whose
-    /// label is a date of more than `30d`, `6w`, `3mo` or `1y` ago. `all=True` is required if no
-    /// record would be left. With `dry_run` only returns them.
+    /// Removes segments by their labels.
+    ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(expire dry_run)]
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.SegmentInfo
     #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
     fn expire<'py>(
         &self,
@@ -414,8 +497,15 @@ impl Writer {
         PyList::new(py, segments?)
     }
 
-    /// Merges segments: `"tier"` segments of similar size, `"all"` all, `"one"` into one;
-    /// `"rewrite"` rewrites each.
+    /// Merges segments.
+    ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(what)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Compacted
     #[pyo3(signature = (what="tier"))]
     fn compact<'py>(
         &self,
@@ -424,27 +514,35 @@ impl Writer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let what: Compaction = choice(py, "what", what)?;
         let done = self.0.lent.run(py, |open, _| Ok(open.target()?.compact(&what)?))?;
-        let fields = (
+        answer!(
+            py,
+            "Compacted",
             done.merged,
             done.made,
             done.read_len,
             done.written_len,
             done.deleted_fingerprints,
-            done.deleted_ids,
-        );
-        told(py, TYPES, "Compacted", fields)
+            done.deleted_ids
+        )
     }
 
     /// Copies all segments of other stores, or single segment files, into the store in one step.
     /// They are checked.
+    ///
+    /// Parameters
+    /// ----------
+    /// sources : list of paths
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Imported
     fn import_<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = paths)] sources: Vec<PathBuf>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let done = self.0.lent.run(py, |open, _| Ok(open.target()?.import(&sources)?))?;
-        let fields = (done.segments, done.fingerprints, done.file_len);
-        told(py, TYPES, "Imported", fields)
+        answer!(py, "Imported", done.segments, done.fingerprints, done.file_len)
     }
 
     /// The number of uncommitted records.
@@ -460,8 +558,16 @@ impl Writer {
         Ok(Store::new(store?))
     }
 
-    /// Commits, merges if `compact`, closes the writer, and opens the store. `UnmergedError` is
-    /// raised if the records were added but merging failed.
+    /// Commits, merges if `compact`, closes the writer, and opens the store.
+    ///
+    /// Returns
+    /// -------
+    /// Store
+    ///
+    /// Raises
+    /// ------
+    /// UnmergedError
+    ///     The records were added, but merging failed.
     fn finish(&self, py: Python<'_>) -> PyResult<Store> {
         let path = self.0.path.clone();
         let finish = move |open: Open, _: &_| match open.checked.finish() {
@@ -494,10 +600,25 @@ impl Writer {
     }
 }
 
-/// Copies a store, or its segment `segment_number`, to a new directory. With `hard_link` its files
-/// get second names instead: a snapshot in milliseconds and without disk space, for a job that must
-/// read one state while the store changes. It needs one file system.
+/// Copies a store, or one of its segments, to a new directory.
 ///
+/// Parameters
+/// ----------
+/// store : Store or path
+/// path : path
+///     The new directory.
+/// segment_number : int, optional
+///     The segment; by default all.
+/// hard_link : bool, default False
+///     Whether the files get second names instead: a snapshot in milliseconds and without disk
+///     space, for a job that must read one state while the store changes. It needs one file system.
+///
+/// Returns
+/// -------
+/// Store
+///
+/// Examples
+/// --------
 /// >>> len(fpstore.export(store, folder / "copy.fps"))
 /// 3
 /// >>> len(fpstore.export(store, folder / "tonight.fps", hard_link=True))

@@ -150,9 +150,9 @@ def test_rows_come_back_from_other_processes(store: fpstore.Store, values: U64) 
 
 
 def test_what_cannot_be_pickled_says_what_can() -> None:
-    with pytest.raises(TypeError, match=r"findings and html\(\) can be"):
+    with pytest.raises(TypeError, match=r"pickle findings or html\(\)"):
         pickle.dumps(fpstore.stats(range(100)))
-    with pytest.raises(TypeError, match=r"points and svg\(\) can be"):
+    with pytest.raises(TypeError, match=r"pickle points or svg\(\)"):
         pickle.dumps(fpstore.evaluate([0, 1], [0], [1]))
 
 
@@ -160,7 +160,7 @@ def test_notebooks_show_tables(store: fpstore.Store, column: fpstore.Column, val
     html = store.query_many(values[:50], 3)._repr_html_()
     assert html.startswith("<table>") and "<th>distance</th>" in html and "and " in html
     assert "<td></td>" in column._repr_html_() and str(column[0]) in column._repr_html_()
-    hostile = fpstore.Recipe().confirmed_pairs(["a b <i>", "a b <i>"], 0.5)
+    hostile = fpstore.pairs(["a b <i>", "a b <i>"], confirm=0.5)
     assert "<i>" not in hostile._repr_html_()
 
 
@@ -228,7 +228,7 @@ def test_the_nearest_of_many_are_those_of_a_scan(store: fpstore.Store, values: U
 
 
 def test_components_take_what_other_calls_give() -> None:
-    rows = fpstore.Recipe().confirmed_pairs([*TEXTS, TEXTS[1]], 0.9)
+    rows = fpstore.pairs([*TEXTS, TEXTS[1]], confirm=0.9)
     found = fpstore.components(rows["first"], rows["second"])
     assert found.to_pylist() == [(0, 0), (1, 1), (3, 0), (4, 1)]
     kinds: list[Any] = [np.uint8, np.int32, np.uint32, np.int64]

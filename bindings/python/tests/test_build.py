@@ -89,7 +89,7 @@ def test_what_cannot_be_built_is_refused_at_once(tmp_path: Path) -> None:
     fpstore.build(tmp_path / "s.fps", [1])
     with pytest.raises(fpstore.errors.StoreExistsError):
         fpstore.Builder(tmp_path / "s.fps")
-    with pytest.raises(fpstore.errors.InputError, match="no amount of bytes"):
+    with pytest.raises(fpstore.errors.InputError, match="not an amount of bytes"):
         fpstore.Builder(tmp_path / "t.fps", budget="much")
     with pytest.raises(fpstore.errors.InputError, match="budget is for the scheme 'auto'"):
         fpstore.Builder(tmp_path / "t.fps", scheme="4", budget="1GB")
@@ -113,7 +113,7 @@ def test_ids_of_a_kind(tmp_path: Path) -> None:
     assert store.query(1, 0)[0].ids == [7]
     store = fpstore.build(tmp_path / "b.fps", [1], [7], id_type="str")
     assert store.query(1, 0)[0].ids == ["7"]
-    with pytest.raises(fpstore.errors.InputError, match="id number 0, 'x', is no number"):
+    with pytest.raises(fpstore.errors.InputError, match="id number 0, 'x', is not a number"):
         fpstore.build(tmp_path / "c.fps", [1], ["x"], id_type="int")
 
 
@@ -232,7 +232,7 @@ def test_copies(tmp_path: Path) -> None:
     fpstore.build(tmp_path / "c.fps", [3], ["c"])
     with fpstore.Writer(tmp_path / "c.fps", compact=False) as writer:
         assert writer.import_([tmp_path / "b.fps"]).fingerprints == 2
-        with pytest.raises(fpstore.errors.InputError, match="holds the same"):
+        with pytest.raises(fpstore.errors.InputError, match="has the same contents"):
             writer.import_([tmp_path / "a.fps"])
     assert len(fpstore.open(tmp_path / "c.fps")) == 3
     with pytest.raises(fpstore.errors.StoreExistsError):

@@ -17,8 +17,6 @@ STUBS = Path(fpstore.__file__).with_name("_fpstore.pyi")
 CALLS: dict[tuple[str, str], Callable[[fpstore.Store, Any], Any]] = {
     ("open", "access"): lambda store, name: fpstore.open(store.path, access=name),
     ("open", "warm"): lambda store, name: fpstore.open(store.path, warm=name),
-    ("open_all", "access"): lambda store, name: fpstore.types.open_all([store.path], access=name),
-    ("open_all", "warm"): lambda store, name: fpstore.types.open_all([store.path], warm=name),
     ("Store.warm", "what"): lambda store, name: store.warm(name),
     ("Store.query_many", "mode"): lambda store, name: store.query_many([7], mode=name),
     ("Store.nearest_many", "mode"): lambda store, name: store.nearest_many([7], mode=name),

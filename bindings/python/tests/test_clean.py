@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,8 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
     assert overview is not None
     assert overview.judgement.startswith("by Jaccard similarity 0.8 or more, computed")
     theirs = [line.split("\t") for line in (tmp_path / "losses.tsv").read_text().splitlines()]
-    assert [[str(value) for value in loss] for loss in overview.losses] == theirs
-    assert overview.losses[0][2:4] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
+    assert [[str(value) for value in astuple(loss)] for loss in overview.losses] == theirs
+    assert (overview.losses[0].documents, overview.losses[0].removed) == (cleaned.kept + cleaned.near_new, cleaned.near_new)
     assert overview.losses[0].empty == cleaned.empty == 1
     line = " ".join(f"t{number}" for number in range(60))[:80]
     largest = fpstore.types.LargeCluster(110, "t0", "new", overview.clusters[0].line)
@@ -129,7 +130,7 @@ def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
     cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm_contains=0.97, **options)
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
-    with pytest.raises(fpstore.errors.InputError, match="a distance compares fingerprints"):
+    with pytest.raises(fpstore.errors.InputError, match="documents are compared by the distance"):
         fpstore.clean(inputs, k=7, confirm_contains=1.0)
 
 
@@ -235,8 +236,11 @@ def test_kept_documents_are_added_to_the_store_once(tmp_path: Path) -> None:
     assert cleaned.added == cleaned.kept and not cleaned.was_added_before
     assert set(cleaned.removed["side"]) == {"new", "stored"}
     assert store.refresh() and store.info().ids == count + cleaned.added
-    again = fpstore.clean(inputs[1], tmp_path / "again.csv", **options)
-    assert again.was_added_before and not (tmp_path / "again.csv").exists()
+    again = fpstore.clean(inputs[1], tmp_path / "new.csv", **options)
+    assert again.was_added_before
+    with pytest.raises(fpstore.errors.KnownRunError, match="again.csv does not exist"):
+        fpstore.clean(inputs[1], tmp_path / "again.csv", **options)
+    assert not (tmp_path / "again.csv").exists()
 
 
 def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
@@ -258,7 +262,7 @@ def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
     assert first.kept == first.added == 10
     count = fpstore.open(path).info().ids
     for again in (frame, frame.head(3)):
-        with pytest.raises(fpstore.errors.KnownRunError, match="run 'n1' before") as error:
+        with pytest.raises(fpstore.errors.KnownRunError, match="documents of the run 'n1'") as error:
             fpstore.clean(again, store=fpstore.open(path), within=True, add=True, run="n1")
         assert (error.value.run, error.value.path) == ("n1", str(path))
         assert isinstance(error.value, fpstore.errors.StaleStoreError)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,10 @@ def test_answers_are_those_of_the_store(tmp_path: Path, kind: str) -> None:
         if ids is not None:
             some = list(ids[:3]) + list(ids[-1:])
             assert client.find(some) == store.find(some)
-        assert client.info().store == store.info()._replace(
+        assert client.info().store == replace(
+            store.info(),
             segments=tuple(
-                it._replace(written=it.written and it.written.replace(microsecond=0))
+                replace(it, written=it.written and it.written.replace(microsecond=0))
                 for it in store.info().segments
             )
         )
@@ -80,7 +82,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         paths.append(str(tmp_path / f"{number}.fps"))
     queries = np.concatenate([values[::9], clustered(50, 8)])
     with (
-        fpstore.types.open_all(paths) as stores,
+        fpstore.open(paths) as stores,
         fpstore.serve(paths) as server,
         fpstore.Client(server.url) as client,
     ):
@@ -101,7 +103,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         assert client.find(some) == stores.find(some)
         assert list(client.info().stores) == paths
         if kinds[0] == "texts":
-            with pytest.raises(fpstore.errors.RefusedError, match="only reads"):
+            with pytest.raises(fpstore.errors.RefusedError, match="read-only"):
                 client.check_and_add([1], ["new"])
     with pytest.raises(ValueError, match="a server of several stores cannot write to them"):
         fpstore.serve(paths, writable=True)
@@ -109,7 +111,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
 
 def test_what_a_server_says_of_itself(client: fpstore.Client, store: fpstore.Store) -> None:
     ready = client.ready()
-    assert ready == (True, store.generation, None, None)
+    assert ready == fpstore.types.Readiness(True, store.generation, None, None)
     info = client.info()
     assert (info.version, info.writable, info.needs_token_to_read) == (
         fpstore.__version__,
@@ -177,7 +179,7 @@ def answer(client: fpstore.Client, path: Path, case: dict[str, Any]) -> Any:
         return find(client, options["ids"])
     assert operation == "delete", operation
     done = client.delete_ids(options["ids"], dry_run=options.get("dry_run", False))
-    return {**done._asdict(), "left": left(path)}
+    return {**asdict(done), "left": left(path)}
 
 
 OVER_HTTP = [
@@ -351,7 +353,7 @@ def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
     client.close()
     with pytest.raises(fpstore.errors.InputError, match="closed"):
         client.query(1)
-    with pytest.raises(fpstore.errors.InputError, match="other machines"):
+    with pytest.raises(fpstore.errors.InputError, match="other machines can reach"):
         fpstore.serve(store.path, listen="0.0.0.0:0")
     with pytest.raises(fpstore.errors.InputError, match="writable"):
         fpstore.serve(store.path, label="2026-11")

@@ -122,7 +122,7 @@ def test_what_cannot_be_used_is_refused(documents: Path, tmp_path: Path) -> None
         with pytest.raises(fpstore.errors.InputError, match=message):
             recipe.df_table(**arguments)
     assert len(recipe.df_table(texts=[], allow_empty=True)) == 0
-    with pytest.raises(fpstore.errors.InputError, match="has df or weights"):
+    with pytest.raises(fpstore.errors.InputError, match="leave df and weights out"):
         weighed.df_table(documents)
     with pytest.raises(fpstore.errors.InputError, match="df and weights both weigh"):
         Recipe("simhash", df=table, weights={"a": 2})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def query(store: fpstore.Store, options: dict[str, Any]) -> list[dict[str, Any]]
         found = store.query(needle, options.get("k"), limit=options.get("limit"))
     return [
         {
-            **match._asdict(),
+            **{name: of for name, of in asdict(match).items() if of or name == "distance"},
             "fingerprint": text(match.fingerprint),
             "ids": [str(it) for it in match.ids],
         }
@@ -96,7 +97,7 @@ def built(store: fpstore.Store) -> dict[str, Any]:
 def compare(options: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
     found = fpstore.Recipe().compare(options["first"], options["second"])
     first, second = (text(it) for it in found.fingerprints)
-    values = {**found._asdict(), "first": first, "second": second}
+    values = {**asdict(found), "first": first, "second": second}
     return {name: values[name] for name in expected}
 
 
@@ -154,7 +155,7 @@ def delete(path: Path, options: dict[str, Any]) -> dict[str, Any]:
         else:
             fingerprints = [int(it, 16) for it in options["fingerprints"]]
             done = writer.delete_fingerprints(fingerprints, dry_run=dry_run)
-    return {**done._asdict(), "left": left(path)}
+    return {**asdict(done), "left": left(path)}
 
 
 def dedup(store: fpstore.Store, case: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
@@ -196,7 +197,7 @@ def confirmed_pairs(case: dict[str, Any]) -> list[dict[str, Any]]:
     ids = [it[0] for it in documents(case)]
     texts = [it[1] for it in documents(case)]
     options = case["options"]
-    found = fpstore.Recipe().confirmed_pairs(texts, options["confirm"], k=options.get("k"))
+    found = fpstore.pairs(texts, confirm=options["confirm"], k=options.get("k"))
     pairs = []
     for first, second, distance, similarity in found.to_pylist():
         one, other = sorted((ids[first], ids[second]))
@@ -218,9 +219,9 @@ def evaluate(case: dict[str, Any]) -> dict[str, Any]:
     )
     size = options.get("collection_size")
     return {
-        "points": [point._asdict() for point in found.points[:5]],
+        "points": [asdict(point) for point in found.points[:5]],
         "area": found.area,
-        "best": found.best._asdict(),
+        "best": asdict(found.best),
         "duplicates": found.duplicates,
         "others": found.others,
         "recommended_k": found.forecast(size).recommended_k if size else None,
@@ -295,8 +296,8 @@ def test_python_answers_every_case(case: dict[str, Any], tmp_path: Path) -> None
 
 def test_reports_have_the_names_of_the_table() -> None:
     names = TABLE["names"]
-    assert set(StoreInfo._fields) == set(names["store"])
+    assert {field.name for field in fields(StoreInfo)} == set(names["store"])
     left_out = {"access", "information_limit", "sections"}
-    assert set(SegmentInfo._fields) == set(names["segment"]) - left_out
+    assert {field.name for field in fields(SegmentInfo)} == set(names["segment"]) - left_out
     # The position in the tuple of tables.
-    assert set(TableInfo._fields) == set(names["table"]) - {"table"}
+    assert {field.name for field in fields(TableInfo)} == set(names["table"]) - {"table"}

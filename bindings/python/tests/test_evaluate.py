@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def by_program(program: str, *arguments: str | Path) -> Any:
 
 
 def check(found: fpstore.types.Evaluation, told: Any) -> None:
-    assert [point._asdict() for point in found.points] == told["points"]
+    assert [asdict(point) for point in found.points] == told["points"]
     assert (found.area, found.best.k, found.best.f1) == (
         told["area"],
         told["best_k"],
@@ -103,7 +104,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     evaluate: Any = fpstore.evaluate
     for text, message in [
         ("a\tb\t1\na\tz\t1\n", "bad.tsv: line 2: no document has the id 'z'"),
-        ("a\tb\t1\nb\ta\t0\n", "bad.tsv: line 2: the pair has another label"),
+        ("a\tb\t1\nb\ta\t0\n", "bad.tsv: line 2: an earlier line gives this pair another label"),
         ("a\ta\t1\n", "bad.tsv: line 1: a pair of one document with itself"),
         ("x\ty\tz\n", "bad.tsv: line 1: label 'z', expected 1, 0 or -1"),
         ("x\ty\tlabel\na\tb\n", "bad.tsv: line 2: expected two ids and a label"),
@@ -128,7 +129,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         (([1, 2],), {}, "first and second are the rows"),
         (([1, 2], [0], [1]), {"ids": ["a", "b"]}, "ids has no meaning without pairs"),
         (([1, 2], [0], [1]), {"threads": 1}, "threads has no meaning without pairs"),
-        ((store,), {"pairs": "-"}, "'-' names none"),
+        ((store,), {"pairs": "-"}, "'-' is standard input"),
     ]
     for arguments, keywords, message in cases:
         with pytest.raises(fpstore.errors.InputError, match=message):

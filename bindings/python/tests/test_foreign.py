@@ -228,7 +228,7 @@ FAULTS: dict[str, tuple[Producer, str]] = {
     "few buffers": (numbers(n_buffers=1), "it has 1 buffers, expected 2 of type UInt64"),
     "many buffers": (numbers(n_buffers=2**40), "buffers, expected 2 of type UInt64"),
     "negative buffers": (numbers(n_buffers=-1), "number of buffers is -1"),
-    "no buffers": (numbers(buffers=[], n_buffers=2), "2 buffers at an address that is null"),
+    "no buffers": (numbers(buffers=[], n_buffers=2), "2 buffers, but the address of its buffers is null"),
     "null buffer": (numbers(buffers=[None, None]), "buffer number 1 is null, expected 8 values"),
     "children": (numbers(n_children=1), "it has 1 columns, expected 0"),
     "foreign dictionary": (
@@ -248,24 +248,24 @@ FAULTS: dict[str, tuple[Producer, str]] = {
     ),
     "back": (
         texts(buffers=[None, i32(0, 2, 1, 3), b"abc"]),
-        "row number 1: its text lies from byte 2 to byte 1 of 3, expected offsets",
+        "row number 1: its text is from byte 2 to byte 1 of 3, expected ascending offsets",
     ),
     "far": (
         texts(buffers=[None, i32(0, 2**30, 2, 3), b"abc"]),
-        "row number 1: its text lies from byte 1073741824 to byte 2 of 3",
+        "row number 1: its text is from byte 1073741824 to byte 2 of 3",
     ),
     "below": (
         texts(buffers=[None, i32(-5, 1, 2, 3), b"abc"]),
-        "row number 0: its text lies from byte -5 to byte 1 of 3",
+        "row number 0: its text is from byte -5 to byte 1 of 3",
     ),
     "negative end": (texts(buffers=[None, i32(0, 1, 2, -3), b"abc"]), "its last offset is -3"),
     "large": (
         texts(format=b"U", buffers=[None, i64(0, 2, 1, 3), b"abc"]),
-        "row number 1: its text lies from byte 2 to byte 1 of 3",
+        "row number 1: its text is from byte 2 to byte 1 of 3",
     ),
     "no offsets": (texts(buffers=[None, None, b"abc"]), "buffer number 1 is null"),
     "no texts": (texts(buffers=[None, i32(0, 1, 2, 3), None]), "number 2 is null, expected 3"),
-    "shifted offsets": (texts(shift=2), "offsets lie at an address that is no multiple of 4"),
+    "shifted offsets": (texts(shift=2), "offsets is not a multiple of 4"),
     "view": (views(view(4, 0, 0)[:4] + b"ab\xe9d" + bytes(8)), "row number 0: byte 2 .* 0xe9"),
     "view of no buffer": (views(view(13, 1, 0)), "byte 0 to byte 13 of buffer 1, expected one of 1"),
     "view past the end": (views(view(13, 0, 8)), "byte 8 to byte 21 of buffer 0.* the 20 bytes"),
@@ -388,7 +388,7 @@ def test_data_that_was_handed_over_is_refused() -> None:
 
     for given in (Twice(), Stream()):
         assert len(fpstore.group(given)) == 8
-        with pytest.raises(fpstore.errors.InputError, match="was handed over before; ask for it anew"):
+        with pytest.raises(fpstore.errors.InputError, match="was already consumed; create"):
             fpstore.group(given)
 
 
@@ -409,7 +409,7 @@ def test_texts_that_are_not_utf_8_are_refused_with_their_row(kind: pa.DataType, 
     with pytest.raises(fpstore.errors.InputError, match=message):
         made.fingerprints(column)
     with pytest.raises(fpstore.errors.InputError, match=message):
-        made.confirmed_pairs(column, 0.8, k=3)
+        fpstore.pairs(column, confirm=0.8, k=3, recipe=made)
     whole = pa.array(["one"] * 5, kind)
     with pytest.raises(fpstore.errors.InputError, match="^texts, row number 6: byte 2"):
         made.fingerprints(pa.chunked_array([whole, column]))

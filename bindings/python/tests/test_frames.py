@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 import subprocess
 import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -60,10 +64,10 @@ def test_the_nearest_of_many_queries_are_those_of_a_scan(
             places = np.lexsort((stored, row))[:count]
             found = [(query, int(stored[at]), int(row[at])) for at in places if row[at] <= k]
             expected += found
-        for mode in ("auto", "pass", "probe"):
+        for mode in ("auto", "pass", "probe", "walk"):
             rows: Any = store.nearest_many(queries, count, k, ids=False, mode=mode)
             assert rows.to_pylist() == expected, (k, mode)
-    single = [tuple(found[:2]) for found in store.nearest(int(queries[0]), count)]
+    single = [(found.fingerprint, found.distance) for found in store.nearest(int(queries[0]), count)]
     assert single == [row[1:] for row in store.nearest_many(queries[:1], count, ids=False).to_pylist()]
 
 
@@ -97,8 +101,6 @@ def test_a_list_of_texts_is_refused_with_the_way_to_give_them() -> None:
             fpstore.clean(texts)
     with pytest.raises(FileNotFoundError):
         fpstore.clean(["nothing.jsonl"])
-    with pytest.raises(fpstore.errors.InputError, match=r"open_local\('simplecache::s3://b/a.jsonl'\)"):
-        fpstore.clean("s3://b/a.jsonl")
     assert fpstore.clean({"text": TEXTS}).keep.tolist() == [True, True, False]
 
 
@@ -110,7 +112,7 @@ def test_dictionaries_are_tables() -> None:
     columns: dict[str, Any] = {"id": ["a", "b", "c"], "text": TEXTS, "when": [1, 2, 3]}
     cleaned = fpstore.clean(columns, keep="newest:when")
     assert cleaned.keep.tolist() == [False, True, True]
-    assert cleaned.rows is not None and cleaned.rows[0].near_id == "c"  # type: ignore[attr-defined]
+    assert cleaned.rows[0].near_id == "c"
     assert len(fpstore.clean(iter(records * 1000)).keep) == 3000
     bads: list[dict[str, Any]] = [{"id": ["a"], "text": TEXTS}, {"when": [1], "text": TEXTS}]
     for bad in bads:
@@ -125,7 +127,7 @@ def test_the_column_of_texts_is_named() -> None:
     with pytest.raises(fpstore.errors.InputError, match="text_field names the column of texts"):
         fpstore.clean(other)
     cleaned = fpstore.clean(other, text_field="words", id_field="url")
-    assert cleaned.rows is not None and cleaned.rows[2].near_id == "a"  # type: ignore[attr-defined]
+    assert cleaned.rows[2].near_id == "a"
     with pytest.raises(fpstore.errors.InputError, match="have their own"):
         fpstore.clean(fpstore.Documents(other), text_field="words")
 
@@ -143,7 +145,7 @@ def test_strings_are_taken_where_a_neighbour_takes_them(store: fpstore.Store, tm
     assert len(fpstore.export(path, tmp_path / "export")) == len(store)
     for memory in ("100MiB", 1e9, 10**9):
         assert len(store.query_many([1], 3, memory=memory)) >= 0
-    with pytest.raises(fpstore.errors.InputError, match="expected one such as '1.5GB'"):
+    with pytest.raises(fpstore.errors.InputError, match="not an amount of bytes such as '1.5GB'"):
         store.query_many([1], 3, memory="much")
     with pytest.raises(fpstore.errors.TooMuchLostError, match="the table|all files"):
         fpstore.clean({"text": TEXTS}, max_loss="1%")
@@ -166,13 +168,83 @@ def test_labels_are_bool_and_pairs_a_table(store: fpstore.Store) -> None:
     assert judged.keep.all()
 
 
+def test_labels_are_csv(tmp_path: Path) -> None:
+    expected = fpstore.evaluate([0, 1, 255], [0, 0], [1, 2], [1, 0]).best
+    rows = 'x,"y",1\nx,z,False\n'
+    for text in (rows, "first,second,label\n" + rows):
+        (tmp_path / "labels.csv").write_text(text)
+        found = fpstore.evaluate([0, 1, 255], pairs=tmp_path / "labels.csv", ids=["x", "y", "z"])
+        assert found.best == expected
+    (tmp_path / "labels.csv").write_text("x,y,1\nx,z\n")
+    with pytest.raises(fpstore.errors.InputError, match="two ids and a label"):
+        fpstore.evaluate([0, 1, 255], pairs=tmp_path / "labels.csv", ids=["x", "y", "z"])
+
+
+PASSAGES = ["one two three four\n\nfive six seven eight", "five six seven eight\n\nother words are here"]
+
+
+def test_passages_of_a_table_leave_a_text_for_each_row() -> None:
+    frame = pandas.DataFrame({"id": ["a", "a", "c"], "text": [*PASSAGES, "Five six seven eight!"]})
+    documents = fpstore.Documents(frame, unit="paragraph")
+    cleaned = fpstore.clean(documents, passages="cut")
+    assert cleaned.rows["text"].tolist() == [PASSAGES[0], "other words are here", None]
+    assert frame[cleaned.keep]["id"].tolist() == ["a", "a"]
+    assert (cleaned.changed, cleaned.dropped, cleaned.files) == (1, 1, 0)
+    dropped = fpstore.clean(documents, passages="drop:0.9")
+    assert dropped.keep.tolist() == [True, True, False]
+    assert dropped.rows["text"].tolist() == [*PASSAGES, None]
+    # A mask of passages would be no mask of rows.
+    listed = fpstore.clean(documents)
+    assert len(listed.removed) == 2
+    with pytest.raises(fpstore.errors.InputError, match="no mask"):
+        listed.keep
+    store = fpstore.build(None, [], recipe="minhash")
+    refused: list[tuple[Any, dict[str, Any], str]] = [
+        (documents, {"passages": "annotate"}, "is for files"),
+        (frame, {"passages": "cut"}, "needs a unit"),
+        (documents, {"passages": "cut", "store": store, "add": True, "k": 3}, "are not added"),
+    ]
+    for given, options, message in refused:
+        with pytest.raises(fpstore.errors.InputError, match=message):
+            fpstore.clean(given, **options)
+
+
+def test_columns_of_a_contamination_are_named() -> None:
+    item = "which of the two rivers that meet in mainz is the longer one of both"
+    frame = pandas.DataFrame({"url": ["u", "v"], "words": [f"a quiz {item} yes", "more words"]})
+    items = [{"question": item, "number": "q7"}]
+    found = fpstore.contamination(
+        frame,
+        items,
+        text_field="words",
+        id_field="url",
+        against_text_field="question",
+        against_id_field="number",
+    )
+    assert found.keep.tolist() == [False, True]
+    assert [(row.id, row.item) for row in found.found] == [("u", "q7")]
+
+
+def test_amounts_of_bytes_are_texts_everywhere(store: fpstore.Store, tmp_path: Path) -> None:
+    with fpstore.Writer(store.path, max_rate="50MB") as writer:
+        writer.add([5], ["five"])
+    assert fpstore.verify(store.path, 1, max_rate="1GB").is_sound
+    assert fpstore.backup(store, tmp_path / "copy", max_rate=1e9).is_new
+    assert fpstore.plan(10**6, budget=10**8).budget_len == 10**8
+    part = fpstore.tasks.write_segment(tmp_path / "p.fps", [1], recipe=None, memory="300MiB", budget="64MB")
+    assert part.fingerprints == 1
+    (tmp_path / "long.jsonl").write_text('{"id": 1, "text": "' + "word " * 300 + '"}\n')
+    documents = fpstore.Documents(tmp_path / "long.jsonl", max_document="1kB", skip_bad=True)
+    assert fpstore.clean(documents).bad == 1
+
+
 def test_rows_without_an_item_are_a_mask() -> None:
     item = "which of the two rivers that meet in mainz is the longer one of both"
     frame = pandas.DataFrame({"text": ["something else", f"a quiz {item} yes", "more words"]})
     found = fpstore.contamination(frame, {"text": [item]})
     assert found.keep.tolist() == [True, False, True]
-    with pytest.raises(fpstore.errors.InputError, match="those of files"):
-        found._replace(mask=None).keep
+    with pytest.raises(fpstore.errors.InputError, match="were in files"):
+        replace(found, mask=None).keep
 
 
 def test_answers_about_a_table_name_no_temporary_file() -> None:
@@ -191,7 +263,7 @@ def test_a_dropped_writer_is_a_warning(store: fpstore.Store, tmp_path: Path) -> 
         del writer
     builder = fpstore.Builder(tmp_path / "new.fps")
     builder.add([5])
-    with pytest.warns(ResourceWarning, match="a builder was dropped before its end; it made nothing"):
+    with pytest.warns(ResourceWarning, match="a builder was dropped before its end; nothing was built"):
         del builder
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -209,6 +281,51 @@ def test_progress_is_one_fraction(tmp_path: Path) -> None:
     fractions = [it.fraction for it in seen]
     assert seen and fractions == sorted(fractions) and 0 <= fractions[0] <= fractions[-1] <= 1
     assert all(it.text.endswith(f" ({100 * it.fraction:.0f} %)") for it in seen)
+
+
+def test_progress_ends_at_the_end_of_the_last_phase(tmp_path: Path, values: U64) -> None:
+    texts = [" ".join(f"w{at // 2}x{n}" for n in range(30)) for at in range(20000)]
+    many = np.arange(2_000_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    calls: list[Callable[[Any], Any]] = [
+        lambda tell: fpstore.clean({"text": texts}, progress=tell),
+        lambda tell: fpstore.pairs(texts, confirm=0.8, progress=tell),
+        lambda tell: fpstore.build(tmp_path / "s.fps", many, range(len(many)), k=3, progress=tell),
+        lambda tell: fpstore.Recipe().fingerprints(texts * 3, progress=tell),
+    ]
+    for call in calls:
+        seen: list[fpstore.types.Progress] = []
+        call(seen.append)
+        fractions = [it.fraction for it in seen]
+        assert seen and fractions == sorted(fractions) and fractions[-1] == 1
+        # A phase that others follow does not take all.
+        phases = list(dict.fromkeys((it.step, it.phase) for it in seen))
+        first = [it.fraction for it in seen if (it.step, it.phase) == phases[0]]
+        assert len(phases) == 1 or first[-1] <= 0.75
+
+
+def test_a_stream_and_documents_are_not_pickled(store: fpstore.Store) -> None:
+    for thing in (store.pairs(3), fpstore.Documents("a.jsonl")):
+        with pytest.raises(TypeError, match="not pickled; .* can be"):
+            pickle.dumps(thing)
+
+
+def test_answers_are_shown_as_tables() -> None:
+    cleaned = fpstore.clean({"text": TEXTS})
+    assert "<th>kept</th><td>2</td>" in cleaned._repr_html_()
+    assert "<th>jaccard</th>" in fpstore.Recipe().compare("a <b>", "a b c")._repr_html_()
+    info = fpstore.build(None, [1]).info()._repr_html_()
+    assert info.startswith("<table><caption>StoreInfo") and "<th>segments</th>" in info
+
+
+def test_answers_are_immutable_plain_and_pickled(store: fpstore.Store) -> None:
+    info = store.info()
+    assert pickle.loads(pickle.dumps(info)) == info == copy.deepcopy(info)
+    with pytest.raises(AttributeError):
+        info.ids = 7  # type: ignore[misc]
+    match = store.query(store.fingerprints()[0])[0]
+    assert json.loads(json.dumps(asdict(match)))["distance"] == 0
+    assert match == eval(repr(match), {"Match": fpstore.types.Match})
+    assert not hasattr(match, "count") and not isinstance(match, tuple)
 
 
 def test_a_store_in_memory_answers_as_one_on_disk(store: fpstore.Store, values: U64) -> None:
@@ -280,7 +397,7 @@ def test_pairs_of_two_tables_are_those_of_a_scan() -> None:
         found = fpstore.pairs(left, right, confirm=threshold, k=64)
         assert found.to_pylist() == expected and len(expected) > 5
         alone = fpstore.pairs(left, confirm=threshold, k=64)
-        assert alone.to_pylist() == recipe.confirmed_pairs(left, threshold, k=64).to_pylist()
+        assert alone.to_pylist() == fpstore.pairs(left, confirm=threshold, k=64, recipe=recipe).to_pylist()
     frame = pandas.DataFrame({"id": [f"l{at}" for at in range(len(left))], "text": left})
     numbered: dict[str, Any] = {"text": right, "id": list(range(len(right)))}
     rows = fpstore.pairs(frame, numbered, confirm=0.6, k=64).to_pylist()
@@ -308,7 +425,7 @@ def test_pairs_need_one_kind_and_known_columns() -> None:
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: fpstore.pairs(["a b"], [1]), "texts are paired with texts"),
         (lambda: fpstore.pairs([1], confirm=0.8), "confirm is for texts"),
-        (lambda: fpstore.pairs({"body": ["a"]}), "text_field names one of them"),
+        (lambda: fpstore.pairs({"body": ["a"]}), "choose a column with text_field"),
         (lambda: fpstore.pairs(["a"], text_field="a"), "this is one column"),
         (lambda: fpstore.pairs({"text": ["a b", "c"], "id": [1]}), "2 rows and 1 ids"),
         (lambda: fpstore.pairs(["a b"], confirm=2), "similarity 2,"),

@@ -113,8 +113,8 @@ BAD: list[tuple[Any, str]] = [
     ([1, 2.0], "fingerprint number 1 is a float"),
     ([True], "number 0: a fingerprint is an int or a text of hex digits, not bool"),
     ([np.bool_(True)], "number 0: a fingerprint is an int"),
-    ([2**64], "18446744073709551616 is no fingerprint"),
-    ([-(2**63) - 1], "is no fingerprint"),
+    ([2**64], "18446744073709551616 is not a fingerprint"),
+    ([-(2**63) - 1], "is not a fingerprint"),
     ([b"ff"], "not bytes"),
     (["xyz"], "xyz"),
     ([""], "fingerprint number 0"),
@@ -237,7 +237,7 @@ def test_bits_are_those_that_imagehash_writes() -> None:
     assert fpstore.from_bits(bits[:0]).tolist() == []
     for bad, message in [
         (bits[0], "8 bits"),
-        (bits.reshape(-1), "of one hash"),
+        (bits.reshape(-1), "put a single hash in a list"),
         (bits.astype(np.uint8), "these are uint8"),
         ([imagehash.ImageHash(np.zeros((16, 16), bool))], "hash number 0 has 256 bits"),
         (np.zeros((2, 16, 16), bool), "256 bits"),

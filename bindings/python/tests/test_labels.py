@@ -82,7 +82,7 @@ def test_without_ids_there_is_a_row_for_each_segment(tmp_path: Path, program: st
     with fpstore.Writer(path, label="two", compact=False) as writer:
         writer.add([2, 3])
     store = fpstore.open(path)
-    assert store.query(2, 0, labels=True) == [fpstore.types.LabelledMatch(2, 0, ["one", "two"], [])]
+    assert store.query(2, 0, labels=True) == [fpstore.types.Match(2, 0, [], labels=["one", "two"])]
     assert store.query_many([2], 0, labels=True).to_pylist() == [
         (0, 2, 0, "one"),
         (0, 2, 0, "two"),

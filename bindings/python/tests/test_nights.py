@@ -145,12 +145,12 @@ def test_a_known_run_is_told_and_another_table_under_its_name_is_refused(all_nig
         kept = cleaned.kept
     ids = fpstore.open(all_nights).info().ids
     again = clean(1, all_nights, commit=False)
-    assert again.was_added_before and again.rows is None and again.commit() == 0
+    assert again.was_added_before and again.decisions is None and again.commit() == 0
     with pytest.raises(fpstore.errors.InputError, match="skip writing if was_added_before"):
         again.keep
-    with pytest.raises(fpstore.errors.KnownRunError, match="run 'n' before"):
+    with pytest.raises(fpstore.errors.KnownRunError, match="documents of the run 'n'"):
         clean(2, all_nights, commit=False)
-    with pytest.raises(fpstore.errors.KnownRunError, match="run 'n' before"):
+    with pytest.raises(fpstore.errors.KnownRunError, match="documents of the run 'n'"):
         clean(1, all_nights)
     assert fpstore.open(all_nights).info().ids == ids and kept > 0
 

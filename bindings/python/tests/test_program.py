@@ -39,5 +39,5 @@ def test_status_and_streams_are_those_of_the_program(tmp_path: Path) -> None:
 
 def test_an_installation_without_the_program_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.files", lambda name: None)
-    with pytest.raises(SystemExit, match="the library alone"):
+    with pytest.raises(SystemExit, match="only the library"):
         fpstore.__main__.main()

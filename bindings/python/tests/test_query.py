@@ -46,7 +46,7 @@ def test_answers_are_those_of_a_scan(store: fpstore.Store, values: U64, k: int) 
     assert list(rows) == flat and len(rows) == len(flat) and not rows.cut
     assert store.count_many(queries, k).tolist() == [len(matches) for matches in expected]
     assert store.has_near(queries, k).tolist() == [bool(matches) for matches in expected]
-    for mode in ("probe", "pass"):
+    for mode in ("probe", "walk", "pass"):
         assert store.query_many(queries, k, mode=mode).to_pylist() == flat
 
 

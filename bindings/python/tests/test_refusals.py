@@ -39,7 +39,7 @@ def test_texts_stay_texts_after_batches_without_records(tmp_path: Path) -> None:
 def test_texts_beside_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.fps"
     mixed: Any = [([1], [10]), ([2], ["x"])]
-    with pytest.raises(fpstore.errors.InputError, match="the ids before are numbers; id_type='str'"):
+    with pytest.raises(fpstore.errors.InputError, match="the earlier ids are numbers; id_type='str'"):
         fpstore.build(path, iter(mixed))
     bare_first: Any = [[5], ([1], ["1"])]
     with pytest.raises(fpstore.errors.InputError, match="'1', is a number in a text.*id_type='str'"):
@@ -132,7 +132,7 @@ def test_a_stream_that_has_ended_is_not_read_as_empty(store: fpstore.Store) -> N
     closed.close()
     pa.table(given)
     for ended in (stream, closed, given):
-        with pytest.raises(fpstore.errors.InputError, match="ask for it anew"):
+        with pytest.raises(fpstore.errors.InputError, match="create a new stream"):
             ended.read_all()
 
 

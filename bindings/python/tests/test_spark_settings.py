@@ -31,6 +31,18 @@ def test_tasks_of_a_local_cluster_have_the_usual_memory() -> None:
     assert _settings.limits(found, 7, 9) == {"threads": 7, "memory": 9}
 
 
+def test_old_keywords_work_with_a_warning() -> None:
+    @_settings.renamed(id="id_field", text="text_field")
+    def call(*, id_field: str = "id", text_field: str = "text") -> tuple[str, str]:
+        return id_field, text_field
+
+    assert call(text_field="body") == ("id", "body")
+    old: dict[str, str] = {"id": "url", "text": "body"}
+    with pytest.warns(DeprecationWarning, match="the keyword id of call is id_field now"):
+        assert call(**old) == ("url", "body")
+    assert _settings.limits(settings_of("local", {}), None, "2g")["memory"] == 2048 * MIB
+
+
 def test_memory_beside_the_heap_is_divided_by_tasks() -> None:
     options = {"spark.executor.cores": "4", "spark.executor.memoryOverhead": "4g"}
     found = settings_of("yarn", options)
@@ -69,7 +81,7 @@ def test_a_driver_on_the_loopback_address_is_refused_by_a_cluster() -> None:
 def test_amounts_of_memory_are_read_as_spark_reads_them() -> None:
     assert bytes_of("384") == 384 * MIB and bytes_of("2g") == 2 << 30 and bytes_of("7KB") == 7168
     assert bytes_of("100b") == 100
-    with pytest.raises(fpstore.errors.InputError, match="'much' is no amount of memory"):
+    with pytest.raises(fpstore.errors.InputError, match="'much' is not an amount of memory"):
         bytes_of("much")
 
 
@@ -83,7 +95,7 @@ def test_errors_of_tasks_come_back_as_what_they_were() -> None:
     assert _jobs.own_error(RuntimeError("some other error")) is None
     for text, remedy in [
         ("ModuleNotFoundError: No module named 'fpstore'", "spark.archives"),
-        ("[PYTHON_VERSION_MISMATCH] Python in worker", "another version"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker", "version differs"),
         ('Cannot run program "python9"', "cannot run"),
     ]:
         assert remedy in str(_settings._explained(RuntimeError(text)))

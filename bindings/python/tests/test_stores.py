@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,11 +26,12 @@ from hypothesis import strategies as st
 
 import fpstore
 
+Several: TypeAlias = "fpstore.Store[tuple[int, str]]"
 # The records of a store: fingerprints, and ids if it has any.
 Records: TypeAlias = tuple[list[int], list[str] | list[int] | None]
 
 
-def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.MatchInStores]:
+def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Match]:
     """All matches by a linear scan, in the order that is promised."""
     found: dict[tuple[int, int, int, str], list[Any]] = {}
     for number, (name, (values, ids)) in enumerate(parts.items()):
@@ -39,13 +41,13 @@ def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Ma
                 of = found.setdefault((distance, value, number, name), [])
                 of.extend([] if ids is None else [ids[at]])
     return [
-        fpstore.types.MatchInStores(value, distance, name, ids)
+        fpstore.types.Match(value, distance, ids, name)
         for (distance, value, _, name), ids in sorted(found.items())
     ]
 
 
 def rows_of(
-    expected: list[list[fpstore.types.MatchInStores]], ids_are_texts: bool
+    expected: list[list[fpstore.types.Match]], ids_are_texts: bool
 ) -> list[tuple[int, int, int, str, Any]]:
     """The rows of these answers. Of several kinds of ids all are texts."""
     return [
@@ -56,7 +58,7 @@ def rows_of(
     ]
 
 
-def nearest(found: list[fpstore.types.MatchInStores], count: int) -> list[fpstore.types.MatchInStores]:
+def nearest(found: list[fpstore.types.Match], count: int) -> list[fpstore.types.Match]:
     """The matches of the nearest fingerprints: one that two stores hold counts once."""
     values = list(dict.fromkeys(match.fingerprint for match in found))[:count]
     return [match for match in found if match.fingerprint in values]
@@ -70,10 +72,10 @@ def build(folder: Path, parts: list[Records]) -> dict[str, Records]:
 
 
 @contextmanager
-def opened(parts: list[Records]) -> Generator[tuple[fpstore.types.Stores, dict[str, Records]]]:
+def opened(parts: list[Records]) -> Generator[tuple[Several, dict[str, Records]]]:
     with tempfile.TemporaryDirectory() as folder:
         named = build(Path(folder), parts)
-        with fpstore.types.open_all(list(named)) as stores:
+        with fpstore.open(list(named)) as stores:
             yield stores, named
 
 
@@ -96,8 +98,8 @@ def parts(tmp_path: Path) -> dict[str, Records]:
 
 
 @pytest.fixture
-def stores(parts: dict[str, Records]) -> fpstore.types.Stores:
-    return fpstore.types.open_all(list(parts))
+def stores(parts: dict[str, Records]) -> Several:
+    return fpstore.open(list(parts))
 
 
 def queries(parts: dict[str, Records]) -> list[int]:
@@ -107,12 +109,12 @@ def queries(parts: dict[str, Records]) -> list[int]:
 
 @pytest.mark.parametrize("k", [0, 1, 3, 4, 7, 20, 40, 64])
 def test_answers_are_those_of_a_scan(
-    stores: fpstore.types.Stores, parts: dict[str, Records], k: int
+    stores: Several, parts: dict[str, Records], k: int
 ) -> None:
     asked = queries(parts)[:: 1 if k < 20 else 6]
     expected = [scan(parts, query, k) for query in asked]
     assert [stores.query(query, k) for query in asked] == expected
-    for mode in ("auto", "probe", "pass"):
+    for mode in ("auto", "probe", "walk", "pass"):
         rows = stores.query_many(asked, k, mode=mode)
         assert rows.to_pylist() == rows_of(expected, True) and not rows.cut
     distinct = [len({match.fingerprint for match in matches}) for matches in expected]
@@ -197,18 +199,20 @@ def test_any_stores_any_k_any_ids(
 def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [5, 5, 7], ["x", "y", "z"], label="old")
     two = fpstore.build(tmp_path / "b.fps", [5, 9], [10, 11], k=5)
-    stores = fpstore.types.open_all([one.path, two.path])
+    stores = fpstore.open([one.path, two.path])
     assert stores.tuned_k == 3 and stores.recipe == "external" and len(stores) == 4
     assert 5 in stores and "000000000000000b" not in stores
     with pytest.raises(fpstore.errors.InputError, match="may be an id"):
         assert "b" in stores
-    assert stores.query(5, 0) == [(5, 0, one.path, ["x", "y"]), (5, 0, two.path, [10])]
+    assert stores.query(5, 0) == [
+        fpstore.types.Match(5, 0, ["x", "y"], one.path),
+        fpstore.types.Match(5, 0, [10], two.path),
+    ]
     labelled = stores.query(5, 0, labels=True)
     assert [(it.store, it.labels, it.ids) for it in labelled] == [
         (one.path, ["old", "old"], ["x", "y"]),
         (two.path, [""], [10]),
     ]
-    assert isinstance(labelled[0], fpstore.types.LabelledMatchInStores)
     rows = stores.query_many([5], 0, labels=True)
     assert rows.column_names == ["query", "fingerprint", "distance", "store", "label", "id"]
     assert [row[3:] for row in rows.to_pylist()] == [
@@ -221,7 +225,7 @@ def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
         (0, 5, 0, two.path),
     ]
     assert stores.find(["x", "10", "none"]) == [[(5, one.path)], [(5, two.path)], []]
-    assert [it[2:] for it in stores.query(5, 64)] == [
+    assert [(it.store, it.ids) for it in stores.query(5, 64)] == [
         (one.path, ["x", "y"]),
         (two.path, [10]),
         (one.path, ["z"]),
@@ -235,7 +239,7 @@ def test_long_searches_find_the_same(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path, part in zip(paths, (drawn[:150_000], drawn[140_000:])):
         fpstore.build(path, part)
-    stores = fpstore.types.open_all(paths)
+    stores = fpstore.open(paths)
     query = int(drawn[145_000])
     near = np.nonzero(np.bitwise_count(drawn ^ np.uint64(query)) <= 16)[0].tolist()
     expected = sorted(
@@ -249,7 +253,7 @@ def test_long_searches_find_the_same(tmp_path: Path) -> None:
     assert [it.store for it in found[:2]] == stores.paths
 
 
-def test_tables_are_those_of_all_engines(stores: fpstore.types.Stores, parts: dict[str, Records]) -> None:
+def test_tables_are_those_of_all_engines(stores: Several, parts: dict[str, Records]) -> None:
     rows = stores.query_many(queries(parts)[:5], 3)
     expected = rows.to_pylist()
     assert len(expected) >= 5
@@ -271,7 +275,7 @@ def test_tables_are_those_of_all_engines(stores: fpstore.types.Stores, parts: di
     records: Any = np.asarray(rows)
     assert records.dtype.names == tuple(rows.column_names)
     assert [tuple(row) for row in records.tolist()] == expected
-    assert [row.store for row in rows] == [row[3] for row in expected]  # type: ignore[attr-defined]  # pyright: ignore
+    assert [row.store for row in rows] == [row[3] for row in expected]
     assert pickle.loads(pickle.dumps(rows)).to_pylist() == expected
     pairs = pa.table(stores.pairs(1))
     assert pairs.schema.names == [
@@ -290,7 +294,7 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.fps", "b.fps")]
     for path in paths:
         fpstore.build(path, [1], ["first"])
-    stores = fpstore.types.open_all(paths)
+    stores = fpstore.open(paths)
     assert not stores.refresh() and stores.generations == [1, 1]
     pickled = pickle.dumps(stores)
     with fpstore.Writer(paths[1], compact=False) as writer:
@@ -298,13 +302,16 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     assert stores.query(2, 0) == [] and stores.generations == [1, 1]
     assert stores.refresh() and not stores.refresh()
     assert stores.generations == [1, 2] and len(stores) == 4
-    assert stores.query(1, 0) == [(1, 0, paths[0], ["first"]), (1, 0, paths[1], ["first", "second"])]
+    assert stores.query(1, 0) == [
+        fpstore.types.Match(1, 0, ["first"], paths[0]),
+        fpstore.types.Match(1, 0, ["first", "second"], paths[1]),
+    ]
     with pytest.raises(fpstore.errors.StaleStoreError) as error:
         pickle.loads(pickled)
     assert (error.value.expected, error.value.found) == (1, 2)
     # A store that was replaced by one of another recipe: the states before stay.
     fpstore.build(paths[0], [1, 4], ["x", "y"], recipe="minhash", replace=True)
-    with pytest.raises(fpstore.errors.InputError, match="cannot be asked as one"):
+    with pytest.raises(fpstore.errors.InputError, match="cannot be queried together"):
         stores.refresh()
     assert stores.query(1, 0)[0].ids == ["first"]
 
@@ -315,7 +322,7 @@ def test_pickled_stores_keep_their_names(
     folder = Path(next(iter(parts))).parent
     monkeypatch.chdir(folder)
     names = [Path(path).name for path in parts]
-    stores = fpstore.types.open_all(names)
+    stores = fpstore.open(names)
     assert stores.paths == names
     query = queries(parts)[0]
     pickled = pickle.dumps(stores)
@@ -330,14 +337,14 @@ def test_names_that_are_no_utf_8_come_back(tmp_path: Path) -> None:
     names = [os.fsdecode(os.fsencode(tmp_path) + name) for name in (b"/\xff.fps", b"/b.fps")]
     for name in names:
         fpstore.build(name, [1], [1])
-    stores = fpstore.types.open_all(names)
+    stores = fpstore.open(names)
     assert stores.paths == names and [it.store for it in stores.query(1)] == names
     # Texts of Arrow are UTF-8.
     assert stores.query_many([1])["store"].tolist() == [f"{tmp_path}/\ufffd.fps", names[1]]
     assert pickle.loads(pickle.dumps(stores)).paths == names
 
 
-def test_threads_share_stores(stores: fpstore.types.Stores, parts: dict[str, Records]) -> None:
+def test_threads_share_stores(stores: Several, parts: dict[str, Records]) -> None:
     asked = queries(parts)
     expected = [scan(parts, query, 5) for query in asked]
     failed: list[BaseException] = []
@@ -359,7 +366,7 @@ def test_threads_share_stores(stores: fpstore.types.Stores, parts: dict[str, Rec
 
 
 def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
-    with fpstore.types.open_all(map(Path, parts), warm="hot", access="map") as stores:
+    with fpstore.open(map(Path, parts), warm="hot", access="map") as stores:
         assert not stores.closed and bool(stores) and stores.warm("all") > 0
         assert repr(stores).startswith(f"<fpstore.Store '{list(parts)[0]}', ")
         assert repr(stores).endswith(f": {len(stores)} fingerprints, 1600 ids>")
@@ -387,9 +394,8 @@ def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
 
 
 def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None:
-    assert fpstore.types.Stores is fpstore.Store
     query = queries(parts)[0]
-    with fpstore.open(list(parts)) as stores, fpstore.types.open_all(list(parts)) as same:
+    with fpstore.open(list(parts)) as stores, fpstore.open(list(parts)) as same:
         assert stores.paths == list(parts) and stores.query(query) == same.query(query)
     one = next(iter(parts))
     with fpstore.open(one) as store, fpstore.open([one]) as named:
@@ -397,11 +403,11 @@ def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None
         assert [it.ids for it in named.query(query, 20)] == [it.ids for it in store.query(query, 20)]
         assert {it.store for it in named.query(query, 64)} == {one}
     wrong: Any = 1
-    with pytest.raises(fpstore.errors.InputError, match="generation is that of one store"):
+    with pytest.raises(fpstore.errors.InputError, match="each store has its own generation"):
         fpstore.open([one], generation=wrong)
 
 
-def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.types.Stores) -> None:
+def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.Store) -> None:
     asks: list[Callable[[], object]] = [
         stores.info,
         stores.stats,
@@ -414,7 +420,7 @@ def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.ty
         stores.__arrow_c_stream__,
     ]
     for ask in asks:
-        with pytest.raises(fpstore.errors.InputError, match="one store is taken, and 4 are given"):
+        with pytest.raises(fpstore.errors.InputError, match="expected one store, 4 are given"):
             ask()
     assert not hasattr(stores, "path") and not hasattr(stores, "generation")
     assert "<table" not in stores._repr_html_()
@@ -425,19 +431,17 @@ def test_stores_that_are_not_asked_as_one_are_refused(tmp_path: Path) -> None:
     copy = shutil.copytree(one.path, tmp_path / "copy.fps")
     other = fpstore.build(tmp_path / "other.fps", [1], recipe="minhash")
     with pytest.raises(fpstore.errors.InputError, match="a.fps is named twice"):
-        fpstore.types.open_all([one.path, one.path])
+        fpstore.open([one.path, one.path])
     with pytest.raises(fpstore.errors.InputError, match="same store, or one is a copy"):
-        fpstore.types.open_all([one.path, copy])
-    with pytest.raises(fpstore.errors.InputError, match="cannot be asked as one"):
-        fpstore.types.open_all([one.path, other.path])
+        fpstore.open([one.path, copy])
+    with pytest.raises(fpstore.errors.InputError, match="cannot be queried together"):
+        fpstore.open([one.path, other.path])
     with pytest.raises(fpstore.errors.InputError, match="no store is named"):
-        fpstore.types.open_all([])
-    with pytest.raises(fpstore.errors.InputError, match="one path: open opens one store"):
-        fpstore.types.open_all(one.path)
+        fpstore.open([])
     with pytest.raises(fpstore.errors.NoStoreError, match="there is no store at"):
-        fpstore.types.open_all([one.path, tmp_path / "none.fps"])
+        fpstore.open([one.path, tmp_path / "none.fps"])
     with pytest.raises(fpstore.errors.InputError, match="access is 'map', .*, not 'mmap'"):
-        fpstore.types.open_all([one.path], access="mmap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fpstore.open([one.path], access="mmap")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
 
 
 def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
@@ -445,7 +449,7 @@ def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path in paths:
         fpstore.build(path, [1], recipe="simhash")
-    stores = fpstore.types.open_all(paths)
+    stores = fpstore.open(paths)
     with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
         stores.query_many(column)
     with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
@@ -453,7 +457,7 @@ def test_fingerprints_of_another_recipe_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_program_gives_the_same(
-    stores: fpstore.types.Stores, parts: dict[str, Records], program: str
+    stores: Several, parts: dict[str, Records], program: str
 ) -> None:
     named = [argument for path in parts for argument in ("-s", path)]
 
@@ -471,7 +475,7 @@ def test_the_program_gives_the_same(
     answer = run("query", f"{query:016x}", "-k", "30")[0]
     assert answer["matches"] == [
         {
-            **match._asdict(),
+            **{name: of for name, of in asdict(match).items() if of or name == "distance"},
             "fingerprint": f"{match.fingerprint:016x}",
             "ids": [str(it) for it in match.ids],
         }

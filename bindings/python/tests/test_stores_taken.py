@@ -23,7 +23,7 @@ def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     )
     fresh = [value ^ (0b11 << at % 60) for at, value in enumerate(old[0][:30] + old[1][10:60])]
     new = fpstore.build(tmp_path / "new.fps", fresh + [2**63 + 5, 2**63 + 5], range(82))
-    stores = fpstore.types.open_all(list(parts))
+    stores = fpstore.open(list(parts))
     rows = fpstore.dedup(new, stores, 3).read_all()
     assert rows.column_names == [
         "fingerprint",
@@ -63,7 +63,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
         frame = pd.DataFrame({"id": [f"old {number}"], "text": [texts[number]]})
         with fpstore.Builder(path, recipe=fpstore.Recipe()) as builder:
             builder.add_documents(frame)
-    stores = fpstore.types.open_all(paths)
+    stores = fpstore.open(paths)
     new = pd.DataFrame({"id": ["n0", "n1", "n2", "n3"], "text": [*texts, texts[2]]})
     cleaned = fpstore.clean(new, store=stores, within=True)
     assert (cleaned.kept, cleaned.near_stored, cleaned.near_new) == (1, 2, 1)
@@ -74,13 +74,13 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
         ("n1", "old 1", names[1]),
         ("n3", "n2", None),
     ]
-    assert cleaned.rows is not None and cleaned.keep is not None
+    assert cleaned.rows is not None
     assert cleaned.keep.tolist() == [False, False, True, False]
     assert cleaned.rows.column_names[-1] == "near_store"
     assert [row[-1] for row in cleaned.rows.to_pylist()] == [*names, None, None]
     alone = fpstore.clean(new, store=fpstore.open(paths[0]))
     assert "other_store" not in alone.removed.column_names
-    assert alone.rows is not None and "near_store" not in alone.rows.column_names
+    assert "near_store" not in alone.rows.column_names
     # New texts are asked with the recipe of the stores.
     recipe = stores.text_recipe()
     fingerprint = recipe.fingerprint(texts[1])
@@ -90,7 +90,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
 def test_what_takes_one_store_refuses_several(tmp_path: Path) -> None:
     one = fpstore.build(tmp_path / "a.fps", [1], ["a"])
     two = fpstore.build(tmp_path / "b.fps", [2], ["b"])
-    several: Any = fpstore.types.open_all([one.path, two.path])
+    several: Any = fpstore.open([one.path, two.path])
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a\tb\t1\n")
     asks: dict[str, Callable[[], object]] = {
@@ -102,14 +102,14 @@ def test_what_takes_one_store_refuses_several(tmp_path: Path) -> None:
         "add": lambda: fpstore.clean(["some words"], store=several, add=True),
     }
     for name, ask in asks.items():
-        remedy = rf"^{name}: one store is taken, and 2 are given: .*a.fps, .*b.fps; .*Writer.import_"
+        remedy = rf"^{name}: expected one store, 2 are given: .*a.fps, .*b.fps; .*Writer.import_"
         with pytest.raises(fpstore.errors.InputError, match=remedy):
             ask()
     for ask in (
         lambda: fpstore.tasks.JoinPlan.of(several, 3),
         lambda: fpstore.tasks.query_segment(several, 1, [1]),
     ):
-        with pytest.raises(fpstore.errors.InputError, match="^store: one store is taken, and 2 are given"):
+        with pytest.raises(fpstore.errors.InputError, match="^store: expected one store, 2 are given"):
             ask()
     wrong: Any = 5
     with pytest.raises(TypeError, match="expected a Store, not int"):

@@ -106,7 +106,7 @@ def test_payloads_are_taken_from_arrow_and_checked() -> None:
     rows = tasks.scatter(values, plan)
     assert rows["payload"][0] == table["payload"][0].as_py() == rows.to_pylist()[0][1]
     refused: list[tuple[Any, str]] = [
-        ([b"1234567"], "no multiple of 8"),
+        ([b"1234567"], "not a multiple of 8"),
         ([table["payload"][0].as_py()], "packed for another group"),
         (["12345678"], "payload number 0 is str, expected bytes"),
         (pa.array([None], pa.binary()), "1 of 1 payloads are null"),
@@ -196,7 +196,7 @@ def test_a_plan_is_its_text(tmp_path: Path, store: fpstore.Store) -> None:
             assert again == plan and hash(again) == hash(plan) and str(again) == str(plan)
     assert len(set(plans)) == 3 and plans[2].k == 6 and plans[0] != plans[1]
     assert tasks.JoinPlan.of(store).k == store.tuned_k
-    with pytest.raises(fpstore.errors.InputError, match="no plan of a join"):
+    with pytest.raises(fpstore.errors.InputError, match="is not a join plan"):
         tasks.JoinPlan.parse("join-plan 2")
     with pytest.raises(fpstore.errors.InputError, match="0 groups"):
         tasks.JoinPlan(3, 0)

@@ -150,7 +150,7 @@ def test_a_store_knows_its_recipe(tmp_path: Path) -> None:
 def test_confirmed_pairs_are_those_of_all_features() -> None:
     recipe = Recipe()
     texts = [*TEXTS, None, "", TEXTS[0]]
-    found = recipe.confirmed_pairs(texts, 0.6, k=64)
+    found = fpstore.pairs(texts, confirm=0.6, k=64, recipe=recipe)
     sets = [
         {feature.hash for feature in recipe.features(text)} if text else set() for text in texts
     ]
@@ -164,7 +164,7 @@ def test_confirmed_pairs_are_those_of_all_features() -> None:
     assert np.allclose(found["similarity"], [of for *_, of in expected])
     assert (0, len(texts) - 1) in {(a, b) for a, b, *_ in found}
     with pytest.raises(fpstore.errors.InputError, match="similarity 0,"):
-        recipe.confirmed_pairs(texts, 0.0)
+        fpstore.pairs(texts, confirm=0.0, recipe=recipe)
 
 
 def test_evaluation_counts_what_each_distance_finds() -> None:

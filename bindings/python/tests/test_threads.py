@@ -66,7 +66,7 @@ def test_an_older_generation_is_opened_where_it_was_kept(tmp_path: Path) -> None
     linked = fpstore.export(store, tmp_path / "linked.fps", hard_link=True)
     with fpstore.Writer(store.path) as writer:
         writer.add([2], ["b"])
-    remedy = "at generation 2, not 1; .* where a copy of it was kept, as by backup, or export"
+    remedy = "at generation 2, not 1; .* open a copy of the older one, made by backup, or by export"
     for ask in (
         lambda: fpstore.open(store.path, generation=1),
         lambda: pickle.loads(pickle.dumps(store)),

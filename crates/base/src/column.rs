@@ -1,15 +1,16 @@
 //! Detects columns of fingerprints by the spelling of their values.
 //!
 //! All readers share this rule. A column contains fingerprints of a width if nearly all of its
-//! values, at least three of four, have all digits of the width. Hex numbers with a letter, `0x` or
-//! a leading zero may lack a fifth of the digits, because programs print numbers without leading
-//! zeros; decimal numbers have more digits than the width has in hex. Shorter numbers are ids.
+//! values, at least three of four, have all digits of the width. Of hex numbers with a letter, `0x`
+//! or a leading zero up to half may lack a fifth of the digits, because programs print numbers
+//! without leading zeros; decimal numbers have more digits than the width has in hex. Shorter
+//! numbers are ids.
 
 use crate::{Fingerprint, Radix, Width};
 
 /// The kind of nearly all values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum ColumnKind {
     /// Fingerprints in this spelling.
     Fingerprints(Radix),
     /// Numbers with all hex digits of the width and no letter: hex or decimal.
@@ -24,7 +25,7 @@ pub enum Held {
     Other,
 }
 
-impl Held {
+impl ColumnKind {
     /// The kind of these values; `radix` is the spelling of fingerprints if the user has set it.
     pub fn of<'a>(
         values: impl IntoIterator<Item = &'a str>,
@@ -33,7 +34,7 @@ impl Held {
     ) -> Self {
         let (mut count, mut hex, mut plain, mut decimal, mut numbers, mut short) =
             (0, 0, 0, 0, 0, 0);
-        let (mut of_8, mut of_other_len) = (0, 0);
+        let (mut of_8, mut of_other_len, mut cut) = (0, 0, 0);
         let (mut is_signed, mut is_above_signed) = (false, false);
         for value in values.into_iter().map(str::trim) {
             count += 1;
@@ -42,7 +43,10 @@ impl Held {
                 *if value.len() == 8 { &mut of_8 } else { &mut of_other_len } += 1;
             }
             match spelled {
-                Value::Hex => hex += 1,
+                Value::Hex { is_whole } => {
+                    hex += 1;
+                    cut += usize::from(!is_whole);
+                }
                 Value::Plain => plain += 1,
                 Value::Decimal { fits_unsigned, fits_signed } => {
                     decimal += 1;
@@ -57,25 +61,27 @@ impl Held {
         let nearly_all = |part: usize| count > 0 && 4 * part >= 3 * count;
         let spans_both = is_signed && is_above_signed;
         match radix {
-            None if nearly_all(hex + plain) && hex > 0 => Held::Fingerprints(Radix::Hex),
-            None if nearly_all(plain) => Held::HexOrDecimal,
+            None if nearly_all(hex + plain) && hex > 0 && 2 * cut <= hex + plain => {
+                ColumnKind::Fingerprints(Radix::Hex)
+            }
+            None if nearly_all(plain) => ColumnKind::HexOrDecimal,
             None if nearly_all(plain + decimal) && decimal > 0 && !spans_both => {
                 let radix = if is_signed { Radix::SignedDecimal } else { Radix::Decimal };
-                Held::Fingerprints(radix)
+                ColumnKind::Fingerprints(radix)
             }
-            Some(Radix::Hex) if nearly_all(hex + plain) => Held::Fingerprints(Radix::Hex),
+            Some(Radix::Hex) if nearly_all(hex + plain) => ColumnKind::Fingerprints(Radix::Hex),
             Some(Radix::Decimal) if nearly_all(plain + decimal) && !is_signed => {
-                Held::Fingerprints(Radix::Decimal)
+                ColumnKind::Fingerprints(Radix::Decimal)
             }
             Some(Radix::SignedDecimal) if nearly_all(plain + decimal) && !is_above_signed => {
-                Held::Fingerprints(Radix::SignedDecimal)
+                ColumnKind::Fingerprints(Radix::SignedDecimal)
             }
             None if width == Width::FULL && nearly_all(of_8) && short > 0 && of_other_len == 0 => {
-                Held::HashesOf32Bits
+                ColumnKind::HashesOf32Bits
             }
-            _ if nearly_all(numbers) => Held::Numbers,
-            _ if nearly_all(hex + plain + numbers + short) => Held::ShortHex,
-            _ => Held::Other,
+            _ if nearly_all(numbers) => ColumnKind::Numbers,
+            _ if nearly_all(hex + plain + numbers + short) => ColumnKind::ShortHex,
+            _ => ColumnKind::Other,
         }
     }
 }
@@ -83,7 +89,9 @@ impl Held {
 /// The spelling of a value.
 enum Value {
     /// A hex number of nearly all digits that is not a decimal number.
-    Hex,
+    Hex {
+        is_whole: bool,
+    },
     /// A number of all hex digits without a letter.
     Plain,
     /// A decimal number of more digits.
@@ -106,7 +114,7 @@ impl Value {
             return match is_plain(value) {
                 true if count == all => Value::Plain,
                 true => Value::Number,
-                false if count + all / 5 >= all => Value::Hex,
+                false if count + all / 5 >= all => Value::Hex { is_whole: count >= all },
                 false => Value::ShortHex,
             };
         }
@@ -121,6 +129,12 @@ impl Value {
             false => Value::Other,
         }
     }
+}
+
+/// Whether a value alone has the spelling of a fingerprint: all hex digits and not a decimal number,
+/// or a decimal number of more digits.
+pub fn is_spelled_out(value: &str, width: Width) -> bool {
+    matches!(Value::of(value.trim(), width), Value::Hex { is_whole: true } | Value::Decimal { .. })
 }
 
 /// Whether a hex number is also a valid decimal number: digits only, without a leading zero.
@@ -148,15 +162,15 @@ pub fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
 mod tests {
     use super::*;
 
-    fn held(values: &str, radix: Option<Radix>, bits: u32) -> Held {
-        Held::of(values.split_whitespace(), radix, Width::new(bits).unwrap())
+    fn held(values: &str, radix: Option<Radix>, bits: u32) -> ColumnKind {
+        ColumnKind::of(values.split_whitespace(), radix, Width::new(bits).unwrap())
     }
 
     #[test]
     fn a_column_holds_what_nearly_all_of_its_values_are() {
-        const HEX: Held = Held::Fingerprints(Radix::Hex);
-        const DECIMAL: Held = Held::Fingerprints(Radix::Decimal);
-        const SIGNED: Held = Held::Fingerprints(Radix::SignedDecimal);
+        const HEX: ColumnKind = ColumnKind::Fingerprints(Radix::Hex);
+        const DECIMAL: ColumnKind = ColumnKind::Fingerprints(Radix::Decimal);
+        const SIGNED: ColumnKind = ColumnKind::Fingerprints(Radix::SignedDecimal);
         for (values, radix, bits, expected) in [
             ("0123456789abcdef fedcba9876543210", None, 64, HEX),
             ("0x0123456789ABCDEF 0xfedcba9876543210", None, 64, HEX),
@@ -165,35 +179,38 @@ mod tests {
             ("0000000000000001 0000000000000002", None, 64, HEX),
             // A few values of another kind.
             ("0123456789abcdef NULL fedcba9876543210 aedcba9876543210", None, 64, HEX),
-            ("0123456789abcdef NULL fedcba9876543210", None, 64, Held::Other),
-            ("deadbeef 00c0ffee", None, 64, Held::HashesOf32Bits),
-            ("deadbeef 00c0ffee", Some(Radix::Hex), 64, Held::ShortHex),
-            ("deadbeef 00c0ffee NULL 20261105", None, 64, Held::HashesOf32Bits),
-            ("deadbeef c0ffee", None, 64, Held::ShortHex),
-            ("20261105 20261106", None, 64, Held::Numbers),
-            ("1731234567890 1731234567891", None, 64, Held::Numbers),
-            ("1731234567890123 1731234567890124", None, 64, Held::HexOrDecimal),
+            ("0123456789abcdef NULL fedcba9876543210", None, 64, ColumnKind::Other),
+            ("deadbeef 00c0ffee", None, 64, ColumnKind::HashesOf32Bits),
+            ("deadbeef 00c0ffee", Some(Radix::Hex), 64, ColumnKind::ShortHex),
+            ("deadbeef 00c0ffee NULL 20261105", None, 64, ColumnKind::HashesOf32Bits),
+            ("deadbeef c0ffee", None, 64, ColumnKind::ShortHex),
+            ("20261105 20261106", None, 64, ColumnKind::Numbers),
+            ("1731234567890 1731234567891", None, 64, ColumnKind::Numbers),
+            ("1731234567890123 1731234567890124", None, 64, ColumnKind::HexOrDecimal),
             ("1731234567890123 1731234567890124", Some(Radix::Hex), 64, HEX),
             ("1731234567890123 1731234567890124", Some(Radix::Decimal), 64, DECIMAL),
             ("18364758544493064720 1836475854449306472", None, 64, DECIMAL),
             ("-8198552921648689607 8198552921648689607", None, 64, SIGNED),
-            ("-8198552921648689607", Some(Radix::Decimal), 64, Held::Other),
-            ("-8198552921648689607 18364758544493064720", None, 64, Held::Other),
-            ("99999999999999999999", None, 64, Held::Other),
-            ("18364758544493064720", Some(Radix::Hex), 64, Held::Other),
-            ("0123456789abcdef", Some(Radix::Decimal), 64, Held::ShortHex),
-            ("1 2 3", None, 64, Held::Numbers),
-            ("a1 b2 3", None, 64, Held::ShortHex),
-            ("photo.jpg 0123456789abcdef", None, 64, Held::Other),
-            ("0123456789abcdef0123456789abcdef", None, 64, Held::Other),
-            ("", None, 64, Held::Other),
+            ("-8198552921648689607", Some(Radix::Decimal), 64, ColumnKind::Other),
+            ("-8198552921648689607 18364758544493064720", None, 64, ColumnKind::Other),
+            ("99999999999999999999", None, 64, ColumnKind::Other),
+            ("18364758544493064720", Some(Radix::Hex), 64, ColumnKind::Other),
+            ("0123456789abcdef", Some(Radix::Decimal), 64, ColumnKind::ShortHex),
+            ("1 2 3", None, 64, ColumnKind::Numbers),
+            ("a1 b2 3", None, 64, ColumnKind::ShortHex),
+            ("photo.jpg 0123456789abcdef", None, 64, ColumnKind::Other),
+            // Keys of another length.
+            ("68a1b2c3d4e5f 68a1b2c3d4e60", None, 64, ColumnKind::ShortHex),
+            ("68a1b2c3d4e5f 68a1b2c3d4e60 fedcba9876543210", None, 64, ColumnKind::ShortHex),
+            ("0123456789abcdef0123456789abcdef", None, 64, ColumnKind::Other),
+            ("", None, 64, ColumnKind::Other),
             ("deadbeef 00c0ffee", None, 32, HEX),
-            ("20261105 20261106", None, 32, Held::HexOrDecimal),
+            ("20261105 20261106", None, 32, ColumnKind::HexOrDecimal),
             ("4294967295 3735928559", None, 32, DECIMAL),
             ("-1559038737 2147483647", None, 32, SIGNED),
-            ("4294967296 4294967297", None, 32, Held::Other),
+            ("4294967296 4294967297", None, 32, ColumnKind::Other),
             ("beef 0001", None, 16, HEX),
-            ("1 2 3", None, 16, Held::Numbers),
+            ("1 2 3", None, 16, ColumnKind::Numbers),
         ] {
             assert_eq!(held(values, radix, bits), expected, "{values}");
         }

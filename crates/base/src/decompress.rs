@@ -228,7 +228,7 @@ impl<R: BufRead> Placed<R> {
         let (kind, at) = (fault.kind(), self.at);
         let reason = match kind {
             io::ErrorKind::UnexpectedEof => {
-                format!("the compressed data is cut: it ends at byte {at}, before its own end")
+                format!("the compressed data is truncated: the file ends at byte {at}")
             }
             _ => format!("{fault}, before byte {at} of the compressed data"),
         };

@@ -53,28 +53,29 @@ pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     match error.raw_os_error() {
         Some(PROCESS_FILES) => {
             return Some(
-                "this process has all the files open that it may; 'ulimit -n NUMBER' allows more",
+                "this process has as many open files as it may have; 'ulimit -n NUMBER' allows \
+                 more",
             );
         }
         Some(SYSTEM_FILES) => {
             return Some(
-                "this machine has all the files open that it may; end other programs, or raise the \
-                 limit (fs.file-max)",
+                "this machine has as many open files as it may have; end other programs, or raise \
+                 the limit (fs.file-max)",
             );
         }
         _ => {}
     }
     match error.kind() {
-        io::ErrorKind::StorageFull => Some("the disk is full; make room there"),
+        io::ErrorKind::StorageFull => Some("the disk is full; free some space"),
         io::ErrorKind::QuotaExceeded => {
-            Some("the quota of this user is used up; make room there, or have it raised")
+            Some("the quota of this user is used up; free some space, or have it raised")
         }
         io::ErrorKind::FileTooLarge => Some(
-            "a file may not be longer here; 'ulimit -f unlimited' allows it, unless the file system \
-             does not",
+            "the limit on the length of files is reached; 'ulimit -f unlimited' removes it, unless \
+             the file system sets it",
         ),
         io::ErrorKind::ReadOnlyFilesystem => {
-            Some("the file system is read-only; have it mounted for writing, or name another place")
+            Some("the file system is read-only; mount it for writing, or name another place")
         }
         _ => None,
     }

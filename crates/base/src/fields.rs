@@ -39,6 +39,33 @@ pub const TEXT: [&str; 10] = [
 /// Parts of names of columns with fingerprints.
 const OF_FINGERPRINTS: [&str; 6] = ["hash", "fingerprint", "finger", "print", "bits", "signature"];
 
+/// Values that stand for a missing value, in lower case; `\\n` is the null of SQL dumps.
+const MISSING: [&str; 17] = [
+    "",
+    "-",
+    "?",
+    "null",
+    "\\n",
+    "none",
+    "nil",
+    "nan",
+    "na",
+    "n/a",
+    "error",
+    "err",
+    "failed",
+    "<na>",
+    "#n/a",
+    "(null)",
+    "undefined",
+];
+
+/// Whether a value stands for a missing value, in upper or lower case, with or without white space
+/// around it.
+pub fn is_missing(value: &str) -> bool {
+    MISSING.iter().any(|one| value.trim().eq_ignore_ascii_case(one))
+}
+
 /// Whether a field with this name contains ids, in upper or lower case.
 pub fn is_id(name: &str) -> bool {
     ID.iter().any(|one| name.eq_ignore_ascii_case(one))

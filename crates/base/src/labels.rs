@@ -54,7 +54,7 @@ impl fmt::Display for BadPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             BadPair::OneDocument => "a pair of one document with itself",
-            BadPair::TwoLabels => "the pair has another label further up",
+            BadPair::TwoLabels => "an earlier line gives this pair another label",
         })
     }
 }

@@ -77,15 +77,22 @@ impl Recipe {
     /// Describes in a line the difference between this recipe, which is the recipe of the store,
     /// and another.
     pub fn difference(&self, given: &Recipe) -> String {
+        self.difference_of(given, ["the store", "the given one"])
+    }
+
+    /// Describes in a line the difference between this recipe and another, with the names of their
+    /// owners.
+    pub fn difference_of(&self, other: &Recipe, names: [&str; 2]) -> String {
         let only = |ours: &Recipe, others: &Recipe| {
             let lines = ours.text.lines().filter(|line| !others.text.lines().any(|l| l == *line));
             lines.collect::<Vec<&str>>().join(", ")
         };
-        let (store, given) = (only(self, given), only(given, self));
-        match (store.is_empty(), given.is_empty()) {
-            (false, true) => format!("only the store has {store}"),
-            (true, false) => format!("only the given one has {given}"),
-            _ => format!("the store has {store}; the given one has {given}"),
+        let (one, two) = (only(self, other), only(other, self));
+        let [first, second] = names;
+        match (one.is_empty(), two.is_empty()) {
+            (false, true) => format!("only {first} has {one}"),
+            (true, false) => format!("only {second} has {two}"),
+            _ => format!("{first} has {one}; {second} has {two}"),
         }
     }
 

@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for IdKind {
         let name = Cow::<str>::deserialize(from)?;
         let kinds = [IdKind::None, IdKind::U64, IdKind::Text];
         kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            D::Error::custom(format!("'{name}' is no kind of ids, expected none, u64 or text"))
+            D::Error::custom(format!("'{name}' is not a kind of ids, expected none, u64 or text"))
         })
     }
 }

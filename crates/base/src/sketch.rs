@@ -50,7 +50,11 @@ const FREE_ROUNDS: u64 = 64;
 /// assert_eq!(sketches[0], sketches[1]);
 /// ```
 pub fn sketch(features: &[u64], len: u8) -> Vec<u8> {
-    assert!(SKETCH_LENS.contains(&len), "a sketch of {len} bytes, expected one of {SKETCH_LENS:?}");
+    assert!(
+        SKETCH_LENS.contains(&len),
+        "a sketch of {len} bytes, expected a length of \
+                                         {SKETCH_LENS:?}"
+    );
     if features.is_empty() {
         return Vec::new();
     }

@@ -379,6 +379,8 @@ mod tests {
         };
         for (name, bytes, told) in [
             ("a.jsonl.xz", b"\xfd7zXZ\0\0\x04".to_vec(), "an xz file; unpack it: xz -dk "),
+            ("a.jsonl", b"\xfd7zXZ\0\0\x04".to_vec(), "an xz file; unpack it: xz -dc < "),
+            ("a.Z.txt", b"\x1f\x9d\x90".to_vec(), "unpack it: uncompress -c < "),
             ("no ending", b"BZh91AY&SYmore".to_vec(), "a bzip2 file; unpack it: bzip2 -dk '"),
             ("empty.bz2", b"BZh9\x17rE8P\x90\0\0\0\0".to_vec(), "a bzip2 file"),
             ("a.lz4", b"\x04\x22\x4d\x18\x64".to_vec(), "an LZ4 file; unpack it: lz4 -dk "),
@@ -398,6 +400,10 @@ mod tests {
             let fault = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
             assert!(fault.contains(told) && fault.contains(name), "{name}: {fault}");
         }
+        let path = folder.path().join("b.txt");
+        std::fs::write(&path, b"PAR1\x15\x04\r\0").unwrap();
+        let fault = Source::open(&path).unwrap().reader.read_to_end(&mut Vec::new()).unwrap_err();
+        assert!(fault.to_string().contains("a Parquet file"), "{fault}");
         for text in ["PK\nmore", "BZh9 is a text", "7", "Rar! a text", "file", "Para\n", "\u{4}\""]
         {
             let path = folder.path().join("text");

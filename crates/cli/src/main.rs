@@ -39,7 +39,7 @@ use output::exit::{NotFound, is_closed_pipe, is_interrupted};
 use output::text::stdout;
 use output::{corpus_error, hint};
 use run::topics::{Topic, list_of_topics, rare_options, with_topics};
-use run::{aliases, completing, meant, overview};
+use run::{aliases, completing, inferred_options, overview};
 use session::command::ExitStatus;
 use session::monitor;
 
@@ -173,18 +173,20 @@ fn main() -> ExitCode {
     if let Some(topic) = topic_asked(&arguments) {
         return print_topic(topic);
     }
-    if let Some(meant) = meant::renamed(&arguments) {
-        arguments = meant;
+    if let Some(renamed) = inferred_options::renamed(&arguments) {
+        arguments = renamed;
     }
     let mut program = with_help_page(program(), &mut arguments);
     let mut matches = program.try_get_matches_from_mut(&arguments).or_else(|error| {
-        match meant::after_error(&error, &arguments) {
-            Some(meant) => program.try_get_matches_from_mut(meant),
+        match inferred_options::after_error(&error, &arguments) {
+            Some(inferred) => program.try_get_matches_from_mut(inferred),
             None => Err(error),
         }
     });
-    if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
-        matches = program.try_get_matches_from_mut(meant);
+    if let Some(inferred) =
+        matches.as_ref().ok().and_then(|given| inferred_options::implied(given, &arguments))
+    {
+        matches = program.try_get_matches_from_mut(inferred);
     }
     let matches =
         matches.unwrap_or_else(|error| aliases::with_good_tips(error, &arguments, &program).exit());

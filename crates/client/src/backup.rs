@@ -196,7 +196,7 @@ impl Read for Parts<'_, '_> {
             if self.part.len() as u64 != end - wanted.start {
                 let (asked, found) = (end - wanted.start, self.part.len());
                 return Err(io::Error::other(format!(
-                    "asked for {asked} bytes, the server sent {found}: it knows no ranges"
+                    "{asked} bytes were requested, but the server sent {found}: it ignores ranges"
                 )));
             }
             self.rest.start = end;

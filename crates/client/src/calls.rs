@@ -126,7 +126,8 @@ impl Client {
             Some(StateId { store_id, generation, manifest })
         };
         state().ok_or_else(|| ClientError::NotAServer {
-            reason: "the answer does not name the state of a store; is it 'fpstore serve'?".into(),
+            reason: "the answer does not name the state of a store; is the server 'fpstore serve'?"
+                .into(),
         })
     }
 
@@ -379,7 +380,7 @@ impl Client {
     async fn ask<T: DeserializeOwned>(&mut self, call: &Call<'_>) -> Result<T, ClientError> {
         let bytes = self.connection.ask(call).await?;
         serde_json::from_slice(&bytes).map_err(|error| ClientError::NotAServer {
-            reason: format!("the answer is not from this kind of server: {error}"),
+            reason: format!("this is not the answer of an fpstore server: {error}"),
         })
     }
 }

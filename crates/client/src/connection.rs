@@ -95,7 +95,7 @@ impl Connection {
             request = request.header(RANGE, format!("bytes={}-{}", range.start, range.end - 1));
         }
         request.body(Full::new(call.body.clone())).map_err(|_| ClientError::Invalid {
-            reason: "the address or the token has characters it cannot have".into(),
+            reason: "the address or the token has invalid characters".into(),
         })
     }
 
@@ -130,7 +130,7 @@ impl Connection {
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
             Ok(error) => broken(*error),
             Err(_) => ClientError::NotAServer {
-                reason: format!("it answered more than {ANSWER_LEN_MAX} bytes"),
+                reason: format!("its answer has more than {ANSWER_LEN_MAX} bytes"),
             },
         });
         let body = body?.to_bytes();
@@ -146,7 +146,9 @@ pub(super) fn refused(status: StatusCode, bytes: &[u8]) -> ClientError {
             ClientError::Refused { code: code.into_owned(), message: message.into_owned() }
         }
         Err(_) => ClientError::NotAServer {
-            reason: format!("it answered {status}, and no reason; is it 'fpstore serve'?"),
+            reason: format!(
+                "it answered {status} without a reason; is the server 'fpstore serve'?"
+            ),
         },
     }
 }

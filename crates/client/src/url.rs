@@ -31,8 +31,8 @@ impl FromStr for ServerUrl {
         }
         if text.starts_with("https:") {
             let reason = format!(
-                "{text}: this program speaks no TLS; run it where the server or its proxy can be \
-                 reached by http, or through an SSH tunnel"
+                "{text}: TLS is not supported; use http in the network of the server or its proxy, \
+                 or an SSH tunnel"
             );
             return Err(ClientError::Invalid { reason });
         }
@@ -92,6 +92,6 @@ mod tests {
             assert!(wrong.parse::<ServerUrl>().is_err(), "{wrong}");
         }
         let tls = "https://a".parse::<ServerUrl>().unwrap_err();
-        assert!(tls.to_string().contains("no TLS"));
+        assert!(tls.to_string().contains("TLS is not supported"));
     }
 }

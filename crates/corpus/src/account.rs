@@ -17,7 +17,7 @@ pub struct Account {
     pub spared_count: u64,
     /// Documents without fingerprint, which are kept unchanged.
     pub empty_count: u64,
-    /// Bad records, which are kept unchanged, except the damaged ones.
+    /// Bad records. They are kept unchanged, except damaged records.
     pub bad_count: u64,
     /// Bad records that are damaged records of web archives. They are in no output: a reader would
     /// take the bytes after a damaged record for a part of it.

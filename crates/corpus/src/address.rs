@@ -4,11 +4,12 @@ use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::error::{Error, Result};
+use super::error::Result;
 use super::ranking::{Namesake, Rank, Ranking};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::rows::Reason;
+use fpstore_base::fields::is_missing;
 
 /// Query parameters that track readers and do not select a page; in addition to names that begin
 /// with `utm_`.
@@ -35,7 +36,9 @@ const TRACKING: [&str; 20] = [
     "yclid",
 ];
 
-/// The canonical form of an address; `None` if the text is only white space.
+/// The canonical form of an address; `None` if the text names no page: a placeholder of a missing
+/// value such as `NULL`, a text without letters and digits, a fragment, `about:` and `javascript:`,
+/// or a web address without a host.
 ///
 /// Common spellings of the address of a page have the same form:
 ///
@@ -62,7 +65,13 @@ const TRACKING: [&str; 20] = [
 /// ```
 pub fn canonical_address(address: &str) -> Option<String> {
     let address = address.trim();
-    if address.is_empty() {
+    let scheme = address.split_once(':').map_or("", |it| it.0).to_ascii_lowercase();
+    if is_missing(address)
+        || !address.contains(char::is_alphanumeric)
+        || address.starts_with('#')
+        || address.trim_end_matches('/').ends_with(':')
+        || ["about", "javascript"].contains(&&*scheme)
+    {
         return None;
     }
     let Some((scheme, rest)) = address.split_once("://") else { return Some(address.into()) };
@@ -76,6 +85,7 @@ pub fn canonical_address(address: &str) -> Option<String> {
         "ftp" => ":21",
         _ => "",
     };
+    let needs_host = !default_port.is_empty();
 
     let mut form = String::with_capacity(address.len());
     if scheme != "http" && scheme != "https" {
@@ -91,6 +101,9 @@ pub fn canonical_address(address: &str) -> Option<String> {
         form.push('@');
     }
     let host = host.strip_suffix(default_port).unwrap_or(host).trim_end_matches(['.', ':']);
+    if needs_host && is_missing(host) {
+        return None;
+    }
     form.push_str(&host.to_lowercase());
     push_plain(path.trim_end_matches('/'), &mut form);
     let mut separator = '?';
@@ -152,18 +165,15 @@ pub(super) fn namesakes(
     spools: &Spools,
     ranking: &Ranking,
 ) -> Result<Vec<Namesake>> {
-    let Some(field) = work.settings.judged_url_field() else { return Ok(Vec::new()) };
+    if work.settings.judged_url_field().is_none() {
+        return Ok(Vec::new());
+    }
     let mut list: Vec<(u128, Rank, u64)> = Vec::new();
     spools.each(|number, entry| {
         let fingerprint = entry.fingerprint.value();
         list.extend(entry.address.map(|it| (it, ranking.rank_of(number), fingerprint)));
         Ok(())
     })?;
-    if list.is_empty() && spools.len() > 0 {
-        return Err(Error::refused(format!(
-            "no document has the field '{field}', by whose addresses documents are compared"
-        )));
-    }
     list.sort_unstable();
     let mut namesakes = Vec::new();
     for same in list.chunk_by(|one, other| one.0 == other.0) {
@@ -204,12 +214,45 @@ mod tests {
             ("FTP://A.b:21/c", "ftp://a.b/c"),
             ("http://[::1]:80/x", "[::1]/x"),
             (" doi:10.1/ABC ", "doi:10.1/ABC"),
-            ("http://", ""),
+            ("file:///a/B", "file:///a/B"),
+            ("https://null.org/none", "null.org/none"),
+            ("/none", "/none"),
         ] {
             assert_eq!(canonical_address(address).as_deref(), Some(form), "{address}");
         }
-        assert_eq!(canonical_address(" \n"), None);
         assert!(TRACKING.is_sorted());
+    }
+
+    #[test]
+    fn a_placeholder_is_no_address() {
+        for text in [
+            " \n",
+            "NULL",
+            " None",
+            "\\N",
+            "N/A",
+            "nan",
+            "-",
+            "/",
+            "#",
+            "#top",
+            "//",
+            "...",
+            "about:blank",
+            "About:srcdoc",
+            "javascript:void(0)",
+            "http:",
+            "http://",
+            "https:///",
+            "HTTP:///a",
+            "http://?x=1",
+            "https://:443/",
+            "http://null",
+            "https://undefined/a",
+            "ftp:///a",
+        ] {
+            assert_eq!(canonical_address(text), None, "{text}");
+        }
     }
 
     /// Canonicalising a canonical form changes nothing.

@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::{Error, Result};
 use super::number::Number;
-use super::ranking::Compared;
+use super::ranking::ComparedDocuments;
 use super::spool::Spools;
 
 /// Similarities are tried in hundredths.
@@ -65,7 +65,7 @@ pub(super) fn set_bar(
     bars: Bars,
     target: Option<u64>,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
     mut drop_at: impl FnMut(f64) -> Result<Vec<Dropped>>,
 ) -> Result<Decided> {
     let last = bars.last();
@@ -98,7 +98,7 @@ fn bring_back(
     count: u64,
     bars: Bars,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
 ) -> Result<()> {
     if count == 0 || dropped.is_empty() {
         return Ok(());
@@ -132,7 +132,7 @@ fn bring_back(
             break;
         }
         // Documents in the store need not be kept again.
-        if matches!(one.other, Other::New(_)) && seen.insert(contents[&one.number]) {
+        if matches!(one.other, KeptDocument::New(_)) && seen.insert(contents[&one.number]) {
             back.insert(one.number);
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::account::Account;
 use super::decide::Decisions;
 use super::dropped::OtherIds;
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::{Error, Result};
 use super::event::{Event, Listener};
 use super::job::Job;
@@ -46,7 +46,7 @@ impl Cleaned<'_> {
     /// The counts of kept and removed documents.
     pub fn account(&self) -> Account {
         let counts = self.spools.counts();
-        let is_new = |other: &Other| matches!(other, Other::New(_));
+        let is_new = |other: &KeptDocument| matches!(other, KeptDocument::New(_));
         let near_new_count =
             self.decisions.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
         let removed_count = self.decisions.dropped.len();
@@ -182,7 +182,7 @@ impl Cleaned<'_> {
         self.for_each(|entry, dropped| {
             let removed = dropped.map(|dropped| removed_row(entry, dropped, &others, width));
             let other_record = match dropped.map(|dropped| &dropped.other) {
-                Some(Other::New(number)) => records.get(number.index()).copied(),
+                Some(KeptDocument::New(number)) => records.get(number.index()).copied(),
                 _ => None,
             };
             each(DecidedDocument {
@@ -230,17 +230,22 @@ impl Cleaned<'_> {
             count += 1;
             let other = self.decisions.dropped.get(number).map(|dropped| &dropped.other);
             match other {
-                Some(Other::New(other)) if self.decisions.dropped.get(*other).is_some() => {
+                Some(KeptDocument::New(other)) if self.decisions.dropped.get(*other).is_some() => {
                     let number = number.0;
-                    Err(Error::refused(format!("document {number} was dropped for a dropped one")))
+                    Err(Error::refused(format!(
+                        "document {number} was removed because of a removed \
+                                                document"
+                    )))
                 }
                 _ => Ok(()),
             }
         })?;
         let account = self.account();
         if count != account.document_count() {
-            let reason =
-                format!("{count} documents were read, {} decided", account.document_count());
+            let reason = format!(
+                "{count} documents were read, but {} have a decision",
+                account.document_count()
+            );
             return Err(Error::refused(reason));
         }
         Ok(())
@@ -339,13 +344,13 @@ fn removed_row<'a>(
         id: Some(entry.id),
         other_id: others.get(dropped).map(Id::as_ref),
         side: match dropped.other {
-            Other::Stored(..) => Side::Stored,
-            Other::New(_) => Side::New,
+            KeptDocument::Stored(..) => Side::Stored,
+            KeptDocument::New(_) => Side::New,
         },
         reason: dropped.reason,
         other_store: match dropped.other {
-            Other::Stored(_, store) => store,
-            Other::New(_) => StoreIndex::default(),
+            KeptDocument::Stored(_, store) => store,
+            KeptDocument::New(_) => StoreIndex::default(),
         },
         other_store_name: None,
     }

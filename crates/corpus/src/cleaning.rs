@@ -41,8 +41,7 @@ impl<'a> Cleaner<'a> {
 
     /// Checks the settings, finds the files, locks the store if documents are added, and begins or
     /// resumes the work. Returns `None` if the store has already added the documents of the same
-    /// run: the outputs were complete before, so nothing is left to do. Without outputs this is an
-    /// error.
+    /// run, and the outputs exist: they were complete before, so nothing is left to do.
     ///
     /// # Errors
     ///
@@ -51,8 +50,8 @@ impl<'a> Cleaner<'a> {
     ///   and if the store is locked or has another recipe.
     /// * [`Error::Text`] if files cannot be found or copied.
     /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
-    /// * [`Error::KnownRun`] if the store has already added the documents of the same run and there
-    ///   are no outputs: all of them would be found stored, and none kept.
+    /// * [`Error::KnownRun`] if the store has already added the documents of the same run and an
+    ///   output is missing: all documents would be found stored, and none kept.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
@@ -62,10 +61,22 @@ impl<'a> Cleaner<'a> {
             output.as_deref().map(|output| Targets::new(&originals, output)).transpose()?;
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
+        let stored_path = work.stored.as_ref().map(|stored| stored.info().path);
+        // The result for a known run, whose outputs were complete before its commit.
         let known = |run: &str| {
-            let store = work.stored.as_ref().map(|stored| stored.info().path);
-            Error::KnownRun { run: run.into(), store: store.unwrap_or_default() }
+            let missing = targets.as_ref().and_then(Targets::missing);
+            if targets.is_some() && missing.is_none() {
+                return Ok(None);
+            }
+            let store = stored_path.clone().unwrap_or_default();
+            Err(Error::KnownRun { run: run.into(), store, missing: missing.cloned() })
         };
+        if let (Some(targets), Some(run)) = (&targets, run.as_deref())
+            && is_known(run)
+            && !targets.job_folder().exists()
+        {
+            return known(run);
+        }
         let mut job = match &targets {
             Some(targets) => {
                 // A known run of the same name is handled below: nothing is left to do.
@@ -73,14 +84,15 @@ impl<'a> Cleaner<'a> {
                 Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
             }
             None => match run.as_deref().filter(|run| is_known(run)) {
-                Some(run) => return Err(known(run)),
+                Some(run) => return known(run),
                 None => Job::scratch(&work.temp_dir)?,
             },
         };
         if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
             // A job that never started is treated as absent.
-            if run.as_deref().is_some_and(is_known) {
-                return job.finish().map(|()| None);
+            if let Some(run) = run.as_deref().filter(|run| is_known(run)) {
+                job.finish()?;
+                return known(run);
             }
             if !replace {
                 targets.check_free(add.is_some()).map_err(|exists| {
@@ -106,10 +118,8 @@ impl<'a> Cleaner<'a> {
         if let Some(writer) = &writer {
             // Another process may have added them while this one waited for the lock.
             if !job.is_resumed() && writer.store().has_run(&run) {
-                return match targets {
-                    Some(_) => job.finish().map(|()| None),
-                    None => Err(known(&run)),
-                };
+                job.finish()?;
+                return known(&run);
             }
         }
         let temp_dir = match &resources.temp_dir {
@@ -186,7 +196,7 @@ impl<'a> Cleaning<'a> {
                         room::check(work, &spools, &decisions, targets)?;
                     }
                     write::run(work, job, &spools, &decisions, targets).inspect_err(|error| {
-                        // The same settings then read the files again.
+                        // A later run with the same settings then reads the files again.
                         if matches!(error, Error::Text(TextError::Changed { .. })) && !was_added {
                             job.forget_read();
                         }
@@ -217,12 +227,12 @@ fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
     }
     let (source, url) = (work.settings.named_source_field(), work.settings.judged_url_field());
     let missing = [
-        (source.filter(|_| !spools.has_source()), "which says where it comes from"),
-        (url.filter(|_| !spools.has_address()), "which holds its address"),
+        (source.filter(|_| !spools.has_source()), "with the source of the documents"),
+        (url.filter(|_| !spools.has_address()), "with an address"),
     ];
     match missing.into_iter().find_map(|(field, what)| Some((field?, what))) {
         Some((field, what)) => {
-            Err(Error::refused(format!("no document has the field '{field}', {what}")))
+            Err(Error::refused(format!("no document has the field '{field}' {what}")))
         }
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::dropped::{Dropped, DroppedList, Other};
+use super::dropped::{Dropped, DroppedList, KeptDocument};
 use super::number::Number;
 use super::ranking::Ranking;
 use fpstore_base::{Fingerprint, Id};
@@ -19,8 +19,8 @@ impl<'a> Leader<'a> {
     /// The leader of a dropped document.
     pub(super) fn of(dropped: &'a Dropped) -> Self {
         match &dropped.other {
-            Other::New(number) => Leader::New(*number),
-            Other::Stored(id, _) => Leader::Stored(dropped.other_fingerprint, id.as_ref()),
+            KeptDocument::New(number) => Leader::New(*number),
+            KeptDocument::Stored(id, _) => Leader::Stored(dropped.other_fingerprint, id.as_ref()),
         }
     }
 
@@ -28,8 +28,10 @@ impl<'a> Leader<'a> {
     /// address may have been dropped for a spared document, whose leader it then gets.
     pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
         match &dropped.other {
-            Other::New(number) => spared.get(*number).map_or(Leader::New(*number), Leader::of),
-            Other::Stored(..) => Leader::of(dropped),
+            KeptDocument::New(number) => {
+                spared.get(*number).map_or(Leader::New(*number), Leader::of)
+            }
+            KeptDocument::Stored(..) => Leader::of(dropped),
         }
     }
 }
@@ -45,13 +47,13 @@ pub(super) fn spare(
     let mut left: HashMap<Number, u32> = HashMap::new();
     dropped.sort_unstable_by_key(|one| ranking.rank_of(one.number));
     let is_spared = |one: &mut Dropped| match one.other {
-        Other::New(leader) => {
+        KeptDocument::New(leader) => {
             let left = left.entry(leader).or_insert(per_cluster.saturating_sub(1));
             let is_spared = *left > 0;
             *left = left.saturating_sub(1);
             is_spared
         }
-        Other::Stored(..) => false,
+        KeptDocument::Stored(..) => false,
     };
     dropped.extract_if(.., is_spared).collect()
 }

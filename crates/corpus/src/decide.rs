@@ -6,13 +6,13 @@ use super::address::namesakes;
 use super::bar::Decided;
 use super::clusters::spare;
 use super::distance::by_distance;
-use super::dropped::{Dropped, DroppedList, Other};
+use super::dropped::{Dropped, DroppedList, KeptDocument};
 use super::error::{Error, Result};
 use super::exact::{by_digests, tell_equal};
 use super::features::by_features;
 use super::job::{DECISIONS, Job};
 use super::judged::JudgedPairs;
-use super::ranking::{Compared, Namesake, Ranking};
+use super::ranking::{ComparedDocuments, Namesake, Ranking};
 use super::sketches::by_sketches;
 use super::spool::Spools;
 use super::work::Work;
@@ -49,8 +49,8 @@ pub(super) fn run(
     }
     if was_added {
         return Err(Error::refused(format!(
-            "{} has lost its decisions, and the store has added the documents; remove the outputs, \
-             delete the documents from the store, and begin again",
+            "{} has lost its decisions, but the store has already added the documents; remove the \
+             outputs, delete the documents from the store, and begin again",
             job.folder().path().display()
         )));
     }
@@ -71,7 +71,7 @@ fn decide(work: &Work<'_>, job: &Job, spools: &Spools) -> Result<(Decided, Vec<D
     let ranking = Ranking::of(&work.settings.keep, spools)?;
     let judged = JudgedPairs::of(work, spools)?;
     let namesakes = judged.join(namesakes(work, spools, &ranking)?, &ranking)?;
-    let compared = Compared::new(ranking, &namesakes);
+    let compared = ComparedDocuments::new(ranking, &namesakes);
     let Decided { mut dropped, bar } = match (work.settings.confirm, &work.stored) {
         _ if !work.reasons.near => {
             Decided { dropped: by_digests(work, spools, &compared)?, bar: 0.0 }
@@ -102,7 +102,7 @@ fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
             let found = dropped.binary_search_by_key(&best, |one| one.number);
             let (other, other_fingerprint) = match found.map(|at| &dropped[at]) {
                 Ok(one) => (one.other.clone(), one.other_fingerprint),
-                Err(_) => (Other::New(best), Fingerprint::new(best_fingerprint)),
+                Err(_) => (KeptDocument::New(best), Fingerprint::new(best_fingerprint)),
             };
             Dropped { number, other, other_fingerprint, similarity: None, reason }
         })

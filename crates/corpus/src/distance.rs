@@ -1,10 +1,10 @@
 //! Step 2 without a similarity: documents are near if their fingerprints are.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;
 use super::number::Number;
-use super::ranking::{Compared, Rank};
+use super::ranking::{ComparedDocuments, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::BuildOptions;
@@ -19,7 +19,7 @@ use fpstore_base::watch::Phase;
 pub(super) fn by_distance(
     work: &Work<'_>,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
 ) -> Result<Decided> {
     let ranking = &compared.ranking;
     let options = BuildOptions::default()
@@ -51,8 +51,11 @@ pub(super) fn by_distance(
             list.push(Dropped {
                 number: number_of(dropped.id),
                 other: match dropped.is_stored {
-                    true => Other::Stored(dropped.other_id.map(IdRef::to_id), dropped.other_store),
-                    false => Other::New(number_of(dropped.other_id)),
+                    true => KeptDocument::Stored(
+                        dropped.other_id.map(IdRef::to_id),
+                        dropped.other_store,
+                    ),
+                    false => KeptDocument::New(number_of(dropped.other_id)),
                 },
                 other_fingerprint: dropped.pair.second,
                 similarity: None,

@@ -20,7 +20,7 @@ const REASONS: [Reason; 6] =
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dropped {
     pub(super) number: Number,
-    pub(super) other: Other,
+    pub(super) other: KeptDocument,
     pub(super) other_fingerprint: Fingerprint,
     /// The similarity of the two documents, if it was computed.
     pub(super) similarity: Option<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Dropped {
 
 /// The document kept instead.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Other {
+pub(super) enum KeptDocument {
     /// A new document that is kept.
     New(Number),
     /// A stored document, with its id if it has one, and its store if several are queried together.
@@ -77,11 +77,11 @@ impl DroppedList {
             put_u64(&mut out, similarity.unwrap_or(-1.0).to_bits());
             out.push(REASONS.iter().position(|other| other == reason).unwrap_or_default() as u8);
             match other {
-                Other::New(number) => {
+                KeptDocument::New(number) => {
                     out.push(0);
                     put_u32(&mut out, number.0);
                 }
-                Other::Stored(id, store) => {
+                KeptDocument::Stored(id, store) => {
                     let is_first = *store == StoreIndex::default();
                     out.push(1 + u8::from(id.is_some()) + 2 * u8::from(!is_first));
                     if !is_first {
@@ -106,13 +106,13 @@ impl DroppedList {
             from.read_exact(&mut kind)?;
             let reason = *REASONS.get(usize::from(kind[0])).ok_or(io::ErrorKind::InvalidData)?;
             let other = match kind[1] {
-                0 => Other::New(Number(read_u32(from)?)),
+                0 => KeptDocument::New(Number(read_u32(from)?)),
                 kind => {
                     let store = if kind > 2 { read_u64(from)? } else { 0 };
                     let store = usize::try_from(store).map_err(|_| io::ErrorKind::InvalidData)?;
                     let has_id = kind % 2 == 0;
                     let id = has_id.then(|| read_id(from).map(|id| id.to_id())).transpose()?;
-                    Other::Stored(id, StoreIndex(store))
+                    KeptDocument::Stored(id, StoreIndex(store))
                 }
             };
             let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
@@ -131,8 +131,8 @@ impl OtherIds {
     pub(super) fn read(spools: &Spools, dropped: &DroppedList) -> Result<Self> {
         let mut ids: HashMap<Number, Id> = HashMap::new();
         let new = |dropped: &Dropped| match dropped.other {
-            Other::New(number) => Some(number),
-            Other::Stored(..) => None,
+            KeptDocument::New(number) => Some(number),
+            KeptDocument::Stored(..) => None,
         };
         ids.extend(dropped.iter().filter_map(new).map(|number| (number, Id::U64(0))));
         spools.each(|number, entry| {
@@ -146,8 +146,8 @@ impl OtherIds {
 
     pub(super) fn get<'a>(&'a self, dropped: &'a Dropped) -> Option<&'a Id> {
         match &dropped.other {
-            Other::New(number) => self.0.get(number),
-            Other::Stored(id, _) => id.as_ref(),
+            KeptDocument::New(number) => self.0.get(number),
+            KeptDocument::Stored(id, _) => id.as_ref(),
         }
     }
 }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_list_comes_back_sorted() {
-        let dropped = |number: u32, other: Other, similarity| Dropped {
+        let dropped = |number: u32, other: KeptDocument, similarity| Dropped {
             number: Number(number),
             other,
             other_fingerprint: Fingerprint::new(u64::from(number) << 33),
@@ -166,11 +166,11 @@ mod tests {
             reason: REASONS[number as usize % 6],
         };
         let list = [
-            dropped(9, Other::New(Number(2)), Some(0.0)),
-            dropped(3, Other::Stored(None, StoreIndex(0)), None),
-            dropped(7, Other::Stored(Some(Id::U64(u64::MAX)), StoreIndex(0)), Some(1.0)),
-            dropped(5, Other::Stored(Some(Id::Text("".into())), StoreIndex(2)), Some(0.25)),
-            dropped(6, Other::Stored(None, StoreIndex(1)), None),
+            dropped(9, KeptDocument::New(Number(2)), Some(0.0)),
+            dropped(3, KeptDocument::Stored(None, StoreIndex(0)), None),
+            dropped(7, KeptDocument::Stored(Some(Id::U64(u64::MAX)), StoreIndex(0)), Some(1.0)),
+            dropped(5, KeptDocument::Stored(Some(Id::Text("".into())), StoreIndex(2)), Some(0.25)),
+            dropped(6, KeptDocument::Stored(None, StoreIndex(1)), None),
         ];
         let bytes = DroppedList::new(list.to_vec()).to_bytes();
         let read = DroppedList::read(&mut bytes.as_slice()).unwrap();

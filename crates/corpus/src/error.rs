@@ -36,19 +36,20 @@ pub enum Error {
     /// An output exists that the same cleaning wrote. The cleaning was stopped when only its own
     /// folder was left to be removed.
     #[error(
-        "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, and \
-         nothing is left to do",
+        "{} exists: an earlier run of the same cleaning completed its outputs, so nothing is left \
+         to do",
         path.display()
     )]
     Ended {
         /// The output.
         path: PathBuf,
     },
-    /// The store has already added the documents of a run of this name, and no outputs contain
-    /// them: all of them would be found stored, and none kept.
+    /// The store has already added the documents of a run of this name, and not all outputs exist:
+    /// all documents would be found stored, and none kept.
     #[error(
-        "{} has added the documents of the run '{run}' before, so all of them would be found stored \
-         and none kept; nothing was changed",
+        "{}{} already has the documents of the run '{run}', so all of them would be removed as \
+         stored; nothing was changed",
+        missing.as_ref().map(|it| format!("{} does not exist, and ", it.display())).unwrap_or_default(),
         store.display()
     )]
     KnownRun {
@@ -56,6 +57,8 @@ pub enum Error {
         run: String,
         /// The store.
         store: PathBuf,
+        /// A missing output, if outputs are named.
+        missing: Option<PathBuf>,
     },
     /// Another process works on the same output.
     #[error("{} is in use: another process works on the same output", folder.display())]
@@ -85,7 +88,7 @@ pub enum Error {
     },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
     /// The same settings with another limit resume the work from there.
-    #[error("{} would lose {loss}, and {limit} is allowed", loss.of)]
+    #[error("{} would lose {loss}, but only {limit} is allowed", loss.of)]
     TooMuchLost {
         /// The largest loss.
         loss: Box<Loss>,

@@ -1,9 +1,9 @@
 //! Documents with equal texts: those removed for equal texts alone, and near documents whose texts
 //! are also equal.
 
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;
-use super::ranking::{Compared, Rank};
+use super::ranking::{ComparedDocuments, Rank};
 use super::reasons::Reasons;
 use super::spool::Spools;
 use super::work::Work;
@@ -18,7 +18,7 @@ use fpstore_text::TextDigests;
 pub(super) fn by_digests(
     work: &Work<'_>,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
 ) -> Result<Vec<Dropped>> {
     let Reasons { bytes, text, .. } = work.reasons;
     if !(bytes || text) {
@@ -40,7 +40,7 @@ pub(super) fn by_digests(
         let (fingerprint, _, best, bytes_of_best) = same[0];
         dropped.extend(same[1..].iter().map(|&(_, _, rank, its_bytes)| Dropped {
             number: compared.ranking.number_of(rank),
-            other: Other::New(compared.ranking.number_of(best)),
+            other: KeptDocument::New(compared.ranking.number_of(best)),
             other_fingerprint: Fingerprint::new(fingerprint),
             similarity: None,
             reason: match its_bytes == bytes_of_best && bytes {
@@ -63,7 +63,7 @@ pub(super) fn tell_equal(dropped: &mut [Dropped], reasons: Reasons, spools: &Spo
         Ok(())
     })?;
     for one in dropped {
-        let Other::New(other) = one.other else { continue };
+        let KeptDocument::New(other) = one.other else { continue };
         let (Some(own), Some(other)) = (digests[one.number.index()], digests[other.index()]) else {
             continue;
         };

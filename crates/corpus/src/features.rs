@@ -16,11 +16,11 @@ use fpstore_disk::OwnFolder;
 use fpstore_disk::system::read_exact_at;
 
 use super::bar::{Bars, Decided, set_bar};
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;
 use super::event::Event;
 use super::job::{FEATURES, Job};
-use super::ranking::{Compared, Rank};
+use super::ranking::{ComparedDocuments, Rank};
 use super::spool::Spools;
 use super::work::Work;
 
@@ -60,7 +60,12 @@ struct Sets {
 }
 
 impl Sets {
-    fn of(work: &Work<'_>, job: &Job, spools: &Spools, compared: &Compared) -> Result<Self> {
+    fn of(
+        work: &Work<'_>,
+        job: &Job,
+        spools: &Spools,
+        compared: &ComparedDocuments,
+    ) -> Result<Self> {
         let ranks = compared.ranks();
         let are_all = ranks.len() == spools.len();
         let empty = Document { fingerprint: 0, digest: 0, len: 0, start: 0, set: 0 };
@@ -138,7 +143,7 @@ impl FeatureSets for Sets {
     fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> fpstore::Result<()> {
         features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
         let mut left = features.as_mut_slice();
-        // Neighbours in a file are read at once.
+        // Sets that are adjacent in a file are read with one call.
         let end = |set: u32| self.of_set(set).start + u64::from(self.of_set(set).len);
         let are_neighbours = |one: &u32, next: &u32| {
             let start = self.of_set(*next).start;
@@ -169,7 +174,7 @@ pub(super) fn by_features(
     work: &Work<'_>,
     job: &Job,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
     threshold: f64,
 ) -> Result<Decided> {
     let sets = Sets::of(work, job, spools, compared)?;
@@ -189,7 +194,7 @@ pub(super) fn by_features(
             if best != at {
                 dropped.push(Dropped {
                     number: number_of(at),
-                    other: Other::New(number_of(best)),
+                    other: KeptDocument::New(number_of(best)),
                     other_fingerprint: Fingerprint::new(sets.of_set(leader).fingerprint),
                     similarity: Some(similarity),
                     reason: Reason::Confirmed,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::number::Number;
@@ -41,7 +41,8 @@ impl JudgedPairs {
             match numbers.insert(id, number) {
                 None => Ok(()),
                 Some(_) => Err(Error::refused(format!(
-                    "two documents have the id '{}', and it is judged; leave out its pairs",
+                    "two documents have the id '{}', so judgements of it are ambiguous; leave out \
+                     its pairs",
                     entry.id
                 ))),
             }
@@ -140,8 +141,8 @@ impl JudgedPairs {
             let mut set_of = |number: &Number| sets.find(ranking.rank_of(*number).0);
             if both.is_some_and(|(a, b)| set_of(a) == set_of(b)) {
                 return Err(Error::refused(format!(
-                    "'{one}' and '{other}' are judged different, and one by other pairs or by their \
-                     address; leave out one of these judgements"
+                    "'{one}' and '{other}' are judged different, and the same by other pairs or by \
+                     their address; leave out one of these judgements"
                 )));
             }
         }
@@ -154,9 +155,11 @@ impl JudgedPairs {
             return;
         }
         dropped.retain(|one| match &one.other {
-            Other::New(other) => !self.is_different(one.number, *other),
-            Other::Stored(Some(id), _) => !self.is_different_from(one.number, &id.to_string()),
-            Other::Stored(None, _) => true,
+            KeptDocument::New(other) => !self.is_different(one.number, *other),
+            KeptDocument::Stored(Some(id), _) => {
+                !self.is_different_from(one.number, &id.to_string())
+            }
+            KeptDocument::Stored(None, _) => true,
         });
     }
 }

@@ -40,7 +40,7 @@ pub enum Judgement {
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Judgement::Exact => f.write_str("by what is the same alone; near documents stay"),
+            Judgement::Exact => f.write_str("by exact equality only; near-duplicates are kept"),
             Judgement::Fingerprints { k } => {
                 write!(f, "by fingerprints within {k} bits alone; no similarity was computed")
             }
@@ -50,11 +50,15 @@ impl fmt::Display for Judgement {
                     write!(f, "by Jaccard similarity {similarity} or more")?;
                     f.write_str(", computed from all features")?;
                 }
-                let and = if has_bound { ", and " } else { "by " };
+                let and = if has_bound { ", and by " } else { "by " };
                 match contained {
                     None => Ok(()),
-                    Some(1.0) => write!(f, "{and}all features in the kept one"),
-                    Some(part) => write!(f, "{and}the part {part} of the features in the kept one"),
+                    Some(1.0) => write!(f, "{and}containment of all features in the kept document"),
+                    Some(part) => write!(
+                        f,
+                        "{and}containment of {part} or more of the features in \
+                                             the kept document"
+                    ),
                 }
             }
             Judgement::Sketches { similarity, k } => write!(

@@ -1,6 +1,7 @@
 //! A rule that selects the kept document among near ones: its spelling, and the value that it
 //! compares.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,6 +10,7 @@ use jiff::fmt::rfc2822;
 use jiff::{Timestamp, tz::TimeZone};
 
 use fpstore::{Error, Result};
+use fpstore_base::fields::is_missing;
 
 /// A rule that selects the kept document among near ones. [`KeepRules`](super::KeepRules) combines
 /// several rules.
@@ -87,7 +89,7 @@ impl KeepRule {
         ("first", "the first one"),
         ("last", "the last one"),
         ("longest", "the one with the longest text"),
-        ("newest:FIELD", "the one with the latest date, time or seconds since 1970 in the field"),
+        ("newest:FIELD", "the one with the latest date, time or Unix time in the field"),
         ("best:FIELD", "the one with the largest number in the field"),
         ("source:A,B", "the one whose source comes first in the list"),
     ];
@@ -111,7 +113,7 @@ impl KeepRule {
     pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
         let value = value.filter(|text| !text.trim().is_empty());
         let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
-            let Some(text) = value else { return Ok(0) };
+            let Some(text) = value.filter(|text| !is_missing(text)) else { return Ok(0) };
             let number = read(text.trim()).filter(|number| !number.is_nan());
             number.map(ordered).ok_or_else(|| format!("{text:?} in '{field}', expected {expected}"))
         };
@@ -121,8 +123,8 @@ impl KeepRule {
             KeepRule::Newest(field) => merit(
                 seconds,
                 field,
-                "a date such as 2026-11-22, a time such as 2026-11-22T08:00:00Z, or seconds since \
-                 1970",
+                "a date such as 2026-11-22, a time such as 2026-11-22T08:00:00Z, or a Unix \
+                 time",
             ),
             KeepRule::Best(field) => merit(|text| text.parse().ok(), field, "a number"),
             KeepRule::Source(sources) => {
@@ -145,20 +147,30 @@ fn ordered(number: f64) -> u64 {
 
 /// A compact year, month, date or time of 1900 to 2199, such as 20260105, with dashes: as seconds it
 /// would be a day of 1970. Any other text is unchanged.
-fn dashed(text: &str) -> std::borrow::Cow<'_, str> {
+fn dashed(text: &str) -> Cow<'_, str> {
     let is_compact = text.bytes().all(|byte| byte.is_ascii_digit())
         && ["19", "20", "21"].iter().any(|century| text.starts_with(century));
     let part = |from: usize, to: usize| &text[from..to];
-    let dashed = match text.len() {
-        4 if is_compact => format!("{text}-01-01"),
-        6 if is_compact => format!("{}-{}-01", part(0, 4), part(4, 6)),
-        8 if is_compact => format!("{}-{}-{}", part(0, 4), part(4, 6), part(6, 8)),
-        14 if is_compact => format!("{}T{}", part(0, 8), part(8, 14)),
-        _ => return text.into(),
-    };
-    match dashed.parse::<DateTime>() {
-        Ok(_) => dashed.into(),
-        Err(_) => text.into(),
+    match text.len() {
+        4 if is_compact => format!("{text}-01-01").into(),
+        6 if is_compact => format!("{}-{}-01", part(0, 4), part(4, 6)).into(),
+        8 if is_compact => format!("{}-{}-{}", part(0, 4), part(4, 6), part(6, 8)).into(),
+        12 if is_compact => format!("{}T{}00", part(0, 8), part(8, 12)).into(),
+        14 if is_compact => format!("{}T{}", part(0, 8), part(8, 14)).into(),
+        17 if is_compact => format!("{}T{}.{}", part(0, 8), part(8, 14), part(14, 17)).into(),
+        _ => text.into(),
+    }
+}
+
+/// Seconds since 1970 of a number of seconds, or of milliseconds, microseconds or nanoseconds: as
+/// seconds, the limits of these units are after the year 5000, and the smallest ones before 1974.
+fn seconds_of_number(number: f64) -> Option<f64> {
+    match number.abs() {
+        ..1e11 => Some(number),
+        ..1e14 => Some(number / 1e3),
+        ..1e17 => Some(number / 1e6),
+        ..1e20 => Some(number / 1e9),
+        _ => None,
     }
 }
 
@@ -166,7 +178,7 @@ fn dashed(text: &str) -> std::borrow::Cow<'_, str> {
 fn seconds(text: &str) -> Option<f64> {
     let text = &*dashed(text);
     if let Ok(number) = text.parse() {
-        return Some(number);
+        return seconds_of_number(number);
     }
     let of = |at: Timestamp| at.as_second() as f64 + f64::from(at.subsec_nanosecond()) / 1e9;
     let whole = || text.parse::<Timestamp>().ok();
@@ -200,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn a_placeholder_of_a_missing_value_ranks_last() {
+        for rule in [KeepRule::Newest("d".into()), KeepRule::Best("n".into())] {
+            for value in ["NULL", "nan", "N/A", "\\N", " "] {
+                assert_eq!(rule.merit(Some(value), 9), Ok(0), "{rule}: {value}");
+            }
+        }
+    }
+
+    #[test]
     fn the_order_of_numbers_is_kept() {
         let numbers = [f64::NEG_INFINITY, -2.5, -1e-300, 0.0, 1e-300, 1.0, 1e10, f64::INFINITY];
         let keys: Vec<u64> = numbers.iter().map(|&number| ordered(number)).collect();
@@ -221,15 +242,28 @@ mod tests {
             "Sun, 22 Nov 2026 00:00:00 GMT",
             "20261122",
             "20261122000000",
+            "202611220000",
+            "20261122000000000",
+            "1795305600000",
+            "1795305600000.0",
+            "1795305600000000",
+            "1795305600000000000",
         ] {
             assert_eq!(seconds(text), expected, "{text}");
         }
-        for (compact, expected) in
-            [("2026", 1_767_225_600.0), ("202611", 1_793_491_200.0), ("20261322", 20_261_322.0)]
-        {
+        for (compact, expected) in [("2026", 1_767_225_600.0), ("202611", 1_793_491_200.0)] {
             assert_eq!(seconds(compact), Some(expected), "{compact}");
         }
-        for text in ["yesterday", "2026-13-01", "22.11.2026"] {
+        for text in [
+            "yesterday",
+            "2026-13-01",
+            "22.11.2026",
+            "20261322",
+            "202613",
+            "202601052561",
+            "1e30",
+            "inf",
+        ] {
             assert_eq!(seconds(text), None, "{text}");
         }
     }

@@ -60,7 +60,10 @@ impl FromStr for KeepRules {
                 (Err(error), _) => return Err(error),
             };
             if let Some(before) = list.last().filter(|rule| !rule.leaves_ties()) {
-                let reason = format!("'{rule}' comes after '{before}', which leaves no ties");
+                let reason = format!(
+                    "'{rule}' comes after '{before}', which already decides every \
+                                      tie"
+                );
                 return Err(Error::InvalidOptions { reason });
             }
             list.push(rule);
@@ -165,14 +168,14 @@ impl KeepRules {
     pub fn check_found(&self, mut is_found: impl FnMut(usize) -> bool) -> Result<(), Error> {
         for (at, rule) in self.rating().enumerate() {
             let what = match rule {
-                KeepRule::Source(_) => "is of one of the sources".into(),
+                KeepRule::Source(_) => "has one of the sources".into(),
                 rule => match rule.field() {
                     Some(field) => format!("has the field '{field}'"),
                     None => continue,
                 },
             };
             if !is_found(at) {
-                let reason = format!("no document {what}, by which '{rule}' keeps");
+                let reason = format!("no document {what}, which the rule '{rule}' needs");
                 return Err(Error::InvalidOptions { reason });
             }
         }
@@ -212,8 +215,8 @@ mod tests {
         }
         for (text, part) in [
             ("", "expected first"),
-            ("first,longest", "'longest' comes after 'first', which leaves no ties"),
-            ("last,first", "leaves no ties"),
+            ("first,longest", "'longest' comes after 'first', which already decides every tie"),
+            ("last,first", "already decides every tie"),
             ("longest,wiki", "expected first"),
             ("source:a,,longest", "expected first"),
             ("source:", "expected first"),

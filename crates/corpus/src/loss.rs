@@ -117,7 +117,7 @@ impl LossLimit {
         if (0.0..=1.0).contains(&part) {
             return Ok(LossLimit(part));
         }
-        let reason = format!("max_loss is {part}, expected a part from 0 to 1");
+        let reason = format!("max_loss is {part}, expected a share from 0 to 1");
         Err(Error::InvalidOptions { reason })
     }
 
@@ -141,7 +141,7 @@ impl FromStr for LossLimit {
             None => text.parse(),
         };
         part.ok().and_then(|part| LossLimit::new(part).ok()).ok_or_else(|| {
-            let reason = "expected a part of the documents, such as 50% or 0.5".into();
+            let reason = "expected a share of the documents, such as 50% or 0.5".into();
             Error::InvalidOptions { reason }
         })
     }

@@ -1,5 +1,6 @@
 //! The fields read in addition to ids and texts.
 
+use fpstore_base::fields::is_missing;
 use fpstore_documents::Document;
 
 use super::settings::Cleaner;
@@ -35,6 +36,7 @@ impl OtherFields {
     pub(super) fn address<'a>(&self, document: &Document<'a>) -> Result<Option<&'a str>, String> {
         let Some(field) = self.url.as_deref() else { return Ok(None) };
         match self.get(document, field) {
+            Some(value) if is_missing(value) => Ok(None),
             Some(number) if number.trim().parse::<f64>().is_ok() => {
                 Err(format!("{number} in '{field}', expected an address"))
             }

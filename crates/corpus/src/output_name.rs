@@ -26,7 +26,7 @@ pub(super) fn check_is_file(output: &Path) -> Result<()> {
         false => format!("{} is neither a file nor a folder", output.display()),
     };
     Err(Error::refused(format!(
-        "{name}, and the documents that are kept go to a file or a folder, which appears when it is \
+        "{name}, expected a file or a folder for the kept documents, which appears when it is \
          complete; name a file for one file of documents, or a folder"
     )))
 }
@@ -39,9 +39,8 @@ pub(super) fn check_folder_name(output: &Path) -> Result<()> {
     }
     let name = output.display();
     Err(Error::refused(format!(
-        "{name} is the name of a file, and the documents of a folder or of several files go to a \
-         folder, each file under its own name; name a folder, such as {}/, or {name}/ if that is \
-         meant",
+        "{name} is the name of a file, expected a folder for the copies of a folder or of several \
+         files; name a folder, such as {}/, or {name}/ to use this name for a folder",
         stem_of(output).display()
     )))
 }
@@ -75,12 +74,14 @@ pub(super) fn check_file_name(
         Some(Compression::Zstandard) => ".zst",
     });
     let what = match (annotates, format_fits) {
-        (true, _) => format!("the attributes of {} are written as", file.name()),
-        (false, true) => format!("{} is compressed inside, and its documents stay", file.name()),
-        (false, false) => format!("the documents of {} stay", file.name()),
+        (true, _) => format!("the attributes of {} are written in the format", file.name()),
+        (false, true) => {
+            format!("{} is compressed inside, and its copy keeps the format", file.name())
+        }
+        (false, false) => format!("the copy of {} keeps the format", file.name()),
     };
     Err(Error::refused(format!(
-        "{} is a name of another kind of file: {what} {}; name the output {}",
+        "{} has the extension of another format: {what} {}; name the output {}",
         output.display(),
         format.words(),
         Path::new(&remedy).display()
@@ -93,8 +94,8 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::refused(format!(
-        "each of the files is one document, so the output is a list of those that are kept, in plain \
-         text, and {} is a name of another kind of file; name the list {}.txt",
+        "each of the files is one document, so the output is a list of the kept files in plain \
+         text, but {} has the extension of another format; name the list {}.txt",
         output.display(),
         stem_of(output).display()
     )))

@@ -11,7 +11,7 @@ use fpstore_base::IdRef;
 use fpstore_base::source::Compression;
 use fpstore_base::watch::Watch;
 use fpstore_documents::{
-    Decided, DocumentOptions, DocumentPlace, Error as TextError, RecordFate, Wanted,
+    Decided, DocumentOptions, DocumentPlace, Error as TextError, PlaceFilter, RecordFate,
 };
 use fpstore_text::{PassageUnit, passages};
 
@@ -108,7 +108,7 @@ impl<'a> PassageCopier<'a> {
         let mut decided = Vec::new();
         let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };
         let records: HashSet<u64> = of_file.keys().copied().collect();
-        let wanted: Arc<Wanted> = Arc::new(move |place| records.contains(&place.record()));
+        let wanted: Arc<PlaceFilter> = Arc::new(move |place| records.contains(&place.record()));
         self.each_document(number, of_file, Some(wanted), |place, _, removed, places| {
             let (record, digest) = (place.record(), place.digest);
             let removed: Vec<usize> = removed.iter().map(|it| it.position).collect();
@@ -172,7 +172,7 @@ impl<'a> PassageCopier<'a> {
         &self,
         number: usize,
         of_file: &OfFile,
-        wanted: Option<Arc<Wanted>>,
+        wanted: Option<Arc<PlaceFilter>>,
         mut each: impl FnMut(
             DocumentPlace,
             IdRef<'_>,

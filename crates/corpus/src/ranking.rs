@@ -77,20 +77,20 @@ pub(super) struct Namesake {
 }
 
 /// The documents that are compared: all except those removed for their addresses.
-pub(super) struct Compared {
+pub(super) struct ComparedDocuments {
     pub(super) ranking: Ranking,
     /// For each document whether it is excluded; empty if no document is.
     is_out: Vec<bool>,
 }
 
-impl Compared {
+impl ComparedDocuments {
     pub(super) fn new(ranking: Ranking, namesakes: &[Namesake]) -> Self {
         let mut is_out = Vec::new();
         if !namesakes.is_empty() {
             is_out.resize(ranking.len(), false);
             namesakes.iter().for_each(|one| is_out[one.number.index()] = true);
         }
-        Compared { ranking, is_out }
+        ComparedDocuments { ranking, is_out }
     }
 
     /// Whether a document is compared.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fpstore_base::Id;
-use fpstore_documents::{DocumentPlace, Wanted};
+use fpstore_documents::{DocumentPlace, PlaceFilter};
 
 use super::error::{Error, Result};
 use super::work::Work;
@@ -78,7 +78,7 @@ fn read(
         return Ok(());
     }
     let records: Vec<u64> = wanted.iter().map(|&(_, record, _)| record).collect();
-    let is_wanted: Arc<Wanted> =
+    let is_wanted: Arc<PlaceFilter> =
         Arc::new(move |place: DocumentPlace| records.contains(&place.record()));
     let part = work.files.part(file..file + 1);
     let mut left = wanted.len();

@@ -7,7 +7,7 @@ use siphasher::sip::SipHasher13;
 
 use super::cleaned::Cleaned;
 use super::clusters::ClusterSizes;
-use super::dropped::Other;
+use super::dropped::KeptDocument;
 use super::error::Result;
 use super::number::Number;
 use super::sample::{Place, each_text};
@@ -56,7 +56,7 @@ impl Cleaned<'_> {
         };
         let mut drawn = BTreeSet::new();
         for dropped in self.decisions.dropped.iter() {
-            if let Other::New(_) = dropped.other {
+            if let KeptDocument::New(_) = dropped.other {
                 drawn.insert((hash_of(dropped.number), dropped.number.0));
                 if drawn.len() > most {
                     drawn.pop_last();
@@ -68,8 +68,8 @@ impl Cleaned<'_> {
             .iter()
             .filter_map(|&number| self.decisions.dropped.get(Number(number)))
             .filter_map(|dropped| match dropped.other {
-                Other::New(other) => Some((dropped, other)),
-                Other::Stored(..) => None,
+                KeptDocument::New(other) => Some((dropped, other)),
+                KeptDocument::Stored(..) => None,
             })
             .collect();
 

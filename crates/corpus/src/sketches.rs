@@ -1,11 +1,11 @@
 //! Step 2 with a similarity and a store: documents are near if their sketches are similar.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::dropped::{Dropped, Other};
+use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;
 use super::features::tell_unlike;
 use super::number::Number;
-use super::ranking::Compared;
+use super::ranking::ComparedDocuments;
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::Store;
@@ -51,7 +51,7 @@ impl SketchFile {
 pub(super) fn by_sketches(
     work: &Work<'_>,
     spools: &Spools,
-    compared: &Compared,
+    compared: &ComparedDocuments,
     stored: &Store,
     threshold: f64,
 ) -> Result<Decided> {
@@ -97,7 +97,7 @@ pub(super) fn by_sketches(
         let (led, _) = lead_sketches(&values, &read, bar, &options, expect)?;
         list.extend(led.iter().map(|led| Dropped {
             number: rest[led.set as usize],
-            other: Other::New(rest[led.leader as usize]),
+            other: KeptDocument::New(rest[led.leader as usize]),
             other_fingerprint: Fingerprint::new(values[led.leader as usize]),
             similarity: Some(led.similarity),
             reason: Reason::Confirmed,
@@ -114,7 +114,7 @@ fn most_similar(
     answer: &Answer<'_>,
     threshold: f64,
 ) -> fpstore::Result<Option<Dropped>> {
-    let mut best: Option<(f64, Fingerprint, Other)> = None;
+    let mut best: Option<(f64, Fingerprint, KeptDocument)> = None;
     for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
         let mut others = hit.ids();
         while let Some(other) = others.next() {
@@ -122,7 +122,7 @@ fn most_similar(
             let similarity = sketch_similarity(sketch, others.sketch());
             let least = best.as_ref().map_or(-1.0, |(similarity, ..)| *similarity);
             if similarity >= threshold && similarity > least {
-                let other = Other::Stored(Some(other.to_id()), store);
+                let other = KeptDocument::Stored(Some(other.to_id()), store);
                 best = Some((similarity, hit.fingerprint(), other));
             }
         }

@@ -128,7 +128,10 @@ impl DocumentSource {
     /// The hasher of the texts.
     pub(super) fn text_hasher(&self) -> Result<&TextHasher> {
         self.hasher.as_ref().filter(|_| self.has_texts()).ok_or_else(|| {
-            Error::refused("ready fingerprints have no texts, so nothing can be made of them")
+            Error::refused(
+                "the documents are ready fingerprints without texts, so other \
+                            fingerprints cannot be computed",
+            )
         })
     }
 

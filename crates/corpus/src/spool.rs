@@ -163,7 +163,7 @@ impl SpoolFile {
             from.read_exact(&mut start)?;
             match start == expected {
                 true => Ok(from),
-                false => Err(io::Error::other("it is no list of documents of this work")),
+                false => Err(io::Error::other("it does not belong to this work")),
             }
         };
         let from = open().map_err(IoError::of("read", self.folder.path().join(&self.name)))?;

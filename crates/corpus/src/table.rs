@@ -5,7 +5,8 @@
 //! files.
 
 use fpstore_base::IoError;
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -18,6 +19,8 @@ use fpstore_documents::{DocumentFormat, DocumentOptions};
 /// The fields of an id and of a text.
 const ID: &str = "id";
 const TEXT: &str = "text";
+/// The field of the number of a row, in a numbered table.
+const ROW: &str = "fpstore_row";
 
 /// Documents of a table, in a temporary file that is removed on drop.
 ///
@@ -54,6 +57,7 @@ pub struct DocumentTable {
     /// The names of the other fields.
     fields: Vec<String>,
     row_count: u64,
+    is_numbered: bool,
     _directory: ScratchDirectory,
 }
 
@@ -66,14 +70,27 @@ impl DocumentTable {
     /// [`Error::Store`] if the file cannot be created, or a field has the name of the id or of the
     /// text.
     pub fn create(folder: &Path, fields: &[String]) -> Result<Self> {
-        if let Some(name) = fields.iter().find(|name| [ID, TEXT].contains(&name.as_str())) {
+        if let Some(name) = fields.iter().find(|name| [ID, TEXT, ROW].contains(&name.as_str())) {
             return Err(Error::refused(format!("'{name}' is the id or the text of a document")));
         }
         let directory = ScratchDirectory::create(folder)?;
         let file = TemporaryFile::create(directory.path(), "table-")?;
         let path = file.path().to_path_buf();
         let out = BufWriter::with_capacity(1 << 18, file);
-        Ok(DocumentTable { out, path, fields: fields.into(), row_count: 0, _directory: directory })
+        Ok(DocumentTable {
+            out,
+            path,
+            fields: fields.into(),
+            row_count: 0,
+            is_numbered: false,
+            _directory: directory,
+        })
+    }
+
+    /// Also writes the number of each row, for [`DocumentTable::texts_of`].
+    #[must_use]
+    pub fn numbered(self) -> Self {
+        DocumentTable { is_numbered: true, ..self }
     }
 
     /// Adds a document. A document without a text has no fingerprint, and is kept. `values` are the
@@ -90,6 +107,9 @@ impl DocumentTable {
         };
         line.insert(ID.into(), id);
         line.insert(TEXT.into(), text.into());
+        if self.is_numbered {
+            line.insert(ROW.into(), self.row_count.into());
+        }
         for (name, value) in self.fields.iter().zip(values) {
             put(&mut line, name, (*value).into());
         }
@@ -120,6 +140,25 @@ impl DocumentTable {
     #[must_use]
     pub fn options(&self, options: DocumentOptions) -> DocumentOptions {
         options.format(DocumentFormat::JsonLines).id_field(ID).text_field(TEXT)
+    }
+
+    /// The texts in a copy of a [numbered](DocumentTable::numbered) table, by row; `None` for rows
+    /// that are not in the copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the copy cannot be read, or is not one of this table.
+    pub fn texts_of(&self, copy: &Path) -> Result<Vec<Option<String>>> {
+        let mut texts = vec![None; self.row_count as usize];
+        let cannot = || IoError::of("read", copy);
+        let other = || Error::refused(format!("{} is no copy of the table", copy.display()));
+        for line in BufReader::new(File::open(copy).map_err(cannot())?).lines() {
+            let line: Value =
+                serde_json::from_str(&line.map_err(cannot())?).map_err(|_| other())?;
+            let row = line[ROW].as_u64().and_then(|row| texts.get_mut(row as usize));
+            *row.ok_or_else(other)? = Some(line[TEXT].as_str().ok_or_else(other)?.to_owned());
+        }
+        Ok(texts)
     }
 
     /// The row of the document of a record, counted from 0.

@@ -185,6 +185,11 @@ impl Targets {
         self.copies.iter().flatten().chain(&self.kept_files)
     }
 
+    /// An output that does not exist.
+    pub(super) fn missing(&self) -> Option<&PathBuf> {
+        self.all().find(|path| fs::symlink_metadata(path).is_err())
+    }
+
     /// Refuses outputs that would overwrite an input or be read as an input next time, and two
     /// copies of the same name.
     fn check_places(&self, paths: &[PathBuf], files: &[DocumentFile<'_>]) -> Result<()> {
@@ -203,8 +208,7 @@ impl Targets {
             let overwritten = identity_of(target).and_then(|identity| inputs.get(&identity));
             if let Some(file) = overwritten {
                 return Err(Error::refused(format!(
-                    "{} would be overwritten by the documents that are kept of it; name another \
-                     output",
+                    "{} would be overwritten by its kept documents; name another output",
                     file.name()
                 )));
             }
@@ -233,7 +237,8 @@ impl Targets {
         let job = place_of(&self.job_folder());
         if let Some(it) = named.iter().find(|it| it.places.iter().any(|at| at.starts_with(&job))) {
             return Err(Error::refused(format!(
-                "{} names {}, which lies in {}, where this work keeps its progress; name another file",
+                "{} names {}, which lies in {}, the folder for the progress of this work; name \
+                 another file",
                 it.option,
                 it.path.display(),
                 self.job_folder().display()

@@ -28,8 +28,8 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     let recipe = store.recipe().and_then(|recipe| TextRecipe::from_recipe(&recipe).ok());
     let chosen = k.or_else(|| recipe.map(|recipe| recipe.candidate_k(threshold)));
     chosen.ok_or_else(|| {
-        let reason = "the recipe of the store is not one for texts; say with -k how near \
-                      candidates are";
+        let reason = "the recipe of the store is not for texts; set the distance of candidates \
+                      with -k";
         Error::InvalidOptions { reason: reason.into() }
     })
 }

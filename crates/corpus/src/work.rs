@@ -201,7 +201,7 @@ impl Cleaner<'_> {
             let is_bound = similarity > 0.0 && similarity <= 1.0;
             if !(is_bound || similarity == 0.0 && self.confirm_contains.is_some()) {
                 return Err(Error::refused(format!(
-                    "similarity {similarity}, expected one above 0 and at most 1"
+                    "similarity {similarity}, expected a number above 0 and at most 1"
                 )));
             }
             self.source.text_hasher()?;
@@ -214,17 +214,20 @@ impl Cleaner<'_> {
         if let Some(part) = self.confirm_contains {
             if !(part > 0.0 && part <= 1.0) {
                 return Err(Error::refused(format!(
-                    "the part that is contained is {part}, expected one above 0 and at most 1"
+                    "the share of contained features is {part}, expected a number above 0 and at \
+                     most 1"
                 )));
             }
             if self.confirm.is_none() {
                 return Err(Error::refused(
-                    "what is contained is found by features, and a distance compares fingerprints",
+                    "containment is computed from features, but documents are compared by the \
+                     distance of fingerprints",
                 ));
             }
             if self.against.is_some() {
                 return Err(Error::refused(
-                    "a store does not know what its documents contain; compare without it",
+                    "a store has no features of its documents, so containment is unknown; compare \
+                     without the store",
                 ));
             }
         }
@@ -232,17 +235,19 @@ impl Cleaner<'_> {
         if self.source.options().passage_unit().is_some() {
             if self.output.is_some() && self.passages.is_none() {
                 return Err(Error::refused(
-                    "passages are parts of records; say whether the removed ones are cut out, \
+                    "passages are parts of records; choose whether removed passages are cut out or \
                      annotated, or their documents dropped, or list them",
                 ));
             }
             if self.passages.is_some() && (self.annotate.is_some() || self.cluster_size.is_some()) {
-                return Err(Error::refused("new fields are of documents, and passages have none"));
+                return Err(Error::refused(
+                    "new fields can be added to documents, not to passages",
+                ));
             }
             if self.add.is_some() && self.passages.is_some_and(|fate| fate != PassageFate::Cut) {
                 return Err(Error::refused(
-                    "the store would have other passages than the outputs; cut them out, or do not \
-                     add them",
+                    "the store and the outputs would have different passages; cut the removed \
+                     passages out, or do not add to the store",
                 ));
             }
         }
@@ -250,45 +255,53 @@ impl Cleaner<'_> {
             && (self.source.options().passage_unit().is_none() || self.output.is_none())
         {
             return Err(Error::refused(
-                "removed passages are cut out, annotated or dropped in outputs of passages; name an \
-                 output, and say what a passage is",
+                "a rule for removed passages needs an output and a definition of passages; name \
+                 both",
             ));
         }
         PER_CLUSTER.check(self.per_cluster)?;
         if self.target.is_some() && self.per_cluster > 1 {
             return Err(Error::refused(
-                "the target says how many documents stay, and several of a cluster would be more",
+                "the target is a number of kept documents for one document per cluster; leave out \
+                 the target, or keep one per cluster",
             ));
         }
         if self.target.is_some() && self.pairs.is_some() {
             return Err(Error::refused(
-                "the target is reached by what is near, and judged pairs stay or go whatever they \
-                 are near; leave out one of these",
+                "the target is reached by changing the bar for near-duplicates, which does not \
+                 change judged pairs; leave out one of these",
             ));
         }
         if self.pairs.is_some() && !self.is_within() {
             return Err(Error::refused(
-                "judged pairs are of new documents; compare these with one another, too",
+                "judged pairs name new documents; compare the new documents with one another, too",
             ));
         }
         if self.target.is_some() && !self.reasons().near {
             return Err(Error::refused(
-                "the target is reached by what is near; judge by that, too",
+                "the target is reached by changing the bar for near-duplicates; judge \
+                 near-duplicates, too",
             ));
         }
         if self.annotate.is_some() && self.annotate == self.cluster_size {
-            return Err(Error::refused("two new fields have one name"));
+            return Err(Error::refused("two new fields have the same name"));
         }
         if self.max_loss.is_some() && self.annotate.is_some() {
-            return Err(Error::refused("documents that are annotated stay, so there is no loss"));
+            return Err(Error::refused(
+                "annotated documents are kept, so a limit on the loss has no \
+                                       effect",
+            ));
         }
         if self.add.is_some() && self.against.is_none() {
-            return Err(Error::refused("documents are added to a store, and none is given"));
+            return Err(Error::refused(
+                "documents can be added only to a store, and no store is \
+                                       given",
+            ));
         }
         if let Some(stored) = &self.against {
             if self.add.is_some() && stored.is_united() {
                 return Err(Error::refused(
-                    "documents are added to one store, and several are given",
+                    "documents can be added to one store only, and several are given",
                 ));
             }
             let given = self.source.recipe();
@@ -309,8 +322,8 @@ impl Cleaner<'_> {
         }
         match self.paths.iter().find(|path| self.output.is_some() && is_pipe(path)) {
             Some(pipe) => Err(Error::refused(format!(
-                "the documents are read again as they are copied, and {} can be read only once; write \
-                 it to a file first",
+                "copying reads the documents a second time, and {} can be read only once; write it \
+                 to a file first",
                 pipe.display()
             ))),
             None => Ok(()),
@@ -322,19 +335,20 @@ impl Cleaner<'_> {
         let applied = self.reasons();
         let asked = self.judge.unwrap_or(applied);
         let refused = if asked.address && self.url_field.is_none() {
-            "documents are compared by address, and no field of addresses is named"
+            "documents are compared by address, but no field of addresses is named"
         } else if self.url_field.is_some() && !asked.address {
-            "a field of addresses is named, and documents are not compared by address"
+            "a field of addresses is named, but documents are not compared by address"
         } else if asked.address && !self.is_within() {
-            "a store knows no addresses; compare the new documents with one another, too"
+            "a store has no addresses; compare the new documents with one another, too"
         } else if (asked.bytes, asked.text) != (applied.bytes, applied.text) {
-            "there are no texts, so equal texts cannot be told"
+            "there are no texts, so equal texts cannot be found"
         } else if !asked.near && self.against.is_some() {
-            "a store knows fingerprints alone, so documents are compared with it by what is near"
+            "a store has only fingerprints, so documents can be compared with it only for \
+             near-duplicates"
         } else if !asked.near && self.confirm.is_some() {
-            "what is confirmed is near; judge by that, too"
+            "the similarity decides on near-duplicates; judge near-duplicates, too"
         } else if !asked.near && self.k.is_some() {
-            "the distance is that of near documents; judge by that, too"
+            "the distance decides on near-duplicates; judge near-duplicates, too"
         } else {
             return Ok(());
         };

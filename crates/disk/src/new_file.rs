@@ -240,7 +240,7 @@ impl Drop for NewFile {
 
 /// The file name of a path.
 fn name_of(path: &Path) -> io::Result<&OsStr> {
-    let refused = || io::Error::new(ErrorKind::InvalidInput, "it is no name of a file");
+    let refused = || io::Error::new(ErrorKind::InvalidInput, "it has no file name");
     path.file_name().ok_or_else(refused)
 }
 

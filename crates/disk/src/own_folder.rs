@@ -32,7 +32,7 @@ impl OwnFolder {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
         let parent = Folder::open(parent_of(path), true)?;
-        let name = path.file_name().ok_or_else(|| refused("it is no name of a folder"))?;
+        let name = path.file_name().ok_or_else(|| refused("it has no folder name"))?;
         match parent.make_folder(name, true) {
             Ok(()) => note(path, || Change::CreateDirectory(path.into())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -117,8 +117,13 @@ impl OwnFolder {
         });
         match opened {
             Ok((file, true)) => Ok(file),
-            Ok((_, false)) => Err(refused(format!("{name} in it belongs to another user"))),
-            Err(Refused::Kind(kind)) => Err(refused(format!("{name} in it is {kind}; remove it"))),
+            Ok((_, false)) => {
+                Err(refused(format!("the file {name} in it belongs to another user")))
+            }
+            Err(Refused::Kind(kind)) => Err(refused(format!(
+                "the file {name} in it is {kind}; \
+                                                             remove it"
+            ))),
             Err(Refused::Io(error)) => Err(error),
         }
     }
@@ -145,7 +150,7 @@ impl OwnFolder {
     pub fn remove(&self) -> io::Result<()> {
         match self.folder.is_at(&self.path) {
             true => remove_empty_directory(&self.path),
-            false => Err(refused("something else has its name now")),
+            false => Err(refused("another file or folder has its name now")),
         }
     }
 }
@@ -177,7 +182,7 @@ mod tests {
         let folder = OwnFolder::open(&at("own")).unwrap();
         symlink(at("victim/precious"), at("own/lock")).unwrap();
         for refused in [folder.append("lock").unwrap_err(), folder.read("lock").unwrap_err()] {
-            assert_eq!(refused.to_string(), "lock in it is a symbolic link; remove it");
+            assert_eq!(refused.to_string(), "the file lock in it is a symbolic link; remove it");
         }
         folder.remove_file("lock").unwrap();
         let lock = folder.append("lock").unwrap();

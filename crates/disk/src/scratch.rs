@@ -95,7 +95,11 @@ impl ScratchFile {
 
     /// The error for bytes that differ from the written ones.
     pub fn damaged(&self) -> IoError {
-        let source = io::Error::new(io::ErrorKind::InvalidData, "it was changed on the disk");
+        let source = io::Error::new(
+            io::ErrorKind::InvalidData,
+            "its checksum differs: it was \
+                                                                 changed on the disk",
+        );
         IoError { doing: "trust temporary data in", path: self.folder.path().into(), source }
     }
 }

@@ -38,7 +38,9 @@ impl SocketFile {
                 }
                 // The socket of a process that has ended.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                Err(error) => return Err(IoError::of("see who listens at", path)(error)),
+                Err(error) => {
+                    return Err(IoError::of("check whether a process listens at", path)(error));
+                }
             }
             remove_file(path).map_err(IoError::of("remove", path))?;
         }

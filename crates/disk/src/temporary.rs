@@ -31,7 +31,7 @@ pub struct TemporaryFile {
     name: Option<tempfile::TempPath>,
     path: PathBuf,
     directory: PathBuf,
-    /// Whether it is a second name of a file, which is open for reading only.
+    /// Whether the temporary name is a hard link to an existing file, opened for reading only.
     is_link: bool,
 }
 
@@ -134,7 +134,8 @@ impl TemporaryFile {
                     Err(failed) if system::is_in_use(&failed.error) => {
                         let (waited, error) = (REPLACE_PAUSE * tries, failed.error);
                         let reason = format!(
-                            "{error}: others had it open whenever this was tried, for {} s; it is as it was",
+                            "{error}: other programs kept it open for {} s of attempts; it is \
+                             unchanged",
                             waited.as_secs()
                         );
                         let error = io::Error::new(error.kind(), reason);

@@ -46,7 +46,7 @@ pub(super) struct Archive<R> {
     pub(super) raw: Vec<u8>,
     /// Whether the [`MAGIC`] of the next record was consumed.
     is_begun: bool,
-    /// An error met while looking past a record: it belongs to the next one.
+    /// An error found while peeking behind a record: it is reported with the next record.
     fault: Option<io::Error>,
     /// The member in which the record begins, and whether it is the first record there.
     member: Option<u64>,
@@ -125,7 +125,7 @@ impl<R: BufRead> Archive<R> {
     /// the record is damaged.
     pub(super) fn block(&mut self, len: u64, to: &mut dyn Write) -> io::Result<Option<Next>> {
         match io::copy(&mut self.reader.by_ref().take(len), to) {
-            Ok(found) if found < len => self.leave("it is cut".into(), false).map(Some),
+            Ok(found) if found < len => self.leave("it is truncated".into(), false).map(Some),
             Ok(_) => self.look_behind(len),
             Err(fault) => self.leave_member(fault).map(Some),
         }
@@ -138,7 +138,10 @@ impl<R: BufRead> Archive<R> {
             return Ok(None);
         }
         let wrong = |this: &mut Self| {
-            let reason = format!("its Content-Length is {len}, and no record follows there");
+            let reason = format!(
+                "its Content-Length is {len}, but no record begins after that \
+                                  many bytes"
+            );
             this.leave(reason, false).map(Some)
         };
         let first = self.reader.fill_buf().map(|bytes| bytes.first().copied());

@@ -15,7 +15,7 @@ use html5ever::tokenizer::{
 
 use super::decode::{HEAD_LEN, TextEncoding};
 
-/// The encoding of a page: `said` about it, else declared in it, else to be detected. A byte order
+/// The encoding of a page: `said`, which the caller gives, else declared in it, else to be detected. A byte order
 /// mark in the page takes precedence when it is decoded.
 pub(super) fn of_page(page: &[u8], said: Option<TextEncoding>) -> TextEncoding {
     let head = || page.get(..HEAD_LEN).unwrap_or(page);

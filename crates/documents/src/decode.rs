@@ -81,7 +81,9 @@ impl TextEncoding {
             }
             (Some(Disguise::Binary), _) => HOLDS_NUL.into(),
         };
-        Err(Undecodable { offset: 0, expected })
+        let is_binary = disguise == Some(Disguise::Binary);
+        let at = memchr::memchr(0, head).filter(|_| is_binary);
+        Err(Undecodable { offset: at.map_or(0, |at| at as u64), expected })
     }
 }
 
@@ -183,7 +185,7 @@ pub(super) fn decode_whole(bytes: &[u8], encoding: TextEncoding) -> Result<Strin
 
 /// An input with a known encoding, determined from its first bytes. Reading and copying both begin
 /// with it.
-pub(super) struct Begun<R> {
+pub(super) struct KnownEncoding<R> {
     pub(super) encoding: &'static Encoding,
     /// The byte order mark.
     pub(super) mark: Vec<u8>,
@@ -196,7 +198,7 @@ pub(super) fn begin<R: BufRead>(
     mut reader: R,
     encoding: TextEncoding,
     may_pause: bool,
-) -> io::Result<Begun<R>> {
+) -> io::Result<KnownEncoding<R>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
     // A program that writes line by line may wait for the answer to its first line. Only detection
     // of the encoding waits for more than a line.
@@ -218,7 +220,7 @@ pub(super) fn begin<R: BufRead>(
     let (encoding, mark_len) =
         found.map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))?;
     let rest = head.split_off(mark_len);
-    Ok(Begun { encoding, mark: head, rest: io::Cursor::new(rest).chain(reader) })
+    Ok(KnownEncoding { encoding, mark: head, rest: io::Cursor::new(rest).chain(reader) })
 }
 
 /// Converts an input to UTF-8. UTF-8 input passes unchecked: lines are checked one by one, so that
@@ -228,7 +230,7 @@ pub(super) fn utf8_reader(
     encoding: TextEncoding,
     may_pause: bool,
 ) -> io::Result<Box<dyn BufRead + Send>> {
-    let Begun { encoding, mark, rest } = begin(reader, encoding, may_pause)?;
+    let KnownEncoding { encoding, mark, rest } = begin(reader, encoding, may_pause)?;
     if encoding == UTF_8 {
         return Ok(Box::new(rest));
     }
@@ -249,8 +251,8 @@ pub(super) fn check_line_ends(encoding: &'static Encoding) -> Result<(), String>
     match encoding.is_ascii_compatible() {
         true => Ok(()),
         false => Err(format!(
-            "its encoding is {}, in which records cannot be cut byte by byte; convert it to UTF-8 \
-             first",
+            "its encoding is {}, in which records cannot be separated byte by byte; convert it to \
+             UTF-8 first",
             encoding.name()
         )),
     }
@@ -383,6 +385,8 @@ mod tests {
             assert!(recode(bytes, TextEncoding::UTF_8).is_err());
         }
         assert_eq!(decode(b"\x1b$B$3\x1b(B", TextEncoding::DETECT).unwrap(), "\u{3053}");
+        let binary = decode(b"a text and \0\x01\0\0 more", TextEncoding::UTF_8).unwrap_err();
+        assert_eq!((binary.offset, &*binary.to_string()), (11, "not a text: it holds NUL bytes"));
         // Cut off within a character.
         assert_eq!(decode(b"ab\xe4\xb8", TextEncoding::UTF_8).unwrap_err().offset, 2);
         assert_eq!(decode(b"", TextEncoding::UTF_8).unwrap(), "");

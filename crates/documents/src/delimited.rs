@@ -265,7 +265,8 @@ impl<R: BufRead> FieldReader<R> {
         match state {
             _ if was_lost || state == State::Lost => None,
             State::Quoted => Some(Err(format!(
-                "the quote that opens in line {} has no end; everything to line {} is in it",
+                "the quote that opens in line {} is never closed; it includes everything to line \
+                 {}",
                 self.quote_line, self.line
             ))),
             State::FieldStart if fields.ends.is_empty() => None,
@@ -299,7 +300,7 @@ pub(super) fn header_fault(names: &[&str], is_tsv: bool) -> Option<String> {
     let first = names.first()?;
     let is_alone = names.len() == 1;
     if first.starts_with("sep=") {
-        return Some(format!("line 1 is '{first}', a note for Excel, expected a header"));
+        return Some(format!("line 1 is '{first}', a setting for Excel, expected a header"));
     }
     if first.starts_with('#') && (is_alone || first.starts_with("# ")) {
         return Some("line 1 is a comment, expected a header".into());
@@ -363,7 +364,10 @@ mod tests {
         assert_eq!(records.len(), 2);
         let (line, reason) = (records[1].0, records[1].1.as_ref().unwrap_err());
         assert_eq!(line, 2);
-        assert!(reason.contains("opens in line 2 has no end; everything to line 5"), "{reason}");
+        assert!(
+            reason.contains("opens in line 2 is never closed; it includes everything to line 5"),
+            "{reason}"
+        );
         // The next quote closes the field by mistake; the record after that line is read correctly
         // again.
         let records = csv(b"1,\"oops\n2,\"bar baz\"\n3,y\n");
@@ -425,7 +429,7 @@ mod tests {
             (&["id;text"], true, Some("separated by ';', expected tabs")),
             (&["id\ttext"], false, Some("separated by tabs, expected commas")),
             (&["id,text"], true, Some("separated by commas, expected tabs")),
-            (&["sep=", ""], false, Some("a note for Excel")),
+            (&["sep=", ""], false, Some("a setting for Excel")),
             (&["# exported", " today"], false, Some("a comment")),
             (&["#id", "text"], false, None),
             (&["title"], false, None),

@@ -58,7 +58,7 @@ pub enum Error {
         reason: String,
     },
     /// A pattern of file names is invalid.
-    #[error("'{glob}' is no pattern of file names: {reason}")]
+    #[error("'{glob}' is not a pattern of file names: {reason}")]
     InvalidGlob {
         /// The pattern.
         glob: String,

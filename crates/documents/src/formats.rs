@@ -36,10 +36,10 @@ fpstore_base::choices!(DocumentFormat {
     Csv = "csv": "Comma-separated values with a header",
     Tsv = "tsv": "Tab-separated values with a header, no quotes",
     Parquet = "parquet": "Columns of ids and texts",
-    Warc = "warc": "Web archives: pages and texts in responses, and texts made of them",
+    Warc = "warc": "Web archives: pages and texts in responses, and converted texts",
     Lines = "lines": "One document on each line, with the number of the line as id",
     Plain = "text": "Each file is one document",
-    Html = "html": "Each file is a page, of which the main text is taken",
+    Html = "html": "Each file is an HTML page, whose main text is the document",
 });
 
 impl DocumentFormat {
@@ -153,7 +153,7 @@ pub enum TextFormat {
 
 fpstore_base::choices!(TextFormat {
     Plain = "plain": "The text itself",
-    Html = "html": "HTML, of which a part is taken",
+    Html = "html": "HTML, of which one part is the text",
     Markdown = "markdown": "Markdown, whose marks are no part of the text",
 });
 

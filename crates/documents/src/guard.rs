@@ -29,7 +29,7 @@ pub(super) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     let before = IS_GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(act));
     IS_GUARDED.set(before);
-    done.map_err(|panic| format!("its parser broke down: {}", message(&*panic)))
+    done.map_err(|panic| format!("its parser panicked: {}", message(&*panic)))
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -45,7 +45,7 @@ mod tests {
     fn a_panic_becomes_its_message_and_the_next_one_is_free_again() {
         assert_eq!(guarded(|| 7), Ok(7));
         let caught = guarded(|| -> u8 { panic!("at byte {}", 12) });
-        assert_eq!(caught, Err("its parser broke down: at byte 12".into()));
+        assert_eq!(caught, Err("its parser panicked: at byte 12".into()));
         assert!(!IS_GUARDED.get());
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn inputs(paths: &[PathBuf], choice: &FileChoice) -> Result<Inputs> {
     let is_folder = |path: &Path| path != Path::new("-") && path.is_dir();
     let folder_count = paths.iter().filter(|path| is_folder(path)).count();
     if folder_count == 0 && !choice.is_default() {
-        let reason = "the choice of files is for folders, and no folder is given".to_string();
+        let reason =
+            "the options that choose files apply to folders, and no folder is given".to_string();
         return Err(Error::InvalidInputs { reason });
     }
     let mut inputs = Inputs { list: Vec::new(), passed_over: PassedOver::default() };
@@ -92,9 +93,9 @@ impl Inputs {
             let PassedOver { hidden, unwanted, special } = passed_over;
             let name = source::name_of(folder);
             let reason = match passed_over.count() {
-                0 => "no file to read: the folder holds none".into(),
+                0 => "no file to read: the folder is empty".into(),
                 _ => format!(
-                    "no file to read: {hidden} hidden, {unwanted} left out by patterns, {special} \
+                    "no file to read: {hidden} hidden, {unwanted} excluded by patterns, {special} \
                      neither file nor folder"
                 ),
             };
@@ -132,8 +133,8 @@ impl Inputs {
         let (name, words) = (first.name.clone(), format(first).words());
         let reason = match format(first) {
             DocumentFormat::Warc => format!(
-                "no field '{unused}': {words} has none of texts or ids, which are the blocks of its \
-                 records and their URIs"
+                "no field '{unused}': {words} has no fields of texts or ids: its texts are the \
+                 blocks of its records, its ids their URIs"
             ),
             _ => format!(
                 "no field '{unused}': a file of this format ({words}) has no fields; --docs-format says \
@@ -151,8 +152,8 @@ impl Inputs {
             None => Ok(()),
             Some(input) => Err(Error::InvalidInputs {
                 reason: format!(
-                    "two files would get the id '{}'; give each file once, and folders by names \
-                     that tell them apart",
+                    "two files would get the id '{}'; give each file once, and folders with \
+                     different names",
                     input.name
                 ),
             }),

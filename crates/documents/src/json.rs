@@ -1,6 +1,7 @@
 //! Parses a document as a JSON object, without copying texts that have no escapes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -16,17 +17,18 @@ use fpstore_text::Weight;
 /// The fault of a lone surrogate, as Python and other programs write it.
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
 /// The fault of a JSON array, which `.json` files often contain.
-const JSON_ARRAY: &str = "an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl writes the objects of an array so";
+const JSON_ARRAY: &str = "an array, expected one object per line; jq -c '.[]' FILE > NEW.jsonl \
+                          converts the array";
 
 /// Messages of serde for broken JSON, and plain explanations.
 const OF_SERDE: [(&str, &str); 7] = [
-    ("expected ident", "no JSON: a word that is not true, false or null"),
-    ("key must be a string", "no JSON: the name of a field is not in quotes"),
-    ("expected `:`", "no JSON: no colon behind the name of a field"),
-    ("expected `,` or `}`", "no JSON: no comma between two fields"),
-    ("trailing comma", "no JSON: a comma behind the last field"),
-    ("trailing characters", "no JSON: something stands behind the object"),
-    ("invalid escape", "no JSON: a backslash before a character that is never escaped"),
+    ("expected ident", "not JSON: a word that is not true, false or null"),
+    ("key must be a string", "not JSON: the name of a field is not in quotes"),
+    ("expected `:`", "not JSON: no colon after the name of a field"),
+    ("expected `,` or `}`", "not JSON: no comma between two fields"),
+    ("trailing comma", "not JSON: a comma after the last field"),
+    ("trailing characters", "not JSON: there is text after the object"),
+    ("invalid escape", "not JSON: a backslash before a character that cannot be escaped"),
 ];
 
 /// The fields of a document.
@@ -113,8 +115,8 @@ fn reason(fault: &serde_json::Error, line: &str) -> String {
     if let Some(name) = ["NaN", "Infinity"].into_iter().find(|name| rest.starts_with(name)) {
         let column = fault.column();
         return format!(
-            "{name} at column {column} is not JSON; json.dumps of Python writes it without \
-             allow_nan=False, null is JSON"
+            "{name} at column {column} is not JSON; use null, or json.dumps of Python with \
+             allow_nan=False"
         );
     }
     // The message of serde reports the byte, without an explanation.
@@ -134,7 +136,7 @@ fn reason(fault: &serde_json::Error, line: &str) -> String {
     }
 }
 
-/// Names and weights, in input order and with repetitions.
+/// Names and weights, in input order.
 pub(super) type Features<'a> = Vec<(Cow<'a, str>, Weight)>;
 
 enum Content<'a> {
@@ -159,7 +161,7 @@ struct Fields<'f> {
 
 /// The values found in an object.
 #[derive(Default)]
-struct Found<'a> {
+struct ObjectFields<'a> {
     id: Option<Id>,
     content: Option<Content<'a>>,
     /// The values of [`Fields::others`]. Null is `Some(None)`.
@@ -175,7 +177,7 @@ fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
 
 /// The error for a field that cannot be added because it exists.
 pub(super) fn is_there(name: &str) -> String {
-    format!("field '{name}' is there already; choose another name for the new one")
+    format!("field '{name}' exists already; choose another name for the new field")
 }
 
 impl<'f> Fields<'f> {
@@ -187,7 +189,7 @@ impl<'f> Fields<'f> {
 }
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = Found<'de>;
+    type Value = ObjectFields<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         match self.inside {
@@ -199,7 +201,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
 }
 
 impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = Found<'de>;
+    type Value = ObjectFields<'de>;
 
     fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
         let key = self.inside.unwrap_or_default();
@@ -215,7 +217,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = Found { others: vec![None; self.others.len()], ..Found::default() };
+        let mut found =
+            ObjectFields { others: vec![None; self.others.len()], ..ObjectFields::default() };
         while let Some(KeyText(key)) = map.next_key()? {
             let key_text = key.as_ref();
             let others: Vec<_> = self.others.iter().map(|path| below(*path, key_text)).collect();
@@ -418,6 +421,10 @@ impl<'de> Visitor<'de> for FeaturesValue {
             })?;
             features.push((name, weight));
         }
+        let mut seen: HashSet<&str> = HashSet::with_capacity(features.len());
+        if let Some((name, _)) = features.iter().find(|(name, _)| !seen.insert(name)) {
+            return Err(serde::de::Error::custom(format!("feature '{name}' is there twice")));
+        }
         Ok(features)
     }
 }
@@ -479,7 +486,7 @@ mod tests {
         assert_eq!(found, [Some("x".into()), Some("1".into()), None]);
         let twice = br#"{"meta":{"a":1},"meta":{"a":2},"id":1,"text":""}"#;
         assert!(text_of(twice, names).unwrap_err().contains("'meta'"));
-        assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("there already"));
+        assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("exists already"));
         let (id, text) = pick(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
         let (id, text) = pick(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
@@ -490,9 +497,9 @@ mod tests {
         assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));
         let (_, text) = pick(line, "doc.id", "doc.title").unwrap();
         assert_eq!(text, "flat");
-        let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
+        let line = br#"{"features":{"b":2.5,"a":1,"c":0},"id":7}"#;
         let (id, features) = features_of(line, Some("id")).unwrap();
-        let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
+        let expected = [("b", 2.5), ("a", 1.0), ("c", 0.0)]
             .map(|(name, number)| (Cow::from(name), Weight::try_from(number).unwrap()));
         assert_eq!((id, features), (Id::U64(7), expected.to_vec()));
     }
@@ -548,8 +555,8 @@ mod tests {
             (plain, "lines[].x", "invalid type: string, expected an object in 'lines[]'"),
             (r#"{"id":1,"l":"x"}"#, "l[]", "invalid type: string, expected an array in 'l'"),
             (r#"{"id":1,"l":[7]}"#, "l[]", "integer `7`, expected a string in 'l[]'"),
-            (r#"{"id":1,"l":["x"],"l":["y"]}"#, "l[]", "field 'l' is there twice"),
-            (r#"{"id":1,"l":[{"x":"y","x":"z"}]}"#, "l[].x", "field 'x' is there twice"),
+            (r#"{"id":1,"l":["x"],"l":["y"]}"#, "l[]", "field 'l' occurs twice"),
+            (r#"{"id":1,"l":[{"x":"y","x":"z"}]}"#, "l[].x", "field 'x' occurs twice"),
         ] {
             let reason = of(line, path).unwrap_err();
             assert!(reason.contains(part), "{path}: {reason}");
@@ -566,14 +573,14 @@ mod tests {
             (b"{\"id\":1.5,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
             (b"{\"id\":null,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
             (b"{\"url\":1,\"body\":\"x\"}", "no field 'id'; other fields: url, body"),
-            (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' is there twice"),
-            (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
+            (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' occurs twice"),
+            (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' occurs twice"),
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
             (
                 b"{\"id\":1,\"text\":\"x\"} y",
-                "no JSON: something stands behind the object at column 21",
+                "not JSON: there is text after the object at column 21",
             ),
-            (b"[1]", "an array, expected one object a line"),
+            (b"[1]", "an array, expected one object per line"),
             (b"{\"id\":1,\"text\":[\"x\"]}", "'text' is an array, expected a text; 'text[]' names"),
             (
                 b"{\"id\":1,\"text\":{\"x\":\"y\"}}",
@@ -588,8 +595,8 @@ mod tests {
         for (line, part) in [
             (&br#"{"id":1,"doc":{"title":"x"}}"#[..], "no field 'doc.body'; other fields: doc"),
             (br#"{"id":1,"doc":"x"}"#, "expected an object"),
-            (br#"{"id":1,"doc":{"body":"x"},"doc":{"body":"y"}}"#, "field 'doc' is there twice"),
-            (br#"{"id":1,"doc":{"body":"x"},"doc.body":"y"}"#, "field 'doc.body' is there twice"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc":{"body":"y"}}"#, "field 'doc' occurs twice"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc.body":"y"}"#, "field 'doc.body' occurs twice"),
         ] {
             let reason = pick(line, "id", "doc.body").unwrap_err();
             assert!(reason.contains(part), "{reason}");
@@ -597,5 +604,8 @@ mod tests {
         let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, Some("id")).unwrap_err();
         assert!(reason.contains("weight -1 of 'a' is not a weight"), "{reason}");
         assert!(features_of(br#"{"id":1,"features":[1]}"#, Some("id")).is_err());
+        let twice = br#"{"id":1,"features":{"a":1,"b":1,"\u0061":2}}"#;
+        let reason = features_of(twice, Some("id")).unwrap_err();
+        assert!(reason.starts_with("feature 'a' is there twice"), "{reason}");
     }
 }

@@ -10,7 +10,7 @@ use super::paths;
 /// The error for a field that occurs more than once in an object.
 pub(super) fn twice<E: serde::de::Error>(key: &str) -> E {
     // The intended value is unknown; other readers take the last one.
-    E::custom(format!("field '{key}' is there twice"))
+    E::custom(format!("field '{key}' occurs twice"))
 }
 
 /// A text, borrowed if it has no escapes.

@@ -97,7 +97,7 @@ pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features,
     read_fingerprints, read_texts,
 };
-pub use reading::Wanted;
+pub use reading::PlaceFilter;
 pub use ready::ReadyForm;
 pub use repeated_ids::{IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -29,7 +29,11 @@ pub(super) fn read(
     let Input { path, name, .. } = input;
     let bad = |reason: String| Error::BadFile { name: name.clone(), reason };
     if path == Path::new("-") {
-        return Err(bad("Parquet is read from its end, so from a file, not from a pipe".into()));
+        return Err(bad(
+            "Parquet is read from its end, so a pipe cannot be read; write it to a file \
+                        first"
+                .into(),
+        ));
     }
     let broken = |fault| parquet_file::broken(name, fault);
     let reader = parquet_file::open(path, name)?;
@@ -150,15 +154,15 @@ fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, 
         Field::Byte(number) if width <= 8 => form.digits_of_signed((*number).into()),
         Field::UByte(number) if width <= 8 => form.digits_of_number((*number).into()),
         Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_err() => Err(format!(
-            "column '{name}' holds bytes, which are not read: expected fingerprints as numbers of \
-             {width} bits or as texts, such as value.hex() of Python"
+            "column '{name}' holds bytes, expected fingerprints as numbers of {width} bits or as \
+             texts, such as value.hex() of Python"
         )),
         Field::Null | Field::Str(_) | Field::Bytes(_) => {
             form.digits_of_text(&text_of(field, name)?)
         }
         Field::Int(_) | Field::UInt(_) if form.width == Width::FULL => Err(format!(
-            "column '{name}' holds numbers of 32 bits, and fingerprints of 64 are read; --bits 32 \
-             keeps them as what they are"
+            "column '{name}' holds numbers of 32 bits, expected fingerprints of 64; --bits 32 \
+             makes a store of 32 bits"
         )),
         other => Err(format!(
             "column '{name}' holds {other}, expected fingerprints as numbers of {width} bits or as \
@@ -253,7 +257,7 @@ mod tests {
             fingerprint_of(&Field::Bytes(bytes.to_vec().into()), "h", ReadyForm::default())
         };
         let refused = of(&[0xf2, 0xa7, 0x4d, 0xe4, 0x52, 0xe6, 0xb4, 0x30]).unwrap_err();
-        assert!(refused.starts_with("column 'h' holds bytes, which are not read"), "{refused}");
+        assert!(refused.starts_with("column 'h' holds bytes, expected fingerprints"), "{refused}");
         assert_eq!(of(b"f2a74de452e6b430").unwrap(), "hf2a74de452e6b430");
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use ::parquet::basic::Type as Physical;
+use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use ::parquet::schema::types::Type;
@@ -80,18 +80,39 @@ fn ends_within(expected: &str) -> String {
     format!("the file ends within {expected}")
 }
 
-/// The columns of a file: the name, whether it contains texts, and whether it contains whole
-/// numbers.
-pub(super) fn columns(path: &Path) -> Result<Vec<(String, bool, bool)>> {
+/// A column of a file.
+pub(super) struct Column {
+    pub(super) name: String,
+    /// Whether it contains texts, and whether it says so.
+    pub(super) is_text: bool,
+    pub(super) is_utf8: bool,
+    pub(super) is_whole: bool,
+    /// The length of the texts in it, or in columns of it, without compression.
+    pub(super) len: u64,
+}
+
+/// The columns of a file.
+pub(super) fn columns(path: &Path) -> Result<Vec<Column>> {
     let reader = open(path, &path.display().to_string())?;
-    let fields = reader.metadata().file_metadata().schema().get_fields().iter();
+    let metadata = reader.metadata();
+    let chunks = || metadata.row_groups().iter().flat_map(|group| group.columns());
     let column = |field: &Arc<Type>| {
         let kind = field.is_primitive().then(|| field.get_physical_type());
-        let is_text = kind == Some(Physical::BYTE_ARRAY);
-        let is_whole = matches!(kind, Some(Physical::INT32 | Physical::INT64));
-        (field.name().to_string(), is_text, is_whole)
+        let name = field.name().to_string();
+        let of_field = chunks().filter(|chunk| {
+            chunk.column_path().parts().first() == Some(&name)
+                && chunk.column_type() == Physical::BYTE_ARRAY
+        });
+        Column {
+            is_text: kind == Some(Physical::BYTE_ARRAY),
+            is_utf8: field.get_basic_info().converted_type() == ConvertedType::UTF8
+                || field.get_basic_info().logical_type_ref() == Some(&LogicalType::String),
+            is_whole: matches!(kind, Some(Physical::INT32 | Physical::INT64)),
+            len: of_field.map(|chunk| chunk.uncompressed_size().max(0).unsigned_abs()).sum(),
+            name,
+        }
     };
-    Ok(fields.map(column).collect())
+    Ok(metadata.file_metadata().schema().get_fields().iter().map(column).collect())
 }
 
 #[cfg(test)]

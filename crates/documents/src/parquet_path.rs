@@ -123,7 +123,7 @@ fn check(at: &Type, way: &str, name: &str) -> Result<(), String> {
     let so_far = &name[..name.len() - way.len()];
     match (way.strip_prefix("[]"), way.strip_prefix('.'), element_of(at)) {
         (Some(way), _, Some(element)) => check(element, way, name),
-        (Some(_), _, None) => Err(format!("column '{so_far}' is no list")),
+        (Some(_), _, None) => Err(format!("column '{so_far}' is not a list")),
         (_, Some(fields), None) if at.is_group() && !is_map(at) => {
             let found = way_below(at.get_fields(), fields, name)?;
             found.map(|_| ()).ok_or_else(|| {
@@ -262,7 +262,7 @@ mod tests {
             ("meta", "'meta' is an object, expected a text; 'meta.FIELD'"),
             ("meta.uri", "no field 'uri' in 'meta' among url, a"),
             ("meta.url.host", "column 'meta.url' has no fields"),
-            ("meta[].url", "column 'meta' is no list"),
+            ("meta[].url", "column 'meta' is not a list"),
             ("tags", "'tags' is an array, expected a text; 'tags[]' names"),
             ("messages.content", "'messages' is an array"),
             ("messages[]", "'messages[]' is an object"),

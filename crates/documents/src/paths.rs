@@ -22,7 +22,7 @@ pub(super) fn has_array(path: &str) -> bool {
 
 /// The error for an id, or another single value, in an array.
 pub(super) fn not_single(path: &str) -> String {
-    format!("'{path}' names the values of an array, expected a field of one value")
+    format!("'{path}' names the values of an array, expected a field with a single value")
 }
 
 /// The error for an array `key` in place of a text.
@@ -41,7 +41,8 @@ pub(super) fn is_array_before(key: &str, rest: &str) -> String {
 /// The error for a path of objects to a single value that meets the array `key`.
 pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
     format!(
-        "'{key}' is an array, and '{rest}' below it may have many values; name a field of one value"
+        "'{key}' is an array, and '{rest}' below it may have many values; name a field with a \
+         single value"
     )
 }
 

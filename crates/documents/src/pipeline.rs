@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::files::{DocumentFiles, DocumentPlace};
 use super::options::DocumentOptions;
-use super::reading::{Reader, Wanted};
+use super::reading::{PlaceFilter, Reader};
 use super::ready::{Ready, ReadyForm};
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
@@ -159,7 +159,8 @@ impl DocumentFiles {
     ) -> Result<DocumentSummary, E> {
         let options = &DocumentOptions { ready: Some(form.into()), ..options.clone() };
         let make_task = ReadyTask::default;
-        let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
+        let work =
+            Pipeline { files: self, options, takes_features: false, wanted: None, make_task };
         let mut ids = IdNotes::default();
         let mut doubt = Doubt::default();
         let field = options.text_name();
@@ -194,7 +195,7 @@ impl DocumentFiles {
     ) -> Result<DocumentSummary, E> {
         let options = &options.clone().of_recipe(hasher.recipe());
         let task_hasher = digesting(hasher.clone(), options);
-        let work = Work {
+        let work = Pipeline {
             files: self,
             options,
             takes_features: takes_features(hasher),
@@ -227,12 +228,12 @@ impl DocumentFiles {
         &self,
         hasher: &TextHasher,
         options: &DocumentOptions,
-        wanted: Option<Arc<Wanted>>,
+        wanted: Option<Arc<PlaceFilter>>,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
         let options = &options.clone().of_recipe(hasher.recipe());
         let task_hasher = digesting(hasher.counting(), options);
-        let work = Work {
+        let work = Pipeline {
             files: self,
             options,
             takes_features: takes_features(hasher),
@@ -265,11 +266,11 @@ impl DocumentFiles {
     pub fn read_texts<E: From<Error>>(
         &self,
         options: &DocumentOptions,
-        wanted: Option<Arc<Wanted>>,
+        wanted: Option<Arc<PlaceFilter>>,
         mut take: impl FnMut(DocumentPlace, IdRef<'_>, &str) -> Result<(), E>,
     ) -> Result<DocumentSummary, E> {
         let make_task = TextTask::default;
-        let work = Work { files: self, options, takes_features: false, wanted, make_task };
+        let work = Pipeline { files: self, options, takes_features: false, wanted, make_task };
         work.run(|place, document, summary| {
             take(place, document.id.as_ref(), &document.output)?;
             summary.document_count += 1;
@@ -307,12 +308,12 @@ impl DocumentFiles {
     pub fn map_texts<T: Send + 'static, F: FnMut(&str) -> T, E: From<Error>>(
         &self,
         options: &DocumentOptions,
-        wanted: Option<Arc<Wanted>>,
+        wanted: Option<Arc<PlaceFilter>>,
         make_map: impl Fn() -> F + Send + Sync + 'static,
         mut take: impl FnMut(DocumentPlace, IdRef<'_>, T) -> Result<(), E>,
     ) -> Result<DocumentSummary, E> {
         let make_task = move || MapTask { text: String::new(), map: make_map() };
-        let work = Work { files: self, options, takes_features: false, wanted, make_task };
+        let work = Pipeline { files: self, options, takes_features: false, wanted, make_task };
         work.run(|place, document, summary| {
             let Processed { id, output, .. } = document;
             take(place, id.as_ref(), output)?;
@@ -357,7 +358,7 @@ pub fn count_document_frequencies(
     let make_task = move || CountTask { hasher: task_hasher.clone(), hash };
     let files = &DocumentFiles::find(paths, options)?;
     let takes_features = takes_features(hasher);
-    let work = Work { files, options, takes_features, wanted: None, make_task };
+    let work = Pipeline { files, options, takes_features, wanted: None, make_task };
     work.run(|_, document, summary| {
         builder.add_hashes(&document.output);
         summary.count(document.id.as_ref(), !document.output.is_empty());
@@ -380,16 +381,16 @@ pub fn read_texts<E: From<Error>>(
 }
 
 /// The input and the options that control the work.
-struct Work<'a, M> {
+struct Pipeline<'a, M> {
     files: &'a DocumentFiles,
     options: &'a DocumentOptions,
     /// Whether the recipe is for features made elsewhere.
     takes_features: bool,
-    wanted: Option<Arc<Wanted>>,
+    wanted: Option<Arc<PlaceFilter>>,
     make_task: M,
 }
 
-impl<M> Work<'_, M> {
+impl<M> Pipeline<'_, M> {
     fn run<T: Task, E: From<Error>>(
         self,
         mut take: impl FnMut(
@@ -401,7 +402,7 @@ impl<M> Work<'_, M> {
     where
         M: Fn() -> T + Send + Sync + 'static,
     {
-        let Work { files, options, takes_features, wanted, make_task } = self;
+        let Pipeline { files, options, takes_features, wanted, make_task } = self;
         if options.unit.is_some() && (takes_features || options.ready.is_some()) {
             let reason = "only texts have passages; features and ready fingerprints have none";
             return Err(Error::InvalidInputs { reason: reason.into() }.into());

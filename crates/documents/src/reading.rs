@@ -33,14 +33,14 @@ type Opened = BufReader<Box<dyn Read + Send>>;
 /// Receives full batches and their lengths; returning `false` ends the reading.
 pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
 
-/// Returns whether the document at a place is wanted.
-pub type Wanted = dyn Fn(DocumentPlace) -> bool + Send + Sync;
+/// A filter of documents by their places.
+pub type PlaceFilter = dyn Fn(DocumentPlace) -> bool + Send + Sync;
 
 /// Collects documents into batches.
 pub(super) struct Reader<'p> {
     options: &'p DocumentOptions,
     /// The filter for documents to read, if there is one.
-    wanted: Option<&'p Wanted>,
+    wanted: Option<&'p PlaceFilter>,
     push: &'p mut Push<'p>,
     batch: Vec<RawDocument>,
     batch_len: usize,
@@ -63,7 +63,7 @@ pub(super) struct Reader<'p> {
 impl<'p> Reader<'p> {
     pub(super) fn new(
         options: &'p DocumentOptions,
-        wanted: Option<&'p Wanted>,
+        wanted: Option<&'p PlaceFilter>,
         watch: Watch,
         push: &'p mut Push<'p>,
     ) -> Self {

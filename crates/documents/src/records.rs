@@ -238,8 +238,8 @@ pub(super) fn no_column(names: &[&str], name: &str, is_ready: bool) -> String {
     }
     let shown = listed(names);
     format!(
-        "no column '{name}' among {shown}; --id-field and --{} name the columns, and --line-ids takes \
-         numbers of rows as ids",
+        "no column '{name}' among {shown}; --id-field and --{} name the columns, and --line-ids \
+         uses row numbers as ids",
         if is_ready { "fingerprint-field" } else { "text-field" }
     )
 }
@@ -295,7 +295,7 @@ mod tests {
             (&b"a,b\n1,2\n"[..], "no column 'id' among a, b; --id-field and --text-field"),
             (b"id,text,text\n1,2,3\n", "two columns have the name 'text'"),
             (b"", "no column 'id': there is no header"),
-            (b"id,\"text\n1,2\n", "opens in line 1 has no end"),
+            (b"id,\"text\n1,2\n", "opens in line 1 is never closed"),
         ] {
             match read_rows(table, CSV, 1000, &mut |_| true) {
                 Err(TableFault::Header(reason)) => assert!(reason.contains(part), "{reason}"),

@@ -94,7 +94,7 @@ fn fingerprint_of(
         && let Some((name, _)) = features.iter().find(|(_, weight)| !is_plain(weight))
     {
         return Err(format!(
-            "feature '{name}' has a weight that is not 1; minhash knows no weights, simhash does"
+            "feature '{name}' has a weight other than 1; minhash ignores weights, simhash uses them"
         ));
     }
     let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));

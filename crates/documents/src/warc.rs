@@ -1,7 +1,7 @@
 //! Records of web archives, WARC 1.0 and 1.1 (ISO 28500), and the documents in them.
 //!
-//! Records are split here, because existing readers do not return the original bytes of a record.
-//! The responses of servers are parsed by `httparse`.
+//! Records are split here, because existing readers do not return the original bytes of a record,
+//! and the headers of responses, because parsers of live connections refuse what servers have sent.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -21,13 +21,14 @@ pub(super) const MAGIC: &[u8] = b"WARC/";
 const VERSIONS: [&[u8]; 3] = [b"1.", b"0.17", b"0.18"];
 /// Maximum length of the header of a record.
 const HEADER_LEN_MAX: u64 = 1 << 16;
-/// Maximum number of header fields of a response.
-const HTTP_FIELDS_MAX: usize = 256;
+
+/// The names and values of the fields of a header.
+type Fields = Vec<(String, String)>;
 
 /// The header of a record.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    fields: Vec<(String, String)>,
+    fields: Fields,
     /// Length in bytes of the block that follows.
     pub(super) block_len: u64,
 }
@@ -114,7 +115,8 @@ pub(super) fn next_header(
     loop {
         let line_start = raw.len();
         if limited.read_until(b'\n', raw)? == 0 {
-            let reason = if limited.limit() == 0 { "its header is too long" } else { "it is cut" };
+            let reason =
+                if limited.limit() == 0 { "its header is too long" } else { "it is truncated" };
             return Ok(Some(Err(reason.into())));
         }
         let version = raw[start..].strip_prefix(MAGIC).unwrap_or_default();
@@ -132,21 +134,28 @@ pub(super) fn next_header(
 }
 
 fn parse(bytes: &[u8]) -> Result<Header, String> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut header = Header::default();
-    for line in text.lines().skip(1).filter(|line| !line.trim().is_empty()) {
-        if line.starts_with([' ', '\t']) {
-            // The rest of a long value.
-            let Some((_, value)) = header.fields.last_mut() else { continue };
-            value.push(' ');
-            value.push_str(line.trim());
-        } else if let Some((name, value)) = line.split_once(':') {
-            header.fields.push((name.trim().into(), value.trim().into()));
-        }
-    }
+    let mut header = Header { fields: fields_of(bytes), block_len: 0 };
     let len = header.get("Content-Length").ok_or("it has no Content-Length")?;
     header.block_len = len.parse().map_err(|_| format!("its Content-Length is {len:?}"))?;
     Ok(header)
+}
+
+/// The names and values of the fields after the first line of a header. Lines that are no fields
+/// are skipped.
+fn fields_of(header: &[u8]) -> Fields {
+    let text = String::from_utf8_lossy(header);
+    let mut fields = Fields::new();
+    for line in text.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+        if line.starts_with([' ', '\t']) {
+            // The rest of a long value.
+            let Some((_, value)) = fields.last_mut() else { continue };
+            value.push(' ');
+            value.push_str(line.trim());
+        } else if let Some((name, value)) = line.split_once(':') {
+            fields.push((name.trim().into(), value.trim().into()));
+        }
+    }
+    fields
 }
 
 /// A document in a block, not yet decoded.
@@ -171,32 +180,19 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
     if block.content != Content::Http {
         return text(block.content, &block.bytes, &block.content_type).map(Some);
     }
-    let bytes = in_http_1(&block.bytes);
-    let mut fields = [httparse::EMPTY_HEADER; HTTP_FIELDS_MAX];
-    let mut response = httparse::Response::new(&mut fields);
-    let parsed = httparse::ParserConfig::default()
-        .allow_spaces_after_header_name_in_responses(true)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .ignore_invalid_headers_in_responses(true)
-        .parse_response(&mut response, &bytes);
-    let start = match parsed {
-        Ok(httparse::Status::Complete(start)) => start,
-        Ok(httparse::Status::Partial) => return Err("its response is cut".into()),
-        Err(fault) => return Err(format!("its response is no HTTP: {fault}")),
-    };
+    let (code, fields, body) = response_of(&block.bytes)?;
     // A field that occurs several times is one list (RFC 9110, 5.3).
     let field = |name: &str| {
-        let found = response.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
-        let values: Vec<_> = found.map(|field| String::from_utf8_lossy(field.value)).collect();
-        values.join(",")
+        let found = fields.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",")
     };
     let content_type = field("Content-Type");
-    let is_success = response.code.is_some_and(|code| (200..300).contains(&code));
+    let is_success = (200..300).contains(&code);
     let Some(content) = Content::of_media(&media_type(&content_type)).filter(|_| is_success) else {
         return Ok(None);
     };
     let codings = format!("{},{}", field("Content-Encoding"), field("Transfer-Encoding"));
-    let mut body = Cow::from(&bytes[start..]);
+    let mut body = Cow::from(body);
     for coding in codings.rsplit(',') {
         if let Some(decoded) = decoded(&body, &coding.trim().to_ascii_lowercase(), options.len_max)?
         {
@@ -206,17 +202,31 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
     text(content, &body, &content_type).map(Some)
 }
 
-/// A response whose status line has the version of HTTP that the parser knows: crawlers write the
-/// version of the connection, such as `HTTP/2`, before fields in the form of HTTP/1.1.
-fn in_http_1(response: &[u8]) -> Cow<'_, [u8]> {
-    let line = response.trim_ascii_start();
-    let end = memchr::memchr2(b' ', b'\n', line).unwrap_or(line.len());
-    let (version, rest) = line.split_at(end);
-    match version {
-        b"HTTP/1.0" | b"HTTP/1.1" => response.into(),
-        b"ICY" => [b"HTTP/1.0", rest].concat().into(),
-        version if version.starts_with(b"HTTP/") => [b"HTTP/1.1", rest].concat().into(),
-        _ => response.into(),
+/// The status code, the fields and the body of a response. Crawlers write the version of the
+/// connection, such as `HTTP/2`, before fields in the form of HTTP/1.1, and the fields as the server
+/// sent them, so any version is read, and lines that are no fields are skipped.
+fn response_of(response: &[u8]) -> Result<(u16, Fields, &[u8]), String> {
+    let response = response.trim_ascii_start();
+    let mut line_start = 0;
+    let (head, body) = loop {
+        let rest = &response[line_start..];
+        let len = memchr::memchr(b'\n', rest).ok_or("its response is truncated")? + 1;
+        if matches!(rest[..len], [b'\n'] | [b'\r', b'\n']) {
+            break (&response[..line_start], &rest[len..]);
+        }
+        line_start += len;
+    };
+    let status = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut status = status.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let version = status.next().unwrap_or_default();
+    let code = status.next().and_then(|code| str::from_utf8(code).ok()?.parse().ok());
+    match code {
+        Some(code) if version.starts_with(b"HTTP/") || version == b"ICY" => {
+            let is_text = |line: &&[u8]| !line.contains(&0);
+            let lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').filter(is_text).collect();
+            Ok((code, fields_of(&lines.join(&b'\n')), body))
+        }
+        _ => Err("its response is not HTTP".into()),
     }
 }
 
@@ -246,9 +256,9 @@ fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, S
             inflated(body, true, len_max).or_else(of_raw).map(Some)
         }
         "gzip" | "x-gzip" | "deflate" if is_plain(body) => Ok(None),
-        "gzip" | "x-gzip" => Err("its response has the coding gzip and is not gzip".into()),
+        "gzip" | "x-gzip" => Err("its response is declared as gzip, but it is not".into()),
         _ if is_plain(body) && str::from_utf8(body).is_ok() => Ok(None),
-        other => Err(format!("its response has the coding '{other}', which is not read")),
+        other => Err(format!("its response has the coding '{other}', which is not supported")),
     }
 }
 
@@ -267,7 +277,7 @@ fn inflated(body: &[u8], is_zlib: bool, len_max: u64) -> Result<Vec<u8>, String>
         match status {
             Ok(Status::StreamEnd) => return Ok(whole),
             Ok(_) if (inflater.total_in(), whole.len()) != before => {}
-            Ok(_) => return Err("its response is cut: the compressed data has no end".into()),
+            Ok(_) => return Err("its response is truncated: the compressed data has no end".into()),
             Err(fault) => return Err(format!("its response cannot be decompressed: {fault}")),
         }
     }
@@ -291,7 +301,7 @@ fn without_chunks(body: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let (start, len) = match httparse::parse_chunk_size(rest) {
             Ok(httparse::Status::Complete(found)) => found,
             _ if rest.len() == body.len() => return Ok(None),
-            _ => return Err("its response is cut or has wrong chunk sizes".into()),
+            _ => return Err("its response is truncated or has wrong chunk sizes".into()),
         };
         if len == 0 {
             return Ok(Some(whole));
@@ -299,7 +309,7 @@ fn without_chunks(body: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let chunk = usize::try_from(len).ok().and_then(|len| rest.get(start..)?.get(..len));
         let after = chunk.and_then(|chunk| rest.get(start + chunk.len()..)?.strip_prefix(b"\r\n"));
         let (Some(chunk), Some(after)) = (chunk, after) else {
-            return Err("its response is cut or has wrong chunk sizes".into());
+            return Err("its response is truncated or has wrong chunk sizes".into());
         };
         whole.extend_from_slice(chunk);
         rest = after;
@@ -349,7 +359,7 @@ mod tests {
             (b"WARC/0.18\r\nA: b\r\n\r\n", "no Content-Length"),
             (b"WARC/1.0\r\nA: b\r\n\r\n", "no Content-Length"),
             (b"WARC/1.0\r\nContent-Length: -1\r\n\r\n", "\"-1\""),
-            (b"WARC/1.0\r\nContent-Length: 1\r\n", "it is cut"),
+            (b"WARC/1.0\r\nContent-Length: 1\r\n", "it is truncated"),
             (long.as_bytes(), "too long"),
         ] {
             assert!(header(bytes).unwrap_err().contains(part), "{part}");
@@ -406,6 +416,8 @@ mod tests {
             "HTTP/1.1 200 OK\r\nPolicy: default-src 'self';\r\n img-src *\r\n",
             "HTTP/1.1 200 OK\r\nP3P : CP=x\r\n",
             "HTTP/1.1 200 OK\r\nno field\r\n: empty\r\nb\u{e4}d: 1\r\n(x): 2\r\n",
+            "HTTP/1.1 200 OK\r\nServer: a\0b\r\nX-\0: 1\r\nX: a\rb\r\n",
+            &format!("HTTP/1.1 200 OK\r\n{}", "Set-Cookie: a=b\r\n".repeat(1000)),
             "HTTP/1.1 200 OK\r\nContent-Type: text/html, text/html\r\n",
         ] {
             let found = text(format!("{head}{rest}").as_bytes());
@@ -459,7 +471,7 @@ mod tests {
             [&b"16\r\n"[..], &gzip[..22], b"\r\n7\r\n", &gzip[22..], b"\r\n0\r\n\r\n"].concat();
         assert_eq!(gzip.len(), 29);
         assert_eq!(of("Transfer-Encoding: gzip, chunked\r\n", &coded), expected);
-        assert!(of(chunked, b"4\r\nsome\r\n5\r\n te").unwrap_err().contains("cut"));
+        assert!(of(chunked, b"4\r\nsome\r\n5\r\n te").unwrap_err().contains("truncated"));
         let bomb = {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(&[b'x'; 5000]).unwrap();

@@ -148,7 +148,7 @@ pub fn hash_pictures<E: From<Error>>(
             }
         };
         let recipe = options.recipe;
-        let work = move |it: &'_ (String, Found)| {
+        let work = move |it: &'_ (String, FoundFile)| {
             let read =
                 it.1.as_ref()
                     .map_err(Clone::clone)
@@ -184,13 +184,13 @@ fn guarded<T>(decode: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
 }
 
 /// The path of a file, or the reason why it cannot be read.
-type Found = Result<PathBuf, String>;
+type FoundFile = Result<PathBuf, String>;
 
 /// Adds the pictures of a folder; `below` is its path in ids.
 fn walk(
     folder: &Path,
     below: &str,
-    found: &mut Vec<(String, Found)>,
+    found: &mut Vec<(String, FoundFile)>,
     summary: &mut PictureSummary,
 ) -> Result<(), Error> {
     let cannot = |source| Error::Io(IoError::of("read", folder)(source));
@@ -212,12 +212,15 @@ fn walk(
             let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
             match ending.unwrap_or_default().as_str() {
                 it if UNREAD_ENDINGS.contains(&it) => {
-                    let reason = format!("pictures in .{it} are not read; make JPEG or PNG of it");
+                    let reason = format!(
+                        "pictures in .{it} are not supported; convert it to JPEG \
+                                          or PNG"
+                    );
                     found.push((id, Err(reason)));
                 }
                 it if ENDINGS.contains(&it) => {
                     let is_text = path.to_str().is_some();
-                    let path = is_text.then_some(path).ok_or("its path is no UTF-8".to_owned());
+                    let path = is_text.then_some(path).ok_or("its path is not UTF-8".to_owned());
                     found.push((id, path));
                 }
                 _ => summary.other_count += 1,

@@ -1,4 +1,8 @@
 //! The hashes of pictures, and the recipes that a store keeps.
+//!
+//! `phash` resizes a grey picture to 32 x 32 pixels, takes its cosine transform, and compares the 64
+//! coefficients of the lowest frequencies with their median. `dhash` resizes it to 9 x 8 pixels, and
+//! compares each pixel with the one to its left. Both give 64 bits; most of the time is resizing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -201,7 +205,7 @@ impl FromStr for PictureHash {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = PictureHash::ALL.into_iter().find(|hash| hash.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no hash of pictures, expected phash or dhash"))
+        found.ok_or_else(|| format!("'{text}' is not a picture hash, expected phash or dhash"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use image::metadata::Orientation as Turn;
-use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder, ImageError, ImageReader, Limits};
 
 use crate::gray::{Gray, gray_of};
 use crate::hash::Orientation;
@@ -18,8 +18,8 @@ pub const DECODED_LEN_MAX: u64 = 512 << 20;
 /// coefficients of a progressive JPEG file are larger than its pixels.
 const MEMORY_FACTOR: u64 = 3;
 
-/// The marker at the start of a JPEG file.
-const JPEG_START: [u8; 2] = [0xff, 0xd8];
+/// The fault of an incomplete file.
+const CUT: &str = "it is damaged: its end is missing, as after an incomplete download";
 
 /// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the
 /// file.
@@ -46,25 +46,30 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
         Orientation::Stored => Turn::NoTransforms,
     };
     check_end(path)?;
-    let picture = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
+    let picture = DynamicImage::from_decoder(decoder).map_err(|error| fault_of(path, &error))?;
     let mut gray = DynamicImage::ImageLuma8(gray_of(picture));
     gray.apply_orientation(turn);
     Ok(gray_of(gray).into())
 }
 
-/// Refuses a JPEG file without the marker of its end: its decoder makes missing parts grey.
+/// Refuses a JPEG file without the marker of its end, whose decoder makes missing parts grey, and a
+/// WebP file that is shorter than its header says.
 fn check_end(path: &Path) -> Result<(), String> {
     let bytes = fpstore_base::read_inputs::read(path);
     let bytes = bytes.map_err(|error| format!("cannot read it: {error}"))?;
-    match bytes.starts_with(&JPEG_START) && !jpeg_ends(&bytes) {
-        true => Err("it is damaged: its end is missing, as after an incomplete download".into()),
-        false => Ok(()),
-    }
+    let ends = match bytes[..] {
+        [0xff, 0xd8, ..] => jpeg_ends(&bytes),
+        [b'R', b'I', b'F', b'F', a, b, c, d, ..] => {
+            bytes.len() as u64 >= 8 + u64::from(u32::from_le_bytes([a, b, c, d]))
+        }
+        _ => true,
+    };
+    if ends { Ok(()) } else { Err(CUT.into()) }
 }
 
 /// Whether the bytes of a JPEG file contain the marker of its end, outside of all segments.
 fn jpeg_ends(bytes: &[u8]) -> bool {
-    let mut at = JPEG_START.len();
+    let mut at = 2;
     while let Some(rest) = bytes.get(at..) {
         // Markers inside the coded pixels: a stuffed 0, a restart, a fill byte.
         let is_marker =
@@ -94,12 +99,56 @@ fn open(path: &Path) -> Result<impl ImageDecoder, String> {
     let reader = ImageReader::new(BufReader::new(file)).with_guessed_format();
     let mut reader = reader.map_err(|error| format!("cannot read it: {error}"))?;
     if reader.format().is_none() {
-        return Err("it is no picture in JPEG, PNG, GIF, WebP, BMP or TIFF".into());
+        return Err("it is not a picture in JPEG, PNG, GIF, WebP, BMP or TIFF".into());
     }
     let mut limits = Limits::default();
     limits.max_image_width = Some(SIDE_MAX);
     limits.max_image_height = Some(SIDE_MAX);
     limits.max_alloc = Some(DECODED_LEN_MAX);
     reader.limits(limits);
-    reader.into_decoder().map_err(|error| error.to_string())
+    reader.into_decoder().map_err(|error| fault_of(path, &error))
+}
+
+/// The fault of a picture that cannot be decoded.
+fn fault_of(path: &Path, error: &ImageError) -> String {
+    let text = error.to_string();
+    let of_decoders = ["failed to fill whole buffer", "unexpected end of file"];
+    let is_cut = of_decoders.iter().any(|end| text.to_ascii_lowercase().contains(end));
+    if is_cut || check_end(path).is_err() { CUT.into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use image::{ImageFormat, RgbImage};
+
+    use super::*;
+
+    #[test]
+    fn a_cut_picture_of_any_format_is_called_cut() {
+        let picture =
+            RgbImage::from_fn(64, 48, |x, y| image::Rgb([x as u8, y as u8, (x * y) as u8]));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture");
+        for format in [
+            ImageFormat::Bmp,
+            ImageFormat::Gif,
+            ImageFormat::Jpeg,
+            ImageFormat::Png,
+            ImageFormat::Tiff,
+            ImageFormat::WebP,
+        ] {
+            let mut bytes = Cursor::new(Vec::new());
+            DynamicImage::from(picture.clone()).write_to(&mut bytes, format).unwrap();
+            let bytes = bytes.into_inner();
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(read_gray(&path, Orientation::Exif).is_ok(), "{format:?}");
+            for part in [2, 5, 9] {
+                std::fs::write(&path, &bytes[..bytes.len() * part / 10]).unwrap();
+                let fault = read_gray(&path, Orientation::Exif).unwrap_err();
+                assert_eq!(fault, CUT, "{format:?}: {part} tenths");
+            }
+        }
+    }
 }

@@ -158,7 +158,7 @@ fn every_file_that_is_no_good_picture_is_named_or_counted() {
         bad,
         ["cut.png", "empty.webp", "head.jpeg", "phone.HEIC", "text.tiff", "turned.gif"]
     );
-    assert!(summary.bad.iter().any(|it| it.contains("make JPEG or PNG of it")), "{summary:?}");
+    assert!(summary.bad.iter().any(|it| it.contains("convert it to JPEG or PNG")), "{summary:?}");
     assert_eq!((summary.other_count, summary.passed_over_count), (1, 1));
     match hashes(folder.path(), &options) {
         Err(Error::BadPictures(told)) => assert_eq!(*told, summary),

@@ -30,7 +30,7 @@ pub enum Error {
         reason: String,
     },
     /// The text of a recipe has a line that this release cannot follow.
-    #[error("recipe cannot be followed: {reason}")]
+    #[error("invalid recipe: {reason}")]
     InvalidRecipe {
         /// The fault, and the expected input.
         reason: String,

@@ -1,4 +1,5 @@
-//! Many queries at once: by probes in the order of each table, or by a pass over the store.
+//! Many queries at once: by a walk of each table, by probes in its order, or by a pass over the
+//! store.
 //!
 //! [`search_many`] takes the queries chunk by chunk; `query_batch` answers a chunk. [`nearest_many`]
 //! searches at increasing distances.
@@ -32,9 +33,11 @@ const SURPLUS: f64 = 64.0;
 /// has an effect.
 ///
 /// Queries are taken in chunks of up to a million. The queries of a chunk are sorted in the order
-/// of each table, so that each thread traverses the table once. Or they are joined with all stored
-/// fingerprints in a few passes, if that is expected to be faster: for very many queries, or for a
-/// distance that the tables are not made for.
+/// of each table. If they are many, each table is then walked once from its first page to its last,
+/// so that a store larger than the memory is read once; if few, each thread probes the table in its
+/// order. Or the queries are joined with all stored fingerprints in a few passes, if that is
+/// expected to be faster: for very many queries, or for a distance that the tables are not made
+/// for. Segments are answered one after the other.
 ///
 /// # Errors
 ///
@@ -46,7 +49,8 @@ const SURPLUS: f64 = 64.0;
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "write", doc = "```")]
+#[cfg_attr(not(feature = "write"), doc = "```ignore")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
@@ -119,7 +123,8 @@ pub fn search_many<E: From<Error>>(
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "write", doc = "```")]
+#[cfg_attr(not(feature = "write"), doc = "```ignore")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;

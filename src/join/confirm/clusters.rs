@@ -277,7 +277,7 @@ impl ConfirmedClusters {
         let similarities = if pairs.len() <= MEMBERS_PER_THREAD {
             vec![sets.compare(pairs, watch)?]
         } else {
-            let threads = options.sort_resources()?.threads.max(1);
+            let threads = options.budget()?.threads.max(1);
             let parts: Vec<&[Member]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
             side_by_side(&parts, |part| sets.compare(part, watch))?
         };

@@ -67,7 +67,7 @@ impl Compared {
         options: &JoinOptions,
         mut each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
     ) -> Result<u64> {
-        let threads = options.sort_resources()?.threads.max(1);
+        let threads = options.budget()?.threads.max(1);
         let watch = options.watch(Phase::Confirm, None);
         let (mut batch, mut compared): (Vec<(u32, u32)>, u64) = (Vec::new(), 0);
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {

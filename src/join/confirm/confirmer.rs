@@ -1,5 +1,10 @@
 //! A complete confirmation: [`Confirmer`] reads the documents, keeps their features or sketches in a
 //! temporary file, and compares them.
+//!
+//! Input: documents, each with its fingerprint and features or sketch. Output, by the goal: the
+//! pairs of documents with at least the similarity, or clusters of them. The documents are grouped
+//! into [`nodes`](super::nodes), features are compared by prefix filtering
+//! ([`prefixes`](super::prefixes)), sketches for near fingerprints only.
 
 use super::clusters::ConfirmedClusters;
 use super::compared::Compared;

@@ -1,5 +1,8 @@
 //! The connected components of candidate pairs: pairs of near fingerprints whose outlines do not rule
 //! out similar features.
+//!
+//! Input: nodes and their outlines; output: disjoint sets of nodes. A set may be larger than a
+//! component, never smaller: dense nodes are united without enumerating their pairs.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -81,7 +81,7 @@ pub fn lead_sets(
     expect: impl FnOnce(Unlike),
 ) -> Result<(Vec<LedSet>, LeadingCosts)> {
     likeness.check()?;
-    let resources = options.sort_resources()?;
+    let resources = options.budget()?;
     let memory = resources.memory + SET_LEN * u64::from(sets.count());
     lead_within(sets, likeness, options, (memory, resources.threads.max(1)), expect)
 }

@@ -1,4 +1,7 @@
 //! Leaders among documents with sketches: near fingerprints are candidates, the sketches decide.
+//!
+//! It makes the decisions of [`leaders`](crate::join::grouping::leaders), with the similarity of
+//! sketches as the condition, so a dense cluster costs its size times its few leaders.
 
 use super::led_sets::LedSet;
 use super::similarity::{check_threshold, sketch_similarity};
@@ -64,7 +67,7 @@ pub fn lead_sketches(
         let pair_count = (failed as f64 * times * times) as u64;
         expect(Unlike { document_count: count as u64, pair_count });
     }
-    let (led, compared) = lead_some(&all, options.sort_resources()?.threads.max(1))?;
+    let (led, compared) = lead_some(&all, options.budget()?.threads.max(1))?;
     let led = (0..).zip(led).filter(|(set, (leader, _))| set != leader);
     let led = led.map(|(set, (leader, similarity))| LedSet { set, leader, similarity });
     Ok((led.collect(), compared))

@@ -43,7 +43,7 @@ impl Likeness {
         let Some(part) = self.contained.filter(|part| !(*part > 0.0 && *part <= 1.0)) else {
             return Ok(());
         };
-        let reason = format!("part {part}, expected one above 0 and at most 1");
+        let reason = format!("part {part}, expected a number above 0 and at most 1");
         Err(Error::InvalidOptions { reason })
     }
 }

@@ -1,4 +1,7 @@
 //! Nodes: groups of documents with equal fingerprints and equal features.
+//!
+//! Equal documents are compared once: their node stands for all of them. Documents are grouped by
+//! sorting, and take [`DOCUMENT_LEN`] bytes each.
 
 use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;
@@ -38,7 +41,7 @@ impl Nodes {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
             let reason =
-                format!("{} documents, 2^32 - 2 can be confirmed at once", documents.len());
+                format!("{} documents, at most 2^32 - 2 can be confirmed at once", documents.len());
             return Err(Error::TooLarge { reason });
         };
         let order = sorted(documents, count, watch)?;

@@ -1,4 +1,7 @@
-//! An index in memory: which sets have a token, with its place in each.
+//! An inverted index in memory: for each token, the sets that contain it and its position in each.
+//!
+//! Tokens are hashed to slots, and each slot has a linked list of postings, the last one first. A
+//! posting and its part of the slots take [`POSTING_LEN`] bytes.
 
 use super::prefixes::{Prefixes, Token};
 

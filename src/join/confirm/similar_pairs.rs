@@ -21,7 +21,7 @@ pub(super) fn similar_pairs(
     options: &JoinOptions,
     mut each: impl FnMut(u32, u32, f64) -> Result<()>,
 ) -> Result<u64> {
-    let resources = options.sort_resources()?;
+    let resources = options.budget()?;
     let (memory, threads) = (resources.memory, resources.threads.max(1));
     // Sets without features have no tokens, and are equal.
     let (empty, sets_with): (Vec<u32>, Vec<u32>) =

@@ -1,4 +1,8 @@
-//! The Jaccard similarity of two sets of features.
+//! The Jaccard similarity of two sets of features, and the bounds that follow from a threshold.
+//!
+//! Both sets are ascending, so one merge counts the common features, in time proportional to their
+//! sizes. Sets of too different sizes are rejected without it: with similarity 0.8 a set of 100
+//! features and a set of 70 have at most 70 / 100.
 
 use std::cmp::Ordering;
 
@@ -109,7 +113,7 @@ pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     if threshold > 0.0 && threshold <= 1.0 {
         return Ok(());
     }
-    let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
+    let reason = format!("similarity {threshold}, expected a number above 0 and at most 1");
     Err(Error::InvalidOptions { reason })
 }
 

@@ -21,8 +21,8 @@ impl fmt::Display for Unlike {
         let Unlike { document_count, pair_count } = self;
         write!(
             f,
-            "many of {document_count} documents have much in common and are not similar, so about \
-             {pair_count} pairs of them are compared"
+            "many of {document_count} documents share much of their text without being similar, so \
+             about {pair_count} pairs are compared"
         )
     }
 }

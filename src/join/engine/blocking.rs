@@ -19,7 +19,7 @@ use super::descent_cost::Descent;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
-/// The same for values that are divided block by block.
+/// The corresponding limit for values that are divided block by block.
 const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
 /// The largest number of agreeing blocks considered.
 const HASHED_AGREEING_MAX: u32 = 4;

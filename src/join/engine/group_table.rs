@@ -30,7 +30,7 @@ pub(super) struct GroupTable {
 
 /// The parameters of a comparison.
 #[derive(Clone, Copy)]
-struct Near<V> {
+struct Comparison<V> {
     vector: V,
     mask: u64,
     k: u32,
@@ -56,7 +56,7 @@ impl GroupTable {
         let count_bits = build.len().max(8).ilog2();
         let bits = (count_bits - 1).min(BITS.max(count_bits.saturating_sub(GROUP_BITS)));
         let lines = self.divide(build, mask, bits);
-        let near = Near { vector, mask, k, count: build.len() };
+        let near = Comparison { vector, mask, k, count: build.len() };
         match sides {
             Sides::Within(_) => {
                 if lines > lines_max(build.len()) {
@@ -102,7 +102,7 @@ impl GroupTable {
         if lines > lines_max(values.len()) {
             return false;
         }
-        Near { vector, mask, k, count: values.len() }.within(divided, ends, &mut emit);
+        Comparison { vector, mask, k, count: values.len() }.within(divided, ends, &mut emit);
         true
     }
 
@@ -146,7 +146,7 @@ fn lines_of(count: u32) -> u64 {
     more * (more + LINE_LEN as u64) / (2 * LINE_LEN as u64)
 }
 
-impl<V: Vector> Near<V> {
+impl<V: Vector> Comparison<V> {
     /// Compares each value with the later ones in its group.
     #[inline(always)]
     fn within(self, values: &[u64], ends: &[u32], emit: &mut impl FnMut(u64, u64)) {

@@ -57,7 +57,7 @@ pub(super) struct LineTable {
 
 /// The parameters of a comparison.
 #[derive(Clone, Copy)]
-struct Near<V> {
+struct Comparison<V> {
     vector: V,
     mask: u64,
     k: u32,
@@ -76,7 +76,7 @@ impl LineTable {
         k: u32,
         mut emit: impl FnMut(u64, u64),
     ) -> bool {
-        let near = Near { vector, mask, k, bits: self.clear(sides.build().len()) };
+        let near = Comparison { vector, mask, k, bits: self.clear(sides.build().len()) };
         let (mut lines, mut at) = (0, 0);
         match sides {
             Sides::Within(values) => loop {
@@ -126,7 +126,7 @@ impl LineTable {
     #[inline(always)]
     fn compare<V: Vector>(
         &self,
-        near: Near<V>,
+        near: Comparison<V>,
         value: u64,
         lines: &mut u64,
         most: u64,
@@ -175,7 +175,7 @@ impl LineTable {
     }
 }
 
-impl<V: Vector> Near<V> {
+impl<V: Vector> Comparison<V> {
     #[inline(always)]
     fn bucket(self, value: u64) -> usize {
         bucket(value, self.mask, self.bits)

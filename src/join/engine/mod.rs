@@ -211,7 +211,7 @@ impl Join<'_> {
             sides: self.sides.clone(),
             k: self.k,
             share: Share::WHOLE,
-            resources: self.resources.clone(),
+            resources: self.resources,
             watch: self.watch.clone(),
             partition: self.partition.within(partition, earlier),
             connect: self.connect,

@@ -11,7 +11,7 @@ use super::values::{JoinValues, Piece, distinct};
 use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 use crate::join::options::{JoinOptions, Share};
-use crate::writing::sort::SortResources;
+use crate::segment::budget::WorkBudget;
 use fpstore_base::watch::{Phase, Watch};
 
 /// A partition with more values than this times the mean is uneven.
@@ -23,7 +23,7 @@ pub(in crate::join) struct Join<'a> {
     pub(in crate::join) sides: Vec<JoinValues<'a>>,
     pub(in crate::join) k: u32,
     pub(in crate::join) share: Share,
-    pub(in crate::join) resources: SortResources,
+    pub(in crate::join) resources: WorkBudget,
     pub(in crate::join) watch: Watch,
     pub(in crate::join) partition: SkewedPartition,
     /// Takes dense values, if it is enough to connect near values.
@@ -38,7 +38,7 @@ impl<'a> Join<'a> {
     pub(in crate::join) fn new(
         sides: Vec<JoinValues<'a>>,
         options: &JoinOptions,
-        resources: SortResources,
+        resources: WorkBudget,
     ) -> Self {
         let watch = options.watch(Phase::Join, None);
         let (k, share) = (options.k, options.share);

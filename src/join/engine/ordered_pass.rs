@@ -28,8 +28,8 @@ pub(super) struct OrderedPass<'a> {
 }
 
 impl Join<'_> {
-    /// The masks of the tables whose order all sides can be read in. Empty for a share of a join,
-    /// since other processes may have other tables, and for a part of the values.
+    /// The masks of tables in whose order all sides can be read. Empty for a part of the values, and
+    /// for a share of a join, because the other processes may have other tables.
     pub(super) fn orders(&self) -> Vec<u64> {
         let [first, others @ ..] = &self.sides[..] else { return Vec::new() };
         if self.share.count > 1 || !self.partition.is_all() {
@@ -144,7 +144,7 @@ mod tests {
     /// The positions of the first blocks of five that are joined in order.
     fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
         let options = JoinOptions::new(3).threads(2).memory(memory);
-        let join = Join::new(vec![values], &options, options.sort_resources().unwrap());
+        let join = Join::new(vec![values], &options, options.budget().unwrap());
         let orders = join.orders();
         let blocking = Blocking::of_blocks(even_blocks(u64::MAX, 5), 2).led_by(&orders);
         (0..blocking.firsts().len())

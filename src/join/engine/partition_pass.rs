@@ -3,7 +3,6 @@
 //!
 //! A join that exceeds its memory budget makes several passes for each first block, each over other
 //! partitions.
-//! over other partitions.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -157,7 +157,7 @@ impl<'a> JoinValues<'a> {
             }
             JoinValues::Owned { values, .. } => steps(values.len()).for_each(|at| look(values[at])),
             JoinValues::Stored { .. } => {
-                // Deleted values would say nothing about the others.
+                // A sample must not contain deleted values.
                 let Some(store) = self.tables() else { return Ok(false) };
                 let snapshot = store.snapshot();
                 for open in snapshot.segments().iter().filter(|open| open.deleted.is_none()) {

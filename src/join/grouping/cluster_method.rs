@@ -24,7 +24,7 @@ pub enum ClusterMethod {
 }
 
 fpstore_base::choices!(ClusterMethod {
-    Components = "components": "Documents that a chain of near documents connects",
+    Components = "components": "Documents connected by a chain of near-duplicates",
     Star = "star": "Every member near its representative, the most connected first",
     Leader = "leader": "Every member near its representative, the smallest id first",
 });

@@ -1,4 +1,11 @@
 //! Clusters: documents that are near-duplicates of one another.
+//!
+//! A join finds the near pairs of a store, disjoint sets unite them into connected components, and
+//! a [`ClusterMethod`] divides each component. The cost is that of the join, and 24 bytes of memory
+//! for each fingerprint.
+//!
+//! Example for k = 1: 0b000, 0b001 and 0b011 are one component. `components` makes it one cluster;
+//! `leader` makes the cluster of 0b000 and 0b001, because 0b011 is two bits from this leader.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +14,7 @@ use super::cluster_method::ClusterMethod;
 use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::graph::NearGraph;
 use super::judged::Judged;
-use super::leaders::{Near, lead};
+use super::leaders::{AcceptAll, lead};
 use super::reading::{JoinMemory, ReadValues, read};
 use super::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use crate::base::error::{Error, Result};
@@ -223,7 +230,7 @@ impl Clusters {
         let values: Vec<u64> =
             order.iter().map(|&at| members[at as usize].fingerprint.value()).collect();
         let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let led = lead(&values, self.k, &mut [Near], watch)?;
+        let led = lead(&values, self.k, &mut [AcceptAll], watch)?;
         for (&at, (leader, ())) in order.iter().zip(led) {
             groups.entry(leader).or_default().push(at);
         }

@@ -89,7 +89,7 @@ impl Components {
         }
         let position = u32::try_from(self.values.len()).ok().filter(|&of| of < u32::MAX - 1);
         let position = position.ok_or_else(|| Error::TooLarge {
-            reason: "components are found among 2^32 - 2 fingerprints at most".into(),
+            reason: "components can be computed for at most 2^32 - 2 fingerprints".into(),
         })?;
         self.positions.insert(value, position);
         self.values.push(value);

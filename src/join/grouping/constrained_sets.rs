@@ -1,4 +1,7 @@
 //! Disjoint sets of positions, some of which must never be in one set.
+//!
+//! Example: if 1 and 3 must stay apart, uniting 1 with 2 succeeds; then uniting 2 with 3 has no
+//! effect.
 
 use std::collections::{HashMap, HashSet};
 

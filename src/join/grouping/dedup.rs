@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::disjoint_sets::PositionIndex;
 use super::keep::Fate;
 use super::reading::{JoinMemory, ReadValues, read};
-use super::within::Within;
+use super::within::NewLeaders;
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::batch::batch_mode::BatchMode;
@@ -30,7 +30,7 @@ pub struct Dedup {
     /// Each new fingerprint that is near a stored one, with the nearest, ascending.
     near_stored: Vec<Pair>,
     /// For each new fingerprint without a stored neighbour: the new one that replaces it.
-    within: Option<Within>,
+    within: Option<NewLeaders>,
     /// The new fingerprints without a stored neighbour.
     unmatched: Arc<Vec<u64>>,
     /// The smallest ids of `unmatched`, if new documents were compared and all ids are numbers.
@@ -130,7 +130,7 @@ pub fn dedup(
     drop(nearest);
     let rest = without(ReadValues { values, copied, numbers }, &is_near);
     let unmatched = Arc::clone(&rest.values);
-    let within = within.then(|| Within::among(new, options, memory, &rest)).transpose()?;
+    let within = within.then(|| NewLeaders::among(new, options, memory, &rest)).transpose()?;
     let (new, stored, numbers) = (new.clone(), stored.cloned(), rest.numbers);
     Ok(Dedup { new, stored, near_stored, within, unmatched, numbers, threads })
 }

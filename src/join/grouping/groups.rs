@@ -47,7 +47,7 @@ impl Groups {
         distinct.dedup();
         let count = u32::try_from(distinct.len()).ok().filter(|&count| count < u32::MAX);
         let count = count.ok_or_else(|| Error::TooLarge {
-            reason: "groups are found among 2^32 - 2 fingerprints at most".into(),
+            reason: "groups can be computed for at most 2^32 - 2 fingerprints".into(),
         })?;
         let positions = PositionIndex::new(&distinct);
         Ok(Groups { fingerprints: distinct, positions, sets: DisjointSets::new(count) })

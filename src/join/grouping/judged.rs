@@ -72,7 +72,8 @@ pub(super) fn read(
                 && places[number as usize].replace((position, count)).is_some()
             {
                 let reason = format!(
-                    "several records have the id '{own}', and it is judged; leave out its pairs"
+                    "several records have the id '{own}', so judgements of it are ambiguous; leave \
+                     out its pairs"
                 );
                 return Err(Error::InvalidOptions { reason });
             }

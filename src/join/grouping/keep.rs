@@ -82,7 +82,7 @@ pub enum Fate {
 
 /// The kept documents of one cluster.
 #[derive(Clone, Copy)]
-enum Kept {
+enum KeptDocuments {
     All,
     None,
     /// The document with this member and this position of its id; 0 if the member has no ids.
@@ -172,9 +172,9 @@ impl Clusters {
     ) -> Result<(), E> {
         self.for_each_with_kept(rule, |cluster, kept| {
             let is_kept = |at_member: usize, at_id: usize| match kept {
-                Kept::All => true,
-                Kept::None => false,
-                Kept::One { member, id } => (at_member, at_id) == (member, id),
+                KeptDocuments::All => true,
+                KeptDocuments::None => false,
+                KeptDocuments::One { member, id } => (at_member, at_id) == (member, id),
             };
             each(cluster, &is_kept)
         })
@@ -183,7 +183,7 @@ impl Clusters {
     fn for_each_with_kept<E: From<Error>>(
         &self,
         rule: KeepRule,
-        mut each: impl FnMut(&Cluster, Kept) -> Result<(), E>,
+        mut each: impl FnMut(&Cluster, KeptDocuments) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut largest, mut largest_size) = (0, 0);
         if rule == KeepRule::LargestCluster {
@@ -199,9 +199,9 @@ impl Clusters {
         let mut ordinal: u64 = 0;
         self.for_each(|cluster| {
             let kept = match kept_one(cluster, rule) {
-                Some((member, id)) => Kept::One { member, id },
-                None if ordinal == largest => Kept::All,
-                None => Kept::None,
+                Some((member, id)) => KeptDocuments::One { member, id },
+                None if ordinal == largest => KeptDocuments::All,
+                None => KeptDocuments::None,
             };
             ordinal += 1;
             each(cluster, kept)
@@ -215,8 +215,8 @@ impl Clusters {
                 let value = member.fingerprint.value();
                 let position = self.values().partition_point(|other| *other < value) as u32;
                 let kept_id = match kept {
-                    Kept::All => ALL,
-                    Kept::One { member, id } if member == number => id as u32,
+                    KeptDocuments::All => ALL,
+                    KeptDocuments::One { member, id } if member == number => id as u32,
                     _ => NONE,
                 };
                 if member.places.is_empty() {
@@ -241,7 +241,7 @@ impl Clusters {
 struct KeptIds {
     /// The position of each fingerprint in a cluster, and its kept id; ascending.
     whole: Vec<(u32, u32)>,
-    /// The same for fingerprints in several clusters: by position, then by position of the id.
+    /// For fingerprints in several clusters: position, then position of the id, to the kept id.
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 

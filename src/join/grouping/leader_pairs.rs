@@ -1,5 +1,8 @@
-//! Near pairs of documents and leaders, found by a join where there are few, so that leaders need
-//! not be scanned.
+//! Near pairs of documents and leaders: found by a join if they are few.
+//!
+//! A scan compares a document with one leader after the other until one is near: cheap if a near
+//! leader comes early. A join costs about as much as its pairs. The choice is made from the scan of
+//! a sample of documents; both methods give the same leaders.
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;

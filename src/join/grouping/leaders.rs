@@ -41,9 +41,9 @@ pub(in crate::join) trait Judge: Send {
 }
 
 /// Accepts all documents with near fingerprints as similar.
-pub(in crate::join) struct Near;
+pub(in crate::join) struct AcceptAll;
 
-impl Judge for Near {
+impl Judge for AcceptAll {
     type Bond = ();
 
     fn judge(&mut self, _: u32, _: u32) -> Result<Option<()>> {
@@ -52,7 +52,7 @@ impl Judge for Near {
 }
 
 /// The position of the leader of a document, its own position if it is a leader, and their bond.
-pub(in crate::join) type Led<B> = (u32, B);
+pub(in crate::join) type LeaderAndBond<B> = (u32, B);
 
 /// For each document, whose fingerprints are `values`, the first leader that represents it. The
 /// order of documents is the order in which they may become leaders; values may repeat. There is a
@@ -64,7 +64,7 @@ pub(in crate::join) fn lead<J: Judge>(
     k: u32,
     judges: &mut [J],
     watch: &Watch,
-) -> Result<Vec<Led<J::Bond>>> {
+) -> Result<Vec<LeaderAndBond<J::Bond>>> {
     let led = (0..values.len() as u32).map(|at| (at, J::Bond::default())).collect();
     let mut leading = Leading { values, k, judges, watch, led };
     let all: Vec<u32> = (0..values.len() as u32).collect();
@@ -91,7 +91,7 @@ impl Leaders {
         (document, value): (u32, u64),
         k: u32,
         judge: &mut J,
-    ) -> Result<Option<Led<J::Bond>>> {
+    ) -> Result<Option<LeaderAndBond<J::Bond>>> {
         scan(value, &self.values, k, |at| {
             let leader = self.positions[at];
             Ok(judge.judge(document, leader)?.map(|bond| (leader, bond)))
@@ -128,7 +128,7 @@ struct Leading<'a, J: Judge> {
     k: u32,
     judges: &'a mut [J],
     watch: &'a Watch,
-    led: Vec<Led<J::Bond>>,
+    led: Vec<LeaderAndBond<J::Bond>>,
 }
 
 impl<J: Judge> Leading<'_, J> {
@@ -237,7 +237,7 @@ fn first_of<J: Judge>(
     document: u32,
     leaders: impl Iterator<Item = u32>,
     judge: &mut J,
-) -> Result<Option<Led<J::Bond>>> {
+) -> Result<Option<LeaderAndBond<J::Bond>>> {
     for leader in leaders {
         if let Some(bond) = judge.judge(document, leader)? {
             return Ok(Some((leader, bond)));
@@ -264,8 +264,8 @@ mod tests {
         }
     }
 
-    fn oracle(values: &[u64], k: u32, pickiness: u32) -> Vec<Led<u32>> {
-        let mut led: Vec<Led<u32>> = Vec::new();
+    fn oracle(values: &[u64], k: u32, pickiness: u32) -> Vec<LeaderAndBond<u32>> {
+        let mut led: Vec<LeaderAndBond<u32>> = Vec::new();
         for (at, value) in (0..).zip(values) {
             let is_near = |other: u32| (value ^ values[other as usize]).count_ones() <= k;
             let mut leaders = (0..at).filter(|&other| led[other as usize].0 == other);

@@ -1,5 +1,8 @@
 //! The numbers of clusters, kept from one run to the next.
 //!
+//! A cluster takes the number of an earlier cluster that shares documents with it, so that labels
+//! by people stay valid; other clusters get numbers after the last one.
+//!
 //! A caller fills [`EarlierClusters`] from the output of an earlier run. [`Clusters::keep_numbers`]
 //! and `ConfirmedClusters::keep_numbers` match the numbers.
 

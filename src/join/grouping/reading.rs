@@ -8,8 +8,8 @@ use crate::base::in_order::in_order;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
 use crate::search::Hit;
+use crate::segment::budget::WorkBudget;
 use crate::store::Store;
-use crate::writing::sort::SortResources;
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
@@ -22,20 +22,24 @@ const NODE_LEN: u64 = 8 + 4 + 12;
 const TICKED: usize = 1 << 8;
 
 /// The memory of the join, which excludes the memory that clusters take.
-pub(in crate::join) struct JoinMemory(pub(in crate::join) SortResources);
+pub(in crate::join) struct JoinMemory(pub(in crate::join) WorkBudget);
 
 impl JoinMemory {
     pub(in crate::join) fn of(store: &Store, options: &JoinOptions) -> Result<Self> {
-        let mut resources = options.sort_resources()?;
+        let mut resources = options.budget()?;
         let count = store.info().fingerprint_count();
         if count >= u64::from(u32::MAX) {
-            let reason = format!("{count} fingerprints, clusters are found among 2^32 - 2 at most");
+            let reason = format!(
+                "{count} fingerprints, clusters can be computed for at most 2^32 \
+                                  - 2"
+            );
             return Err(Error::TooLarge { reason });
         }
         let held = count * NODE_LEN;
         if held > resources.memory {
             let reason = format!(
-                "{count} fingerprints take {} MiB of memory beside the join, there are {} MiB",
+                "the clusters of {count} fingerprints need {} MiB of memory in addition to the \
+                 join, {} MiB are available",
                 held >> 20,
                 resources.memory >> 20
             );
@@ -64,7 +68,7 @@ pub(in crate::join) fn read(
     options: &JoinOptions,
     numbers: bool,
 ) -> Result<ReadValues> {
-    let threads = options.sort_resources()?.threads;
+    let threads = options.budget()?.threads;
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     if store.info().id_count() == 0 {
         let side = JoinValues::open(store.into(), 0, threads)?;

@@ -1,10 +1,12 @@
-//! For each of some new fingerprints, the new one that replaces it: the components of near pairs,
-//! and their leaders.
+//! For each of some new fingerprints, the new one that replaces it: its leader.
+//!
+//! A join finds the connected components of near pairs, and each component is divided by
+//! [`leaders`](super::leaders) in the order of smallest ids.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
-use super::leaders::{Near, lead};
+use super::leaders::{AcceptAll, lead};
 use super::reading::{JoinMemory, ReadValues};
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
@@ -46,14 +48,14 @@ fn order_of<I: Ord>(
 /// The leader of each fingerprint. Fingerprints are identified by their positions in ascending
 /// order.
 #[derive(Debug)]
-pub(in crate::join) struct Within {
+pub(in crate::join) struct NewLeaders {
     leader_of: Vec<u32>,
     /// The fingerprints with a dropped document, by leader, then distance from it, then
     /// fingerprint.
     listed: Vec<u32>,
 }
 
-impl Within {
+impl NewLeaders {
     /// Finds the leaders among fingerprints of the store `new`: in the order of smallest ids, each
     /// one that is near no earlier leader. Takes 16 bytes of memory for each fingerprint in
     /// addition to the join.
@@ -86,7 +88,7 @@ impl Within {
         drop(positions);
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         let mut leader_of: Vec<u32> = (0..values.len() as u32).collect();
-        let led_by = |order: &[u32], judges: &mut [Near]| -> Result<Vec<(u32, u32)>> {
+        let led_by = |order: &[u32], judges: &mut [AcceptAll]| -> Result<Vec<(u32, u32)>> {
             let own: Vec<u64> = order.iter().map(|&at| values[at as usize]).collect();
             let led = lead(&own, options.k, judges, &watch)?;
             Ok(order
@@ -112,14 +114,15 @@ impl Within {
                         })?,
                     };
                     match order.len() < GROUP_MIN {
-                        true => batch.led.extend(led_by(&order, &mut [Near])?),
+                        true => batch.led.extend(led_by(&order, &mut [AcceptAll])?),
                         false => batch.large.push(order),
                     }
                 }
                 Ok(batch)
             }
         };
-        let mut judges: Vec<Near> = std::iter::repeat_with(|| Near).take(threads).collect();
+        let mut judges: Vec<AcceptAll> =
+            std::iter::repeat_with(|| AcceptAll).take(threads).collect();
         in_order(
             threads,
             worker,
@@ -140,7 +143,7 @@ impl Within {
             let leader = leader_of[at as usize];
             (leader, (values[leader as usize] ^ values[at as usize]).count_ones(), at)
         });
-        Ok(Within { leader_of, listed })
+        Ok(NewLeaders { leader_of, listed })
     }
 
     /// The leader of a fingerprint, which is the fingerprint itself if it is a leader.

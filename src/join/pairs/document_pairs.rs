@@ -8,7 +8,6 @@ use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::options::{JoinOptions, Share};
 use crate::join::shares::JoinPlan;
-use crate::search::Hit;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
@@ -76,7 +75,7 @@ pub fn document_pairs(
     distinct: bool,
 ) -> Result<DocumentPairs> {
     let store = &store.pinned();
-    let threads = options.sort_resources()?.threads;
+    let threads = options.budget()?.threads;
     let mut sorter = PairSorter::new(options)?;
     let join_options = sorter.join_options(options);
     let mut any_copies = false;
@@ -141,23 +140,11 @@ fn for_each_document_count(
     store.for_each(|hit| {
         at += 1;
         if at % u64::from(count) == u64::from(number) {
-            each(hit.fingerprint(), document_count(&hit)?)?;
+            let counts = hit.stores().map(|(_, hit)| Ok(hit.id_count()?.max(1)));
+            each(hit.fingerprint(), counts.sum::<Result<u64>>()?)?;
         }
         Ok::<(), Error>(())
     })
-}
-
-fn document_count(hit: &Hit<'_>) -> Result<u64> {
-    let mut count = 0;
-    for (_, hit) in hit.stores() {
-        let before = count;
-        for id in hit.ids() {
-            id?;
-            count += 1;
-        }
-        count = count.max(before + 1);
-    }
-    Ok(count)
 }
 
 impl DocumentPairs {

@@ -3,10 +3,15 @@
 //!
 //! Each calls the engine once.
 
+#[cfg(feature = "write")]
 pub(in crate::join) mod document_lookup;
+#[cfg(feature = "write")]
 pub(in crate::join) mod document_pairs;
+#[cfg(feature = "write")]
 pub(crate) mod nearest_others;
+#[cfg(feature = "write")]
 pub(in crate::join) mod sampled_pairs;
+#[cfg(feature = "write")]
 pub(in crate::join) mod sorted_pairs;
 
 use crate::base::error::{Error, Result};
@@ -101,7 +106,7 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
             return plan.pairs_of_share(&store, options, each);
         }
     }
-    let resources = options.sort_resources()?;
+    let resources = options.budget()?;
     let values = JoinValues::open(input, resources.memory / 2, resources.threads)?;
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
 }
@@ -115,7 +120,7 @@ pub(in crate::join) fn connect_near(
     each: impl FnMut(&[Pair]) -> Result<()> + Send,
 ) -> Result<()> {
     options.check()?;
-    let resources = options.sort_resources()?;
+    let resources = options.budget()?;
     let values = JoinValues::open(fingerprints.into(), resources.memory / 2, resources.threads)?;
     let join = Join::new(vec![values], options, resources).connecting(connect);
     emit_pairs(options, each, |emit| join.run(emit))
@@ -173,7 +178,7 @@ pub fn near_pairs_across<'a, 'b, E: From<Error> + Send>(
     options.check()?;
     let (new, stored) = (new.into(), stored.into());
     new.check_recipe(&stored)?;
-    let resources = options.sort_resources()?;
+    let resources = options.budget()?;
     let new = JoinValues::open(new, resources.memory / 4, resources.threads)?;
     let memory = (resources.memory / 2).saturating_sub(new.memory_len());
     let stored = JoinValues::open(stored, memory, resources.threads)?;

@@ -1,4 +1,7 @@
 //! The nearest other fingerprint of each fingerprint of a sample.
+//!
+//! Each is found by a search, which may become a scan. The number of searches falls with the size of
+//! the store, so that all of them compare about [`COMPARED`] values.
 
 use crate::base::error::Result;
 use crate::plan::Sample;

@@ -1,4 +1,7 @@
 //! A few pairs of every distance, for people to judge.
+//!
+//! Random pairs are nearly all far apart, so each fingerprint of a sample is paired with its nearest
+//! other fingerprint, and the pairs are drawn evenly over the distances.
 
 use super::Pair;
 use super::nearest_others::for_each_nearest_other;

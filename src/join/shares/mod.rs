@@ -27,7 +27,7 @@ use crate::scheme::Scheme;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// Minimum number of bits of a block cut from the bits that the tables leave.
+/// Minimum length in bits of a block that is made from bits outside of all table masks.
 const BLOCK_BITS_MIN: u32 = 8;
 /// The largest number of agreeing blocks considered.
 pub(in crate::join) const AGREEING_MAX: u32 = 4;
@@ -63,7 +63,8 @@ impl fmt::Display for PlanReads {
 ///
 /// # Examples
 ///
-/// ```
+#[cfg_attr(feature = "write", doc = "```")]
+#[cfg_attr(not(feature = "write"), doc = "```ignore")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// use fpstore::join::{JoinOptions, JoinPlan, PlanReads, Share};

@@ -115,7 +115,7 @@ impl JoinPlan {
             let (packed, rest) = payload.as_chunks::<PACKED_LEN>();
             if !rest.is_empty() {
                 return Ok(refuse(format!(
-                    "payload {number} of group {group} has {} bytes, which is no multiple of 8",
+                    "payload {number} of group {group} has {} bytes, which is not a multiple of 8",
                     payload.len()
                 ))?);
             }
@@ -132,7 +132,7 @@ impl JoinPlan {
             }
         }
         distinct(&mut values);
-        let resources = options.sort_resources()?;
+        let resources = options.budget()?;
         let watch = options.watch(Phase::Join, Some(values.len() as u64));
         let blocking: Blocking = self.blocking();
         emit_pairs(options, each, |emit| {

@@ -36,7 +36,7 @@ impl FromStr for JoinPlan {
     /// [`Error::InvalidPlan`] for any other text.
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |reason: &str| Error::InvalidPlan {
-            reason: format!("'{}' is no plan of a join: {reason}", text.escape_debug()),
+            reason: format!("'{}' is not a join plan: {reason}", text.escape_debug()),
         };
         if let Some(fault) = fault_of_version(text, TITLE, REMEDY) {
             return Err(refuse(&fault));
@@ -52,11 +52,11 @@ impl FromStr for JoinPlan {
         };
         let number = |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text);
         let k = number(field("k")?).filter(|&k| k < 64);
-        let k = k.ok_or_else(|| refuse("k is no number from 0 to 63"))?;
+        let k = k.ok_or_else(|| refuse("k is not a number from 0 to 63"))?;
         let reads = field("reads")?;
         let groups = number(field("groups")?).filter(|&of| of > 0 && of.is_multiple_of(k + 1));
         let groups = groups.filter(|&of| of / (k + 1) <= GROUPS_MAX);
-        let groups = groups.ok_or_else(|| refuse("groups is no multiple of k + 1"))?;
+        let groups = groups.ok_or_else(|| refuse("groups is not a multiple of k + 1"))?;
         let masks = |text: &str| -> Option<Vec<u64>> {
             let mask = |text: &str| {
                 let mask = u64::from_str_radix(text, 16).ok()?;
@@ -64,7 +64,7 @@ impl FromStr for JoinPlan {
             };
             text.split('+').map(mask).collect()
         };
-        let blocks = masks(field("blocks")?).ok_or_else(|| refuse("blocks are no masks"))?;
+        let blocks = masks(field("blocks")?).ok_or_else(|| refuse("blocks are not masks"))?;
         let total: u32 = blocks.iter().map(|block| block.count_ones()).sum();
         let agreeing = blocks.len().saturating_sub(k as usize);
         if agreeing == 0 || agreeing > AGREEING_MAX as usize {
@@ -75,7 +75,7 @@ impl FromStr for JoinPlan {
         }
         let tables = match reads {
             "everything" => Vec::new(),
-            "ranges" => masks(field("tables")?).ok_or_else(|| refuse("tables are no masks"))?,
+            "ranges" => masks(field("tables")?).ok_or_else(|| refuse("tables are not masks"))?,
             _ => return Err(refuse("reads is neither ranges nor everything")),
         };
         let fit = tables.iter().zip(&blocks).all(|(&mask, &block)| leads_with(mask, block));
@@ -83,7 +83,7 @@ impl FromStr for JoinPlan {
             return Err(refuse("the tables do not lead with the blocks"));
         }
         if words.next().is_some() {
-            return Err(refuse("something follows it"));
+            return Err(refuse("there is text after the plan"));
         }
         Ok(JoinPlan { k, blocks, tables, parts: groups / (k + 1) })
     }

@@ -15,7 +15,7 @@ use crate::base::error::Result;
 use crate::base::section::{BlockIndex, Rank};
 use crate::base::side_by_side::Part;
 use crate::bytes::permutation::{Permutation, Permuted};
-use crate::search::snapshot::OpenSegment;
+use crate::search::snapshot::{LiveIds, OpenSegment, distinct_count};
 use crate::segment::WholeTable;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
@@ -244,7 +244,7 @@ impl TableRange {
     }
 
     /// Calls `each` with each fingerprint that is not deleted, once, and with the number of its
-    /// ids in all segments.
+    /// distinct ids in all segments.
     pub(in crate::join) fn for_each_id_count(
         &self,
         each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
@@ -265,7 +265,7 @@ impl TableRange {
             Ok(())
         })?;
         let permutation = Permutation::new(self.table.mask);
-        let mut live = None;
+        let (mut live, mut live_ids) = (None, Vec::new());
         while let Some(mut top) = next.peek_mut() {
             let Reverse((value, number, rank)) = *top;
             if value > end {
@@ -277,18 +277,17 @@ impl TableRange {
                 Some((rank, value)) => *top = Reverse((value.0, number, rank)),
                 None => drop(PeekMut::pop(top)),
             }
-            if let Some(ids) = live_id_count(open, *table, fingerprint, rank)? {
-                match &mut live {
-                    Some((before, sum)) if *before == fingerprint => *sum += ids,
-                    _ => {
-                        if let Some((before, sum)) = live.replace((fingerprint, ids)) {
-                            each(before, sum)?;
-                        }
-                    }
-                }
+            let Some(mut ids) = ids_of(open, *table, fingerprint, rank)? else { continue };
+            if live != Some(fingerprint)
+                && let Some(before) = live.replace(fingerprint)
+            {
+                each(before, distinct_count(&mut live_ids))?;
+            }
+            while let Some(id) = ids.next().map_err(|fault| open.id_fault(fault))? {
+                live_ids.push(id);
             }
         }
-        live.map_or(Ok(()), |(fingerprint, sum)| each(fingerprint, sum))
+        live.map_or(Ok(()), |fingerprint| each(fingerprint, distinct_count(&mut live_ids)))
     }
 
     /// Calls `each` with the values of a part of one table in the range, and the rank of the first
@@ -360,25 +359,19 @@ impl<'a> LiveFilter<'a> {
     }
 }
 
-/// The number of ids that are not deleted, for the fingerprint at a rank of a table; `None` if the
-/// fingerprint is deleted.
-fn live_id_count(
-    open: &OpenSegment,
+/// The ids that are not deleted, of the fingerprint at a rank of a table; `None` if the fingerprint
+/// is deleted.
+fn ids_of<'a>(
+    open: &'a OpenSegment,
     table: WholeTable<'_>,
     fingerprint: Fingerprint,
     rank: Rank,
-) -> Result<Option<u64>> {
+) -> Result<Option<LiveIds<'a>>> {
     let rank = match open.segment.first_table() {
         Some(first) if first.index != table.index => {
             first.find(first.permutation.apply(fingerprint))?
         }
         _ => Some(rank),
     };
-    match rank.filter(|&rank| !open.is_deleted(rank)) {
-        Some(rank) => {
-            let count = open.ids_at(rank)?.count();
-            count.map(Some).map_err(|fault| open.id_fault(fault))
-        }
-        None => Ok(None),
-    }
+    rank.filter(|&rank| !open.is_deleted(rank)).map(|rank| open.ids_at(rank)).transpose()
 }

@@ -35,7 +35,7 @@ impl JoinPlan {
     ) -> Result<(), E> {
         self.check(options)?;
         let store = &store.pinned();
-        let resources = options.sort_resources()?;
+        let resources = options.budget()?;
         if self.reads() == PlanReads::Everything {
             let values = JoinValues::open(store.into(), resources.memory / 2, resources.threads)?;
             return emit_pairs(options, each, |emit| {
@@ -52,7 +52,7 @@ impl JoinPlan {
             let emit = Mutex::new(emit);
             for (first, range) in ranges.into_iter().enumerate() {
                 let values = JoinValues::open_range(range, resources.memory / 2)?;
-                let join = Join::new(vec![values], &whole, resources.clone());
+                let join = Join::new(vec![values], &whole, resources);
                 join.watched_by(&watch).run_first(&blocking, first, &emit)?;
             }
             Ok(())
@@ -64,7 +64,8 @@ impl JoinPlan {
         if options.k == self.k() {
             return Ok(());
         }
-        let reason = format!("a join within {} bits, by a plan for {}", options.k, self.k());
+        let reason =
+            format!("the join is within {} bits, but the plan is for {} bits", options.k, self.k());
         Err(Error::InvalidOptions { reason })
     }
 
@@ -78,8 +79,8 @@ impl JoinPlan {
             let table = TableOfStore::new(store, mask).map_err(|path| {
                 let reason = format!(
                     "{} has no table with the mask {mask:016x} that holds whole values, which the \
-                     plan reads: make the plan of the store as it is now, or build all segments \
-                     with the scheme {}",
+                     plan reads: make a new plan of the store, or build all segments with the \
+                     scheme {}",
                     path.display(),
                     self.scheme(),
                 );

@@ -199,6 +199,22 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn sums_16(
+        self,
+        bytes: &[u8; CHUNK_LEN],
+        later: [u64; 2],
+        carry: u16,
+        out: &mut [u16; CHUNK_LEN],
+    ) {
+        sums_16(bytes, later, carry, out);
+    }
+
+    #[inline(always)]
+    fn near_lanes(self, lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
+        near_lanes(lanes, wanted, mask, forgives)
+    }
+
+    #[inline(always)]
     fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
         let first = words.as_ptr().cast::<__m256i>();
         // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
@@ -208,6 +224,59 @@ impl Vector for Avx2 {
             let low = far_words(_mm256_loadu_si256(first), wanted, most);
             let high = far_words(_mm256_loadu_si256(first.add(1)), wanted, most);
             !(low | high << 4) & 0xff
+        }
+    }
+}
+
+/// See [`Vector::near_lanes`].
+#[inline(always)]
+pub(super) fn near_lanes(lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
+    let first = lanes.as_ptr().cast::<__m256i>();
+    // SAFETY: called by `Avx2` and `Avx512` alone; four registers of 16 lanes are the 64 lanes of
+    // the array.
+    unsafe {
+        let wanted = _mm256_set1_epi16(wanted.cast_signed());
+        let mask = _mm256_set1_epi16(mask.cast_signed());
+        let a = near_16(_mm256_loadu_si256(first), wanted, mask, forgives);
+        let b = near_16(_mm256_loadu_si256(first.add(1)), wanted, mask, forgives);
+        let c = near_16(_mm256_loadu_si256(first.add(2)), wanted, mask, forgives);
+        let d = near_16(_mm256_loadu_si256(first.add(3)), wanted, mask, forgives);
+        u64::from(near_32(a, b)) | u64::from(near_32(c, d)) << 32
+    }
+}
+
+/// See [`Vector::sums_16`].
+#[inline(always)]
+pub(super) fn sums_16(
+    bytes: &[u8; CHUNK_LEN],
+    [second, third]: [u64; 2],
+    carry: u16,
+    out: &mut [u16; CHUNK_LEN],
+) {
+    let parts = bytes.as_chunks::<16>().0.iter().zip(out.as_chunks_mut::<16>().0);
+    // SAFETY: called by `Avx2` and `Avx512` alone; 16 bytes are read, and 16 lanes written.
+    unsafe {
+        let mut carry = _mm256_set1_epi16(carry.cast_signed());
+        let last_word = _mm256_set1_epi16(0x0f0e);
+        for (part, (bytes, out)) in (0..).zip(parts) {
+            let seven = _mm_and_si128(_mm_loadu_si128(bytes.as_ptr().cast()), _mm_set1_epi8(0x7f));
+            let mut sums = _mm256_cvtepu8_epi16(seven);
+            // Most chunks have few gaps of several bytes.
+            if second >> (16 * part) & 0xffff != 0 {
+                for later in [second, third] {
+                    let later = lanes_16((later >> (16 * part)) as i16);
+                    sums = _mm256_blendv_epi8(sums, _mm256_slli_epi16::<7>(sums), later);
+                }
+            }
+            sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<2>(sums));
+            sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<4>(sums));
+            sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<8>(sums));
+            // The upper eight still lack the last sum of the lower eight.
+            let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
+            sums = _mm256_add_epi16(sums, _mm256_shuffle_epi8(lower, last_word));
+            sums = _mm256_add_epi16(sums, carry);
+            carry = _mm256_shuffle_epi8(_mm256_permute4x64_epi64::<0xff>(sums), last_word);
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), sums);
         }
     }
 }
@@ -282,6 +351,59 @@ fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
         let is_selected = _mm256_cmpeq_epi8(_mm256_and_si256(spread, own), own);
         let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
         _mm256_sad_epu8(_mm256_and_si256(values, is_selected), _mm256_setzero_si256())
+    }
+}
+
+/// All ones in the lanes of 16 bits that differ under the mask in no bit, or in at most one if it
+/// `forgives`.
+#[inline(always)]
+fn near_16(lanes: __m256i, wanted: __m256i, mask: __m256i, forgives: bool) -> __m256i {
+    // SAFETY: called by `Avx2` and `Avx512` alone.
+    unsafe {
+        let mut far = _mm256_and_si256(_mm256_xor_si256(lanes, wanted), mask);
+        if forgives {
+            // Clears the lowest bit that is set.
+            far = _mm256_and_si256(far, _mm256_add_epi16(far, _mm256_set1_epi16(-1)));
+        }
+        _mm256_cmpeq_epi16(far, _mm256_setzero_si256())
+    }
+}
+
+/// One bit for each of 32 lanes of 16 bits that are all ones or all zeros.
+#[inline(always)]
+fn near_32(low: __m256i, high: __m256i) -> u32 {
+    // SAFETY: called by `Avx2` and `Avx512` alone.
+    unsafe {
+        let packed = _mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi16(low, high));
+        _mm256_movemask_epi8(packed).cast_unsigned()
+    }
+}
+
+/// All ones in the lanes of 16 bits that `selected` names.
+#[inline(always)]
+fn lanes_16(selected: i16) -> __m256i {
+    // SAFETY: called by `Avx2` and `Avx512` alone.
+    unsafe {
+        let own = _mm256_setr_epi16(
+            1,
+            2,
+            4,
+            8,
+            16,
+            32,
+            64,
+            128,
+            256,
+            512,
+            1024,
+            2048,
+            4096,
+            8192,
+            16384,
+            i16::MIN,
+        );
+        let here = _mm256_set1_epi16(selected);
+        _mm256_cmpeq_epi16(_mm256_and_si256(here, own), own)
     }
 }
 

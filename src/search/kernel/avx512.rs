@@ -9,7 +9,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::Avx2;
+use super::avx2::{self, Avx2};
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
@@ -203,6 +203,23 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
             }
             u64::from(_mm512_testn_epi32_mask(diff, diff))
         }
+    }
+
+    #[inline(always)]
+    fn sums_16(
+        self,
+        bytes: &[u8; CHUNK_LEN],
+        later: [u64; 2],
+        carry: u16,
+        out: &mut [u16; CHUNK_LEN],
+    ) {
+        avx2::sums_16(bytes, later, carry, out);
+    }
+
+    #[inline(always)]
+    fn near_lanes(self, lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
+        // With registers of 32 lanes a walk takes as long.
+        avx2::near_lanes(lanes, wanted, mask, forgives)
     }
 
     #[inline(always)]

@@ -19,12 +19,12 @@ pub(super) struct Chunk<'a, V> {
     /// Bytes with the high bit set, and bytes that end a gap; only bytes of the block.
     pub(super) continuations: u64,
     pub(super) terminators: u64,
-    /// The head before the first gap, without the name of the block.
+    /// The head before the first gap, without the bits of the block number.
     pub(super) inner: u64,
     /// The rank of the value of the first gap.
     pub(super) rank: u64,
     pub(super) block: BlockIndex,
-    /// The number of errors allowed after the name of the block.
+    /// The distance left for heads and tails: the radius less the flips in the block number.
     pub(super) remaining: u32,
 }
 
@@ -224,12 +224,12 @@ pub(super) struct Cursor {
     /// The position of the remaining gaps in the heads section. They must be verified.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The head before them, without the name of the block.
+    /// The head before the remaining gaps, without the bits of the block number.
     pub(super) inner: u64,
     /// The rank of the first remaining value, and the rank after the last one.
     pub(super) rank: u64,
     pub(super) rank_end: u64,
-    /// The number of errors allowed after the name of the block.
+    /// The distance left for heads and tails: the radius less the flips in the block number.
     pub(super) remaining: u32,
 }
 
@@ -244,7 +244,7 @@ impl Cursor {
         found: &mut Vec<NearHead>,
         enough: usize,
     ) -> Progress {
-        // No sum of a chunk exceeds 64 bits as long as the one before it is below this.
+        // If the sum before a chunk is below this, no sum inside the chunk exceeds 64 bits.
         const INNER_MAX: u64 = 1 << 62;
         let low_needle = LowNeedle::new(vector, needle);
         let (lowest, highest) = needle.range(self.remaining);

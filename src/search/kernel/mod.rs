@@ -71,6 +71,7 @@ mod avx512;
 pub(super) mod check;
 mod chunk;
 mod heads;
+pub(in crate::search) mod lanes;
 mod near;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;

@@ -9,7 +9,7 @@ pub(crate) struct BlockProbe {
     pub(crate) block: BlockIndex,
     /// Its position. The bytes of its heads must be verified.
     pub(crate) span: BlockSpan,
-    /// The number of errors allowed after the name of the block.
+    /// The distance left for heads and tails: the radius less the flips in the block number.
     pub(crate) remaining: u32,
 }
 
@@ -17,18 +17,18 @@ pub(crate) struct BlockProbe {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle {
     pub(crate) head: u64,
-    /// The number of bits of a head after the name of its block.
+    /// The number of head bits below the block number.
     pub(crate) inner_bits: u32,
-    /// These bits of the needle, and the mask of the bits among them that must agree except for the
-    /// remaining errors.
+    /// The inner bits of the needle.
     pub(crate) inner: u64,
+    /// The inner bits under the table mask: at most the remaining distance of them may differ.
     pub(crate) mask: u64,
     /// The number of bits in which whole heads may differ.
     pub(crate) k: u32,
 }
 
 impl Needle {
-    /// The head of a block with these `inner` bits after the name of the block.
+    /// The head with this block number and these `inner` bits below it.
     #[inline(always)]
     pub(super) fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
         block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner

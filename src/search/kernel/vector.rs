@@ -59,6 +59,43 @@ pub(crate) trait Vector: Copy {
     /// `mask`.
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64;
 
+    /// Writes for each byte the sum of `carry` and the low seven bits of all bytes up to it, modulo
+    /// 2^16. Bytes selected by the second mask count 2^7 times, those selected by both 2^14 times.
+    #[inline(always)]
+    fn sums_16(
+        self,
+        bytes: &[u8; CHUNK_LEN],
+        [second, third]: [u64; 2],
+        mut carry: u16,
+        out: &mut [u16; CHUNK_LEN],
+    ) {
+        for (at, (&byte, out)) in bytes.iter().zip(out).enumerate() {
+            let later = (second >> at & 1) + (third >> at & 1);
+            carry = carry.wrapping_add(u16::from(byte & 0x7f) << (7 * later));
+            *out = carry;
+        }
+    }
+
+    /// The lanes that differ from `wanted` under `mask` in no bit, or in at most one if `forgives`.
+    #[inline(always)]
+    fn near_lanes(self, lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
+        let mut is_near = [0_u8; CHUNK_LEN];
+        for (near, lane) in is_near.iter_mut().zip(lanes) {
+            let mut diff = (lane ^ wanted) & mask;
+            if forgives {
+                diff &= diff.wrapping_sub(1);
+            }
+            *near = u8::from(diff == 0);
+        }
+        // The product moves the bits of eight bytes together into the highest byte.
+        let eights = is_near
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|eight| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56);
+        (0..).zip(eights).fold(0, |near, (part, eight)| near | eight << (8 * part))
+    }
+
     /// The words that differ from `wanted` in at most `count` bits, as one bit each, the first
     /// lowest.
     #[inline(always)]

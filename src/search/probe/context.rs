@@ -31,9 +31,19 @@ impl<'a> Context<'a> {
     /// reports the hit.
     #[inline]
     pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
-        let masks = self.segment.header().tables.iter().map(|table| table.mask.0);
-        masks.zip(self.radii).position(|(mask, radius)| {
-            radius.is_some_and(|radius| (diff & mask).count_ones() <= radius)
-        })
+        reporting_table(self.segment, self.radii, diff)
     }
+}
+
+/// The position of the first table whose radius covers a difference from the needle.
+#[inline]
+pub(in crate::search) fn reporting_table(
+    segment: &Segment,
+    radii: &[Radius],
+    diff: u64,
+) -> Option<usize> {
+    let masks = segment.header().tables.iter().map(|table| table.mask.0);
+    masks.zip(radii).position(|(mask, radius)| {
+        radius.is_some_and(|radius| (diff & mask).count_ones() <= radius)
+    })
 }

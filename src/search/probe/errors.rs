@@ -48,8 +48,8 @@ impl ErrorTable {
         })
     }
 
-    /// Calls `each` with the words of `least` to `most` bits, at most [`ERRORS_MAX`], that have
-    /// this syndrome, and with the number of their bits.
+    /// Calls `each(word, weight)` for every word with this syndrome and a weight (number of ones)
+    /// of `least` to `most`, which is at most [`ERRORS_MAX`].
     #[inline(always)]
     pub(super) fn for_each(
         &self,

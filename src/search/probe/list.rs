@@ -24,12 +24,12 @@ impl<C: Collector> ProbePass<'_, C> {
     fn list(&mut self, position: u32) -> Result<()> {
         let (query, table) = self.context.query(position);
         let index = table.index_reader();
-        // If the mask is shorter than the name of a block, a prefix has several blocks.
+        // If the mask is shorter than the block number, several blocks share a prefix.
         let free = query.free_leading;
         let home = table.block_of(query.permuted).0 >> free;
         if free == 0 && query.radius <= 1 && (query.leading as usize) < PROBES_PER_PASS {
-            // Nearly all queries: the home block, and the blocks whose name differs from it in one
-            // bit.
+            // Nearly all queries: the home block, and the blocks whose number differs from it in
+            // one bit.
             let count = 1 + query.radius * query.leading;
             if self.buffers.probes.len() + count as usize > PROBES_PER_PASS {
                 self.run()?;
@@ -59,6 +59,21 @@ impl<C: Collector> ProbePass<'_, C> {
         }
         self.end_run(position);
         Ok(())
+    }
+
+    /// Searches one block for each query.
+    pub(super) fn list_blocks(mut self, blocks: &[BlockIndex]) -> Result<()> {
+        for (position, &block) in (0..).zip(blocks) {
+            let (query, table) = self.context.query(position);
+            let errors = (table.block_of(query.permuted).0 ^ block.0).count_ones();
+            let remaining = query.radius.saturating_sub(errors);
+            self.buffers.probes.push(Probe { block, remaining });
+            self.end_run(position);
+            if self.buffers.probes.len() == PROBES_PER_PASS {
+                self.run()?;
+            }
+        }
+        self.run()
     }
 
     fn end_run(&mut self, query: u32) {

@@ -25,13 +25,16 @@ mod pass;
 use std::cell::Cell;
 
 use crate::base::error::Result;
+use crate::base::section::BlockIndex;
 use crate::scheme::Radius;
 use crate::search::kernel::Kernel;
 use crate::search::table_query::TableQuery;
 use crate::segment::Segment;
 use collector::Collector;
 use context::Context;
+pub(in crate::search) use context::reporting_table;
 use fpstore_base::Fingerprint;
+pub(in crate::search) use named::{NamedValue, Namer};
 use pass::{Buffers, ProbePass};
 
 /// Memory that probing reuses for the next query.
@@ -95,6 +98,30 @@ pub(crate) fn probe_table(
     let queries =
         queries.map(|(number, needle)| TableQuery::new(number, needle, table, reader, radius));
     run(segment, radii, queries, scratch, collector)
+}
+
+/// As [`probe_table`], but searches one given block for each query.
+pub(crate) fn probe_blocks(
+    segment: &Segment,
+    radii: &[Radius],
+    table: usize,
+    wanted: impl Iterator<Item = (u32, Fingerprint, BlockIndex)>,
+    scratch: &mut ProbeScratch,
+    collector: &mut impl Collector,
+) -> Result<()> {
+    let (Some(&Some(radius)), Some(reader)) = (radii.get(table), segment.table(table)) else {
+        return Ok(());
+    };
+    let (queries, blocks): (Vec<_>, Vec<_>) = wanted
+        .map(|(number, needle, block)| {
+            (TableQuery::new(number, needle, table, reader, radius), block)
+        })
+        .unzip();
+    let ProbeScratch { kernel, buffers, pages_checked, .. } = scratch;
+    buffers.clear();
+    let (k, kernel, queries) = (collector.k(), *kernel, &queries);
+    let context = Context { segment, radii, queries, kernel, k, pages_checked };
+    ProbePass { context, buffers, collector }.list_blocks(&blocks)
 }
 
 fn run(

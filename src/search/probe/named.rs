@@ -10,15 +10,18 @@
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
 //! other, which name the same values; the second is skipped. So each match is found once.
 
+use std::cell::Cell;
+
 use super::context::Context;
 use super::errors::ErrorTable;
 use crate::base::error::Result;
 use crate::base::limits::ERRORS_MAX;
+use crate::base::section::Rank;
 use crate::bytes::mask::{at_most_bits, low_bits};
 use crate::bytes::permutation::Permuted;
-use crate::search::kernel::NearHead;
-use crate::search::table_query::TableQuery;
-use crate::segment::{SyndromeLayout, SyndromeTable};
+use crate::scheme::Radius;
+use crate::search::kernel::{Kernel, NearHead};
+use crate::segment::{Segment, SyndromeLayout, SyndromeTable, Tails};
 use fpstore_base::Fingerprint;
 
 /// Values named by entries of a table with syndromes, to be looked up in the first table.
@@ -31,11 +34,11 @@ pub(super) struct Named {
 
 /// A value that may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NamedValue {
-    pub(super) fingerprint: Fingerprint,
+pub(in crate::search) struct NamedValue {
+    pub(in crate::search) fingerprint: Fingerprint,
     /// The position of the query.
-    pub(super) query: u32,
-    pub(super) distance: u32,
+    pub(in crate::search) query: u32,
+    pub(in crate::search) distance: u32,
 }
 
 impl Named {
@@ -54,7 +57,7 @@ impl Named {
         position: u32,
     ) -> Result<()> {
         let (query, _) = context.query(position);
-        let decoder = Decoder::new(context, query, table);
+        let decoder = Decoder::new(context, query.table, query.radius, table).at(query.permuted);
         let tails = table.tails();
         for near in candidates {
             let number = match tails.are_verified(near.rank, near.rank) {
@@ -97,7 +100,62 @@ impl Named {
     }
 }
 
+/// Lists the values named by candidates of many queries of one table.
+pub(in crate::search) struct Namer<'a> {
+    context: Context<'a>,
+    position: usize,
+    table: SyndromeTable<'a>,
+    tails: Tails<'a>,
+    decoder: Decoder<'a>,
+    /// The last decoded entry, since the next one may be equal.
+    last: Option<(u32, u64, u64)>,
+}
+
+impl<'a> Namer<'a> {
+    /// For the table at a position of a segment that is searched within radii and a distance.
+    pub(in crate::search) fn new(
+        (segment, radii, k): (&'a Segment, &'a [Radius], u32),
+        position: usize,
+        table: SyndromeTable<'a>,
+        kernel: Kernel,
+        pages_checked: &'a Cell<u64>,
+    ) -> Self {
+        let context = Context { segment, radii, queries: &[], kernel, k, pages_checked };
+        let radius = radii.get(position).copied().flatten().unwrap_or(0);
+        let decoder = Decoder::new(&context, position, radius, table);
+        Namer { context, position, table, tails: table.tails(), decoder, last: None }
+    }
+
+    /// Adds the values named by the entry of a near head of a query to `named`.
+    pub(in crate::search) fn name(
+        &mut self,
+        (rank, head): (Rank, u64),
+        needle: Permuted,
+        query: u32,
+        named: &mut Vec<NamedValue>,
+    ) -> Result<()> {
+        let number = match self.tails.are_verified(rank, rank) {
+            true => self.tails.packed().get(rank.0),
+            false => self.table.number(rank)?,
+        };
+        let entry = (query, head, number);
+        if self.last.replace(entry) == Some(entry) {
+            return Ok(());
+        }
+        let permutation = &self.table.permutation;
+        self.decoder.at(needle).for_each_value(head, number, |value, distance| {
+            let fingerprint = permutation.invert(value);
+            let diff = || fingerprint.value() ^ permutation.invert(needle).value();
+            if self.decoder.is_sole || self.context.reporting_table(diff()) == Some(self.position) {
+                named.push(NamedValue { fingerprint, query, distance });
+            }
+        });
+        Ok(())
+    }
+}
+
 /// Decodes the entries of one table for one query.
+#[derive(Clone, Copy)]
 struct Decoder<'a> {
     errors: &'static ErrorTable,
     layout: &'a SyndromeLayout,
@@ -113,7 +171,8 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(context: &Context<'_>, query: &TableQuery, table: SyndromeTable<'a>) -> Self {
+    /// For the table at a position, within a radius, and for the needle 0.
+    fn new(context: &Context<'_>, position: usize, radius: u32, table: SyndromeTable<'a>) -> Self {
         let layout = table.layout;
         let errors = ErrorTable::of(layout.syndrome_bits);
         let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
@@ -122,12 +181,28 @@ impl<'a> Decoder<'a> {
             Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };
-        let is_sole = least > 0 && query.table == 1;
+        let is_sole = least > 0 && position == 1;
         debug_assert!(context.k <= ERRORS_MAX, "plans leave the table out");
-        let needle = query.permuted.0;
-        let syndrome_of_needle = errors.code.syndrome(hashed(needle, layout.hashed_bits));
-        let (radius, k) = (query.radius, context.k);
-        Decoder { errors, layout, needle, radius, k, least, is_sole, syndrome_of_needle }
+        let k = context.k;
+        Decoder {
+            errors,
+            layout,
+            needle: 0,
+            radius,
+            k,
+            least,
+            is_sole,
+            // The code is linear.
+            syndrome_of_needle: 0,
+        }
+    }
+
+    /// The same for another needle.
+    #[inline(always)]
+    fn at(&self, needle: Permuted) -> Self {
+        let Permuted(needle) = needle;
+        let hashed = hashed(needle, self.layout.hashed_bits);
+        Decoder { needle, syndrome_of_needle: self.errors.code.syndrome(hashed), ..*self }
     }
 
     /// Calls `each` with each value that an entry may represent within the distance of the search,
@@ -141,7 +216,7 @@ impl<'a> Decoder<'a> {
         if !at_most_bits(diff & masked, self.radius) {
             return;
         }
-        // Most tables know no bits outside their mask.
+        // Most tables store no bits outside their mask.
         let outside = if unmasked == 0 { 0 } else { (diff & unmasked).count_ones() };
         let known_errors = (diff & masked).count_ones() + outside;
         if known_errors > self.k {

@@ -64,7 +64,7 @@ impl<C: Collector> ProbePass<'_, C> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) block: BlockIndex,
-    /// The number of errors still allowed below the name of the block.
+    /// The distance left for heads and tails: the radius less the flips in the block number.
     pub(super) remaining: u32,
 }
 

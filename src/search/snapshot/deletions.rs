@@ -65,7 +65,10 @@ pub(super) fn read_deletions(
     let len_max = deletions::len_max(fingerprint_count, id_count);
     let len = file.metadata().map_err(Error::io("read", &file_path))?.len();
     if len > len_max {
-        let detail = format!("{len} bytes, {len_max} are the most for what the manifest states");
+        let detail = format!(
+            "{len} bytes, at most {len_max} are possible for the counts in the \
+                              manifest"
+        );
         return Err(corrupt(len_max, Fault::rule(25, detail)));
     }
     let mut bytes = Vec::new();

@@ -5,7 +5,6 @@
 //! one table, which the next state of the store reuses: values of removed segments are no longer
 //! found. The values are sorted by four blocks of 16 bits: two values within k bits differ in at
 //! most k / 4 bits of some block (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
-//! in k / 4 bits at most (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
 
 use std::ops::Range;
 use std::sync::{Arc, Weak};

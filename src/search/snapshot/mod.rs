@@ -7,26 +7,27 @@
 
 mod deletions;
 mod gathered;
+mod manifest_file;
 mod open_segment;
 mod pool;
 mod segment_hit;
 mod united;
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::error::{Error, Fault, IoError, Result};
+use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Section, StoreIndex};
 use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
-use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
+use crate::format::manifest::{Manifest, StoreId};
 use crate::segment::access::Access;
 use fpstore_base::{Fingerprint, Recipe, Width};
-use fpstore_disk::plain_file::{self, Refused};
 pub(crate) use gathered::{Gathered, Gathering, Places};
-pub(crate) use open_segment::{LiveIds, OpenSegment};
+use manifest_file::{ManifestFile, Seen};
+pub(crate) use manifest_file::{parse_manifest, read_manifest, read_manifest_bytes};
+pub(crate) use open_segment::{LiveIds, OpenSegment, canonical, distinct_count};
 pub(crate) use pool::Pool;
 pub(crate) use segment_hit::SegmentHit;
 
@@ -45,6 +46,8 @@ pub(crate) struct Snapshot {
     manifest_bytes: Arc<[u8]>,
     /// The digest of these bytes.
     manifest_digest: Digest,
+    /// The file with these bytes, if its stamp proves that it did not change.
+    seen: Mutex<Option<Seen>>,
     segments: Vec<OpenSegment>,
     /// The width of the fingerprints, by their recipe.
     width: Width,
@@ -59,7 +62,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
-        Snapshot::open_after(path, access, None, read_manifest_bytes(path)?)
+        Snapshot::open_after(path, access, None, ManifestFile::read(path)?)
     }
 
     /// The current state of the store, or `None` if it is this one. Files with the same number and
@@ -71,11 +74,16 @@ impl Snapshot {
         if self.is_united() {
             return self.next_united();
         }
-        let bytes = read_manifest_bytes(&self.path)?;
-        if bytes == *self.manifest_bytes {
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen().as_ref().is_some_and(|seen| seen.is_at(&self.path)) {
             return Ok(None);
         }
-        Snapshot::open_after(&self.path, self.access, Some(self), bytes).map(Some)
+        let file = ManifestFile::read(&self.path)?;
+        if file.bytes == *self.manifest_bytes {
+            *seen() = file.seen;
+            return Ok(None);
+        }
+        Snapshot::open_after(&self.path, self.access, Some(self), file).map(Some)
     }
 
     /// Opens the segments of a manifest. If a writer publishes another manifest and removes files
@@ -84,20 +92,21 @@ impl Snapshot {
         path: &Path,
         access: Access,
         before: Option<&Snapshot>,
-        mut bytes: Vec<u8>,
+        mut file: ManifestFile,
     ) -> Result<Self> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let opened = Snapshot::open_segments(path, access, before, &bytes);
-            let newer = match &opened {
-                Err(Error::Corrupt { .. }) if tries < OPEN_TRIES => read_manifest_bytes(path)?,
-                _ => return opened,
+            let opened = Snapshot::open_segments(path, access, before, &file.bytes);
+            let newer = match opened {
+                Err(Error::Corrupt { .. }) if tries < OPEN_TRIES => ManifestFile::read(path)?,
+                Err(_) => return opened,
+                Ok(opened) => return Ok(Snapshot { seen: Mutex::new(file.seen), ..opened }),
             };
-            if newer == bytes {
+            if newer.bytes == file.bytes {
                 return opened;
             }
-            bytes = newer;
+            file = newer;
         }
     }
 
@@ -152,6 +161,7 @@ impl Snapshot {
             manifest: manifest.into(),
             manifest_bytes: bytes.into(),
             manifest_digest: Digest::of(bytes),
+            seen: Mutex::default(),
             width: segments.first().map_or(Width::FULL, |open| open.segment.recipe().width()),
             segments,
             is_fixed: false,
@@ -174,6 +184,7 @@ impl Snapshot {
             manifest: Arc::clone(&self.manifest),
             manifest_bytes: Arc::clone(&self.manifest_bytes),
             manifest_digest: self.manifest_digest,
+            seen: Mutex::default(),
             width: self.width,
             segments,
             is_fixed: true,
@@ -284,53 +295,4 @@ impl Snapshot {
             },
         }
     }
-}
-
-/// Reads the manifest of the store in the directory `path`.
-pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
-    parse_manifest(path, &read_manifest_bytes(path)?)
-}
-
-/// The unchecked bytes of the manifest of the store in the directory `path`.
-pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
-    let file_path = path.join(manifest::FILE_NAME);
-    let file = plain_file::open(&file_path).map_err(|refused| match refused {
-        Refused::Kind(kind) => Error::Corrupt {
-            path: file_path.clone(),
-            section: Section::Manifest,
-            offset: 0,
-            fault: Fault::rule(22, format!("it is {kind}, not a plain file")),
-        },
-        Refused::Io(source) => match source.kind() {
-            io::ErrorKind::NotFound if path.is_dir() => {
-                Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
-            }
-            io::ErrorKind::NotFound if !path.is_file() => Error::NoStore { path: path.into() },
-            // Systems differ in the error that they report.
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                Error::NotAStore { path: path.into(), found: "a file, not a directory" }
-            }
-            _ => Error::Io(IoError { doing: "open", path: file_path.clone(), source }),
-        },
-    })?;
-    #[cfg(test)]
-    fpstore_disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
-    let mut bytes = Vec::new();
-    file.take(manifest::LEN_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(Error::io("read", &file_path))?;
-    Ok(bytes)
-}
-
-/// Checks the bytes of the manifest of the store in the directory `path`.
-pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
-    let file_path = path.join(manifest::FILE_NAME);
-    Manifest::read(bytes).map_err(|fault| match fault {
-        ManifestFault::Version { found, oldest, newest } => {
-            Error::UnsupportedVersion { path: file_path, found, oldest, newest }
-        }
-        ManifestFault::Fault { offset, fault } => {
-            Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
-        }
-    })
 }

@@ -227,6 +227,26 @@ impl OpenSegment {
     }
 }
 
+/// An id as a number if it is a canonical decimal number.
+pub(crate) fn canonical(id: IdRef<'_>) -> IdRef<'_> {
+    match id {
+        IdRef::Text(text) => IdRef::canonical_number(text).map_or(id, IdRef::U64),
+        IdRef::U64(_) => id,
+    }
+}
+
+/// The number of distinct ids; takes them out of the list.
+pub(crate) fn distinct_count(ids: &mut Vec<IdRef<'_>>) -> u64 {
+    if ids.len() > 1 {
+        ids.iter_mut().for_each(|id| *id = canonical(*id));
+        ids.sort_unstable();
+        ids.dedup();
+    }
+    let count = ids.len() as u64;
+    ids.clear();
+    count
+}
+
 /// The ids of a fingerprint in one segment, without deleted ones.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveIds<'a> {
@@ -238,9 +258,9 @@ pub(crate) struct LiveIds<'a> {
 }
 
 impl<'a> LiveIds<'a> {
-    /// The number of remaining ids.
-    pub(crate) fn count(&self) -> Result<u64, Fault> {
-        Ok(self.record.id_count()?.saturating_sub(self.deleted.len() as u64))
+    /// Whether no id was stored after the first one.
+    pub(crate) fn is_single(&self) -> bool {
+        self.record.is_single()
     }
 
     /// The sketch of the last id; empty in a segment without sketches.

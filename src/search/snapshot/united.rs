@@ -119,12 +119,11 @@ fn check_recipe(first: &Snapshot, state: &Snapshot, open: &OpenSegment) -> Resul
     let Some(recipe) = first.recipe() else { return Ok(()) };
     match open.segment.check_recipe(&recipe) {
         Err(Error::RecipeMismatch { store, given }) => {
+            let [one, other] = [first, state].map(|it| it.path.display().to_string());
             let reason = format!(
-                "{} and {} cannot be asked as one, their fingerprints were made in different ways: \
-                 the first one {}; ask each by itself",
-                first.path.display(),
-                state.path.display(),
-                store.difference(&given).trim_start_matches("the store ")
+                "{one} and {other} cannot be queried together, their fingerprints were made in different \
+                 ways: {}; query each store by itself",
+                store.difference_of(&given, [&one, &other])
             );
             Err(Error::InvalidOptions { reason })
         }

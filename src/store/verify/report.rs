@@ -40,8 +40,7 @@ impl VerifyReport {
     }
 
     /// Whether all faults are in tables of segments whose values another table holds whole: then
-    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) rebuilds
-    /// those tables.
+    /// nothing is lost, and `Compaction::Rewrite` rebuilds those tables.
     pub fn is_rebuildable(&self) -> bool {
         !self.damaged.is_empty()
             && self.damaged.iter().all(|segment| segment.is_rebuildable)
@@ -55,11 +54,11 @@ impl VerifyReport {
 pub struct DamagedSegment {
     /// The file of the segment.
     pub path: PathBuf,
-    /// Its number.
+    /// The number of the segment.
     pub number: u64,
-    /// Its label; empty without one.
+    /// The label of the segment; empty without a label.
     pub label: String,
-    /// Its fingerprints, deleted ones included, according to the manifest.
+    /// The number of its fingerprints, deleted ones included, according to the manifest.
     pub fingerprint_count: u64,
     /// The counts of deleted fingerprints and of deleted ids, according to the manifest, if only
     /// the deletions are damaged and the segment itself is sound.

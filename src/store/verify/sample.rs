@@ -61,7 +61,7 @@ impl Digest {
     fn add(&mut self, hit: &Hit<'_>) -> Result<()> {
         self.match_count += 1;
         self.matches.add_all(&[hit.fingerprint().value()], |value| value);
-        for id in hit.ids().take(IDS_COMPARED_MAX) {
+        for id in hit.stored_ids().take(IDS_COMPARED_MAX) {
             let mut hasher = SipHasher13::new_with_keys(SEED, hit.fingerprint().value());
             id?.hash(&mut hasher);
             self.ids = self.ids.wrapping_add(hasher.finish());
@@ -81,7 +81,7 @@ impl Digest {
 
 fn differs(store: &Store, needle: Fingerprint) -> Error {
     let needle = store.width().hex(needle);
-    let detail = format!("query {needle} has another answer than a scan gives");
+    let detail = format!("the answer to query {needle} differs from the result of a scan");
     Error::Corrupt {
         path: store.info().path,
         section: Section::Manifest,

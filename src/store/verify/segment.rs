@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::{Digest, PAGE_LEN};
-use crate::format::directory::SectionPlace;
+use crate::format::directory::{SectionPlace, page_parts};
 use crate::segment::{Segment, TableReader};
 use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
@@ -90,7 +90,7 @@ fn pages(
     if place.section == Section::Checksums {
         return Ok(());
     }
-    let found = pace.on_threads(&place.page_parts(pace.threads()), |pages| {
+    let found = pace.on_threads(&page_parts(place.pages(), pace.threads()), |pages| {
         let mut faults = Vec::new();
         for page in pages.clone() {
             faults.extend(segment.check_page(place, page).err());

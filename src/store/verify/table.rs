@@ -38,7 +38,10 @@ pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace)
             let (found, largest) = pass.set_of(&|value| permutation.invert(value))?;
             let width = segment.recipe().width();
             if !width.fits(largest) {
-                let detail = format!("{largest} has more than {width} bits, those of the recipe");
+                let detail = format!(
+                    "{largest} has more than {width} bits, the width of the \
+                                      recipe"
+                );
                 return Err(segment.corrupt(&table.heads, 0, Fault::rule(31, detail)));
             }
             (found, segment.header().set_sum)
@@ -56,7 +59,7 @@ pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace)
     if found == expected {
         return Ok(());
     }
-    let fault = Fault::rule(20, "the table holds another set than the header says");
+    let fault = Fault::rule(20, "the table holds other fingerprints than the header states");
     Err(segment.corrupt(&table.heads, 0, fault))
 }
 

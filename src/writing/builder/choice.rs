@@ -8,7 +8,7 @@ use crate::base::side_by_side::{Part, side_by_side};
 use crate::plan::{Budget, PlanRequest, SampleModel, Sampler, depends_on_data, scheme_by_name};
 use crate::scheme::Scheme;
 use crate::writing::sort::SortedValues;
-use fpstore_base::Fingerprint;
+use fpstore_base::{Fingerprint, read_inputs};
 
 /// For up to this many tables the space of a build is estimated without making a plan.
 const FEW_TABLES: u64 = 4;
@@ -104,7 +104,7 @@ impl SchemeChoice {
         let path = Path::new(text);
         match SchemeChoice::named(text, k) {
             Err(_) if path.is_file() => {
-                let list = std::fs::read_to_string(path);
+                let list = read_inputs::read_list(path);
                 let list = list.map_err(Error::io("read masks from", path))?;
                 let scheme = Scheme::from_mask_list(&list, k).map_err(|fault| {
                     Error::InvalidOptions { reason: format!("masks in {text}: {fault}") }

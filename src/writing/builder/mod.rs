@@ -30,7 +30,6 @@ use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::format::manifest::fault_of_label;
 use crate::store::Store;
-use crate::writing::budget::divide;
 use crate::writing::directory::{Destination, OpenMode, Patience, check_output};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
 use crate::writing::labels::check_label;
@@ -163,17 +162,15 @@ impl Builder {
             return Err(Error::InvalidOptions { reason });
         }
         if options.recipe.is_unknown_external() {
-            let reason = format!(
-                "the recipe of fingerprints that were made elsewhere declares no width but {}",
-                Width::EXPECTED
-            );
+            let reason =
+                format!("the recipe 'external' has an invalid width, expected {}", Width::EXPECTED);
             return Err(Error::InvalidOptions { reason });
         }
         let beside = || destination.scratch_directory().to_path_buf();
-        let resources = divide(&options.resources, beside)?;
+        let resources = SortResources::of(&options.resources, beside)?;
         let (ids, sketch_len) = (options.ids, options.sketch_len);
         if ids == IdPolicy::None && sketch_len > 0 {
-            let reason = "a sketch is kept with an id, and the store is to have none".into();
+            let reason = "sketches are stored with ids, and this store has no ids".into();
             return Err(Error::InvalidOptions { reason });
         }
         let observer = options.resources.observer.clone();
@@ -182,7 +179,7 @@ impl Builder {
         Ok(Builder { destination, options, resources, records })
     }
 
-    /// Takes a fingerprint with an id. A repeated id is stored repeatedly.
+    /// Takes a fingerprint with an id. A repeated record is stored repeatedly; answers have it once.
     ///
     /// # Errors
     ///
@@ -330,11 +327,11 @@ impl SegmentPath {
             Err(Error::InvalidOptions { reason })
         };
         if path.file_name().is_none() {
-            return refuse("it is no name of a file");
+            return refuse("it has no file name");
         }
         match path.symlink_metadata() {
             Ok(found) if found.is_dir() => refuse("it is a directory"),
-            Ok(found) if !found.is_file() => refuse("it is no plain file"),
+            Ok(found) if !found.is_file() => refuse("it is not a plain file"),
             Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
             _ => {
                 check_output(&path)?;

@@ -3,7 +3,7 @@
 use crate::base::id_policy::IdPolicy;
 use crate::base::setters::setters;
 use crate::format::manifest::StoreId;
-use crate::writing::budget::memory_min;
+use crate::segment::budget::memory_min;
 use crate::writing::builder::SchemeChoice;
 use crate::writing::directory::{Patience, Waiting};
 use fpstore_base::{Recipe, Resources, resource_setters};

@@ -114,7 +114,7 @@ impl FromStr for SegmentReceipt {
     fn from_str(text: &str) -> Result<Self> {
         let shown: String = text.chars().take(80).collect();
         let refuse = |reason: &str| Error::InvalidOptions {
-            reason: format!("'{}' is no receipt of a segment: {reason}", shown.escape_debug()),
+            reason: format!("'{}' is not a receipt of a segment: {reason}", shown.escape_debug()),
         };
         if let Some(fault) = fault_of_version(text, TITLE, REMEDY) {
             return Err(refuse(&fault));
@@ -126,13 +126,13 @@ impl FromStr for SegmentReceipt {
             value.ok_or_else(|| refuse(&format!("expected {name}=...")))
         };
         let number = |text: &str, name: &str| {
-            text.parse::<u64>().map_err(|_| refuse(&format!("{name} is no number")))
+            text.parse::<u64>().map_err(|_| refuse(&format!("{name} is not a number")))
         };
         let digest = field("digest")?;
         let file_len = number(field("bytes")?, "bytes")?;
         let fingerprint_count = number(field("fingerprints")?, "fingerprints")?;
         let id_count = number(field("ids")?, "ids")?;
-        let sketch_len = field("sketch")?.parse().map_err(|_| refuse("sketch is no length"))?;
+        let sketch_len = field("sketch")?.parse().map_err(|_| refuse("sketch is not a length"))?;
         let mask = |text: &str| (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?;
         let masks: Option<Vec<u64>> = field("masks")?.split('+').map(mask).collect();
         let recipe = unescaped(field("recipe")?).and_then(|bytes| String::from_utf8(bytes).ok());
@@ -140,18 +140,18 @@ impl FromStr for SegmentReceipt {
         let path =
             unescaped(field("path")?).filter(|path| !path.is_empty()).and_then(name_of_bytes);
         if words.next().is_some() {
-            return Err(refuse("something follows it"));
+            return Err(refuse("there is text after the receipt"));
         }
         let digest = (digest.len() == 32).then(|| u128::from_str_radix(digest, 16).ok()).flatten();
         Ok(SegmentReceipt {
-            path: path.ok_or_else(|| refuse("path is no path"))?.into(),
-            digest: digest.ok_or_else(|| refuse("digest has not 32 hex digits"))?.to_be_bytes(),
+            path: path.ok_or_else(|| refuse("path is invalid"))?.into(),
+            digest: digest.ok_or_else(|| refuse("digest is not 32 hex digits"))?.to_be_bytes(),
             file_len,
             fingerprint_count,
             id_count,
             sketch_len,
-            masks: masks.ok_or_else(|| refuse("masks are no masks"))?,
-            recipe: recipe.ok_or_else(|| refuse("recipe is none"))?,
+            masks: masks.ok_or_else(|| refuse("masks are not masks"))?,
+            recipe: recipe.ok_or_else(|| refuse("recipe is invalid"))?,
         })
     }
 }

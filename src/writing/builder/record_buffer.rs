@@ -118,8 +118,8 @@ impl RecordBuffer {
         let reason = match (self.sketch_len, sketch.len()) {
             (0, _) => "the store keeps no sketches, and a record has one".into(),
             (expected, 0) => format!(
-                "the store keeps a sketch of {expected} bytes of each document, and a record has none: \
-                 add documents (--docs)"
+                "the store keeps a sketch of {expected} bytes of each document, and a record has \
+                 no sketch: add documents (--docs)"
             ),
             (expected, found) => {
                 format!("the store keeps sketches of {expected} bytes, a record has one of {found}")

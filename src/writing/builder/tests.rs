@@ -7,11 +7,10 @@ use std::process::Command;
 
 use super::*;
 use crate::scheme::Scheme;
+use crate::segment::budget::MEMORY_MIN;
 use fpstore_base::Id;
 use fpstore_disk::FailPoint;
 use fpstore_disk::fail_points::{self, Fault};
-
-const MEMORY_MIN: u64 = crate::writing::sort::MEMORY_MIN;
 
 /// The ids of a test store.
 #[derive(Clone, Copy, Debug)]

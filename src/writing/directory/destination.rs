@@ -20,9 +20,9 @@ use fpstore_disk::{names_in, parent_of};
 pub(crate) enum OpenMode {
     /// There must be no store.
     Create,
-    /// It gives answers until a new store is complete, and is replaced then.
+    /// Replaces an existing store once the new store is complete; until then it answers queries.
     Replace,
-    /// There must be a store, which is changed.
+    /// Changes the existing store; fails without one.
     Change,
 }
 

@@ -83,13 +83,13 @@ impl Patience {
         Patience { most: waiting.most(), observer }
     }
 
-    /// The same, but waiting at least this long.
+    /// This patience, extended to at least `least`.
     pub(crate) fn at_least(&self, least: Duration) -> Self {
         Patience { most: self.most.max(least), observer: self.observer.clone() }
     }
 
     /// Takes a lock as soon as it is free.
-    fn take(&self, path: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
+    fn take(&self, path: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
         let since = Instant::now();
         let watch = Watch::new(self.observer.clone(), Phase::Wait, None);
         let mut pause = PAUSE_MIN;
@@ -190,13 +190,13 @@ impl Drop for StoreLock {
 /// Takes the writer lock of the store at `path`.
 pub(super) fn lock_writer(path: &Path, patience: &Patience) -> Result<StoreLock> {
     let taken = patience.take(path, WRITER_LOCK)?;
-    taken.map_err(|Held { process }| Error::Locked { path: path.into(), process })
+    taken.map_err(|LockHolder { process }| Error::Locked { path: path.into(), process })
 }
 
 /// Takes the compaction lock of the store at `path`.
 pub(crate) fn lock_compaction(path: &Path, patience: &Patience) -> Result<StoreLock> {
     let taken = patience.take(path, COMPACTION_LOCK)?;
-    taken.map_err(|Held { process }| Error::Compacting { path: path.into(), process })
+    taken.map_err(|LockHolder { process }| Error::Compacting { path: path.into(), process })
 }
 
 /// Takes the publication lock of the store at `path`; after the time limit returns the id of the
@@ -206,7 +206,7 @@ pub(super) fn lock_publication(
     patience: &Patience,
 ) -> Result<Result<StoreLock, Option<u32>>> {
     let taken = patience.take(path, PUBLICATION_LOCK)?;
-    Ok(taken.map_err(|Held { process }| process))
+    Ok(taken.map_err(|LockHolder { process }| process))
 }
 
 /// Takes the publication lock of the store at `path`, unless it is held.
@@ -226,7 +226,7 @@ pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLo
         Err(Error::Io(IoError { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
         taken => taken?
             .map(Some)
-            .map_err(|Held { process }| Error::Locked { path: path.into(), process }),
+            .map_err(|LockHolder { process }| Error::Locked { path: path.into(), process }),
     }
 }
 
@@ -236,13 +236,13 @@ pub(super) fn try_lock_writer(path: &Path) -> Result<Option<StoreLock>> {
 }
 
 /// A lock is held by another process, or elsewhere in this one.
-struct Held {
+struct LockHolder {
     /// The id of the process, if the holder recorded it.
     process: Option<u32>,
 }
 
 /// Takes a lock, and records the id of this process in its file.
-fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
+fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
     let mut tries = 0;
     while tries < TAKE_TRIES {
         tries += 1;
@@ -257,7 +257,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
                 return Ok(Ok(StoreLock { file: Some(opened), path, process, keeps_file: false }));
             }
             Err(TryLockError::WouldBlock) => {
-                return Ok(Err(Held { process: opened.noted_process() }));
+                return Ok(Err(LockHolder { process: opened.noted_process() }));
             }
             // Without a lock, two writers could overwrite each other's changes.
             Err(TryLockError::Error(source)) => {

@@ -99,7 +99,10 @@ impl Transaction {
         let number = self.manifest.next_number;
         if number >= NUMBER_MAX || self.manifest.generation >= NUMBER_MAX {
             let path = self.directory.display();
-            let reason = format!("{path} has used up its numbers, make a new store");
+            let reason = format!(
+                "{path} has used all numbers of generations and files, build a \
+                                  new store"
+            );
             return Err(Error::TooLarge { reason });
         }
         self.manifest.next_number += 1;

@@ -27,12 +27,12 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Not at all.
+    /// No waiting: fail at once.
     pub const NONE: Waiting = Waiting { most: Duration::ZERO };
-    /// Without a limit.
+    /// Waiting without a limit.
     pub const FOREVER: Waiting = Waiting { most: Duration::MAX };
 
-    /// For at most this number of seconds, 0 to 10^9.
+    /// Waiting for at most this number of seconds, 0 to 10^9.
     ///
     /// # Errors
     ///

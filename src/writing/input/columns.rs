@@ -117,8 +117,8 @@ fn quoted_len(text: &str, column: usize) -> Result<usize, String> {
         at += 1;
     }
     Err(format!(
-        "the quote that opens column {column} has no end in the line; --fingerprint-field with the \
-         name of the column reads tables whose texts hold line ends"
+        "the quote that opens column {column} is not closed in the line; --fingerprint-field with \
+         the name of the column reads tables with line ends in quotes"
     ))
 }
 
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(separator.split(line).unwrap(), columns, "{line}");
         }
         assert_eq!(unquoted("\"a, \"\"b\"\"\""), "a, \"b\"");
-        assert!(Separator::Comma.split("\"a,b").unwrap_err().contains("no end"));
+        assert!(Separator::Comma.split("\"a,b").unwrap_err().contains("is not closed"));
         assert!(Separator::Comma.split("\"a\"b,c").unwrap_err().contains("after the closing"));
     }
 }

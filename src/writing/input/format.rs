@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::guess::{LineForm, Wish, decide};
+use super::guess::{GuessSettings, LineForm, decide};
 use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
@@ -125,8 +125,8 @@ impl InputOptions {
             InputFormat::Lines => Source::open(path)?,
             InputFormat::U32Le | InputFormat::U32LeId if self.width.bits() > 32 => {
                 let reason = format!(
-                    "{} has values of 32 bits, and fingerprints of {} are read: declare the width of \
-                     the store, with --bits 32",
+                    "{} has values of 32 bits, expected fingerprints of {}: declare the width of \
+                     the store with --bits 32",
                     self.format, self.width
                 );
                 return Err(Error::InvalidOptions { reason });
@@ -142,7 +142,11 @@ impl InputOptions {
         }
         let InputOptions { radix, columns, exact: is_exact, is_stream, width, skip_bad, .. } =
             *self;
-        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, is_stream, width })
+        decide(
+            bytes,
+            is_whole,
+            &GuessSettings { radix, columns, skip_bad, is_exact, is_stream, width },
+        )
     }
 
     /// As [`Layout::whole_len`].

@@ -2,28 +2,28 @@
 //!
 //! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
-//! 1. The first line decides if exactly one of its columns holds a fingerprint ([`Held`]): if it is
-//!    at the start of the line, the input has the documented form, otherwise it is a table. A
-//!    stream, whose lines are processed as they arrive, has only its first line, and the second one
-//!    after a header.
-//! 2. Otherwise the first lines decide, a hundred lines or 256 KiB ([`sample`]). They are split
-//!    at tabs, else semicolons, else commas, else at their last space or colon. The column with
-//!    fingerprints is taken; if the first line has a name there, it is a header.
+//! 1. The first lines decide, a hundred lines or 256 KiB ([`sample`]); of a stream, whose lines are
+//!    processed as they arrive, the first one, and the second one after a header. If nearly all
+//!    of them start with a fingerprint ([`ColumnKind`]), the input has the documented form.
+//! 2. Otherwise lines are split at tabs, else semicolons, else commas, else at their last space or
+//!    colon. The column with fingerprints is taken, unless its header is the name of ids; if the
+//!    first line has a name there, it is a header.
 //! 3. The other column is the id. Of several columns, the id is the one named `id` in the header,
 //!    else the only one with a name in [`fields::ID`].
 //! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
 //!    they are ids, unless the user names the column or the radix.
-//! 5. If two columns, or no column, could hold the fingerprints, the input is rejected, and the
-//!    message names the options that resolve the doubt. Skipping bad records does not change this.
+//! 5. If another column has a value that could be a fingerprint ([`is_rival`]), or no column has
+//!    fingerprints, the input is rejected. Skipping bad records does not change this.
 //!
-//! A value that does not fit its column is a bad record. A bad record among the first lines makes
-//! the guess fail, unless bad records are skipped.
+//! A value that does not fit its column is a bad record, and so is a line whose id could be a
+//! fingerprint. A bad record among the first lines makes the guess of a table fail, unless bad
+//! records are skipped.
 
 use std::collections::HashSet;
 
 use super::columns::{Columns, Separator, unquoted};
 use super::line_record::{parse_record, text_of};
-use fpstore_base::column::{Held, is_in_doubt};
+use fpstore_base::column::{ColumnKind, is_in_doubt, is_spelled_out};
 use fpstore_base::{Fingerprint, Radix, Width, fields, foreign_spelling};
 
 /// The maximum number of sampled lines.
@@ -38,7 +38,7 @@ const LONG_HASH_MIN: usize = 24;
 
 /// The settings that are known before the input is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wish {
+pub(super) struct GuessSettings {
     pub(super) radix: Option<Radix>,
     /// The columns of the fingerprint and of the id, counted from 0.
     pub(super) columns: Option<(usize, Option<usize>)>,
@@ -54,8 +54,8 @@ pub(super) struct Wish {
 pub(super) enum LineForm {
     /// In the documented form: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
-    /// Hex numbers alone, with fewer digits than the width has.
-    Short(Width),
+    /// Hex numbers in the documented form, by a guess that each line must fit.
+    Guessed(Width),
     /// By columns, with a description of the guess.
     Columns(Columns, Option<String>),
     /// Rejected.
@@ -82,124 +82,140 @@ pub(super) struct Unclear {
 
 /// Decides how the lines of an input are read from its first bytes, which start a line; `None` if
 /// more bytes are needed. `is_whole` if there are no more.
-pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &Wish) -> Option<LineForm> {
+pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &GuessSettings) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
     if wish.is_exact && wish.columns.is_none() {
         return Some(documented);
     }
     let (lines, is_whole) = sample(bytes, is_whole);
     let Some(first) = lines.first() else { return is_whole.then_some(documented) };
-    let is_alone = wish.is_stream || lines.len() == 1 && is_whole;
-    let of_first = Sample { lines: &lines[..1], is_alone, wish }.find();
+    let of_first = Sample { lines: &lines[..1], wish };
+    let mut all = Sample { lines: &lines, wish };
     if wish.is_stream {
         let is_no_record = |columns: &Columns| columns.parse(first.text, |parsed| parsed.is_err());
-        let may_be_header = match &of_first {
-            Ok(LineForm::Columns(columns, _)) => is_no_record(columns),
+        let may_be_header = match of_first.find() {
+            Some(Ok(LineForm::Columns(columns, _))) => is_no_record(&columns),
             _ => is_header(first.text),
         };
-        let found = match lines.get(..2) {
-            Some(lines) if may_be_header => Sample { lines, is_alone, wish }.find(),
+        all.lines = match lines.get(..2) {
+            Some(lines) if may_be_header => lines,
             None if may_be_header && !is_whole => return None,
-            _ => of_first,
+            _ => &lines[..1],
         };
-        return Some(found.unwrap_or_else(LineForm::Unclear));
-    }
-    if matches!(of_first, Ok(LineForm::Documented(_))) {
-        return of_first.ok();
-    }
-    if !is_whole {
+    } else if !is_whole {
         return None;
     }
-    let sample = Sample { lines: &lines, is_alone, wish };
-    let found = match of_first {
-        Ok(LineForm::Columns(..)) if wish.columns.is_none() => of_first,
-        _ => sample.find(),
-    };
-    Some(found.and_then(|form| sample.checked(form)).unwrap_or_else(LineForm::Unclear))
+    let found = all.find().or_else(|| of_first.find()).unwrap_or_else(|| Err(all.refusal()));
+    Some(found.and_then(|form| all.checked(form)).unwrap_or_else(LineForm::Unclear))
 }
 
 /// The first lines of an input.
 struct Sample<'a> {
     lines: &'a [Line<'a>],
-    /// Whether no later line can resolve a doubt.
-    is_alone: bool,
-    wish: &'a Wish,
+    wish: &'a GuessSettings,
 }
 
 impl<'a> Sample<'a> {
-    fn held<'v>(&self, values: impl IntoIterator<Item = &'v str>) -> Held {
-        Held::of(values, self.wish.radix, self.wish.width)
+    fn held<'v>(&self, values: impl IntoIterator<Item = &'v str>) -> ColumnKind {
+        ColumnKind::of(values, self.wish.radix, self.wish.width)
     }
 
-    fn find(&self) -> Result<LineForm, Unclear> {
+    fn layouts(&'a self) -> Vec<Layout<'a>> {
+        Separator::ALL.iter().filter_map(|one| Layout::of(self, *one)).collect()
+    }
+
+    /// The kind of the values at the starts of the lines.
+    fn starts(&self) -> ColumnKind {
+        let start = |line: &Line<'a>| line.text.split(['\t', ',', ':', ' ']).next().unwrap_or("");
+        self.held(self.lines.iter().map(start))
+    }
+
+    /// Whether each line holds one value.
+    fn is_bare(&self) -> bool {
+        let is_bare =
+            |line: &Line<'_>| !line.text.trim_matches(' ').contains(['\t', ';', ',', ':', ' ']);
+        self.lines.iter().all(is_bare)
+    }
+
+    /// The form of the lines, or the reason why two columns could hold the fingerprints; `None` if
+    /// no column holds them.
+    fn find(&self) -> Option<Result<LineForm, Unclear>> {
         if let Some((fingerprint, id)) = self.wish.columns {
-            return self.with_columns(fingerprint, id);
+            return Some(self.with_columns(fingerprint, id));
         }
         let radix = self.wish.radix.unwrap_or_default();
-        let start = |line: &Line<'a>| line.text.split(['\t', ',', ':', ' ']).next().unwrap_or("");
-        let starts = self.held(self.lines.iter().map(start));
-        let read = parse_record(self.lines[0].text.as_bytes(), radix);
-        let holds =
-            starts == Held::Fingerprints(radix) || starts == Held::HexOrDecimal && self.is_alone;
-        if read.is_ok() && holds {
-            return Ok(LineForm::Documented(radix));
+        let documented = match self.wish.radix {
+            Some(radix) => LineForm::Documented(radix),
+            None => LineForm::Guessed(self.wish.width),
+        };
+        let (layouts, starts, is_bare) = (self.layouts(), self.starts(), self.is_bare());
+        // A single number alone is no table of ids.
+        let is_alone = is_bare && self.lines.len() == 1 && !self.wish.is_stream;
+        let is_fingerprint = starts == ColumnKind::Fingerprints(radix)
+            || starts == ColumnKind::HexOrDecimal && is_alone;
+        if is_fingerprint && parse_record(self.lines[0].text.as_bytes(), radix).is_ok() {
+            return Some(match layouts.iter().find_map(|layout| layout.rival_of(0)) {
+                Some(unclear) => Err(unclear),
+                None => Ok(documented),
+            });
         }
-        let layouts: Vec<Layout<'_>> =
-            Separator::ALL.iter().filter_map(|one| Layout::of(self, *one)).collect();
-        let mut taken = layouts.iter().filter_map(Layout::take);
-        if let Some(taken) = taken.next() {
-            return taken;
+        if let Some(taken) = layouts.iter().find_map(Layout::take) {
+            return Some(taken);
         }
-        if self.lines.iter().all(|line| is_bare(line.text)) && starts != Held::HexOrDecimal {
-            return match self.wish.radix {
-                None if starts == Held::HashesOf32Bits => Err(of_32_bits(0)),
-                None => Ok(LineForm::Short(self.wish.width)),
-                Some(radix) => Ok(LineForm::Documented(radix)),
-            };
+        // The radix is set, so shorter numbers are intended.
+        let is_read = |line: &Line<'_>| parse_record(line.text.as_bytes(), radix).is_ok();
+        let is_said = self.wish.radix.is_some()
+            && self.lines.iter().all(is_read)
+            && layouts.iter().all(|layout| layout.foreign().is_none());
+        let is_short =
+            is_bare && !matches!(starts, ColumnKind::HexOrDecimal | ColumnKind::HashesOf32Bits);
+        (is_short || is_said).then_some(Ok(documented))
+    }
+
+    /// The reason why no column holds fingerprints.
+    fn refusal(&self) -> Unclear {
+        let layouts = self.layouts();
+        if self.is_bare() && self.starts() == ColumnKind::HashesOf32Bits {
+            return of_32_bits(0);
         }
         let doubt = layouts.iter().find_map(Layout::hex_or_decimal);
         let doubt = doubt.or_else(|| layouts.iter().find_map(Layout::hashes_of_32_bits));
         if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::foreign)) {
-            return Err(unclear);
+            return unclear;
         }
-        // The radix is set, so shorter numbers are intended.
-        let all_read = |line: &Line<'_>| parse_record(line.text.as_bytes(), radix).is_ok();
-        if self.wish.radix.is_some() && self.lines.iter().all(all_read) {
-            return Ok(LineForm::Documented(radix));
+        let first = &self.lines[0];
+        match parse_record(first.text.as_bytes(), self.wish.radix.unwrap_or_default()) {
+            Err(reason) if !layouts.iter().any(|layout| layout.named_place().is_some()) => {
+                Unclear { reason, line: Some(first.number), ..Unclear::default() }
+            }
+            _ => self.without_fingerprints(&layouts),
         }
-        let Err(reason) = read else { return Err(self.of_short_numbers(&layouts)) };
-        Err(Unclear { reason, line: Some(self.lines[0].number), ..Unclear::default() })
     }
 
     /// Rejects lines without a column of fingerprints.
-    fn of_short_numbers(&self, layouts: &[Layout<'_>]) -> Unclear {
+    fn without_fingerprints(&self, layouts: &[Layout<'_>]) -> Unclear {
         let digits = self.wish.width.digits();
-        let reason = format!("no column holds fingerprints, which have {digits} hex digits");
-        let mut unclear = Unclear { reason, ..Unclear::default() };
-        let Some(layout) = layouts.first() else { return unclear };
-        let is_short =
-            |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
-        // A missing value may be a fingerprint in later lines; if it never is, each line is
-        // rejected.
-        let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
-        let short: Vec<usize> = (0..layout.count).filter(is_short).collect();
-        let (place, more) = match (missing, &short[..]) {
-            (Some(place), _) => {
-                (place, format!("; only column {}, whose first value is missing, could", place + 1))
-            }
-            (None, &[place]) => {
-                (place, format!("; only the shorter numbers in column {} could be some", place + 1))
-            }
-            (None, []) => return unclear,
-            (None, _) => {
-                unclear.reason += "; several columns have shorter numbers: name one with \
-                                   --fingerprint-field and --id-field";
-                return unclear;
-            }
+        let mut unclear = Unclear {
+            reason: format!("no column holds fingerprints, which have {digits} hex digits"),
+            ..Unclear::default()
         };
-        unclear.reason += &more;
-        unclear.columns = Some((place, layout.likely_id(place)));
-        unclear.radix = (layout.held[place].0 == Held::Numbers).then_some(Radix::Decimal);
+        // A missing value may be a fingerprint in later lines.
+        let likely = layouts.first().and_then(|layout| {
+            let named = layout.named_place();
+            let missing = || (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
+            let place = named.or_else(missing)?;
+            Some((layout.call(place, named.is_some()), (place, layout.likely_id(place))))
+        });
+        match likely {
+            Some((name, columns)) => {
+                unclear.reason += &format!(" in nearly all lines; only {name} could hold them");
+                unclear.columns = Some(columns);
+            }
+            None => {
+                unclear.reason += "; if a column of shorter numbers holds some, name it with \
+                                   --fingerprint-field, and their --radix";
+            }
+        }
         unclear
     }
 
@@ -260,7 +276,7 @@ impl<'a> Sample<'a> {
         let best = fitting.iter().position(|(_, rows)| fits_any(rows)).unwrap_or(0);
         let (separator, rows) = fitting.swap_remove(best);
         let name = rows[0].get(fingerprint).copied().unwrap_or_default();
-        let is_followed = rows.len() > 1 || !self.is_alone;
+        let is_followed = rows.len() > 1 || self.wish.is_stream;
         let header = !is_value(unquoted(name).trim()) && is_name(name) && is_followed;
         let values = values(&rows[usize::from(header)..]);
         let values = || values.iter().map(String::as_str);
@@ -268,8 +284,8 @@ impl<'a> Sample<'a> {
             return Err(Unclear { columns: None, ..hex_or_decimal(fingerprint, id) });
         }
         let guessed = match self.held(values()) {
-            Held::HashesOf32Bits => return Err(of_32_bits(fingerprint)),
-            Held::Fingerprints(radix) => radix,
+            ColumnKind::HashesOf32Bits => return Err(of_32_bits(fingerprint)),
+            ColumnKind::Fingerprints(radix) => radix,
             _ => Radix::Hex,
         };
         let radix = self.wish.radix.unwrap_or(guessed);
@@ -277,7 +293,7 @@ impl<'a> Sample<'a> {
         let columns = Columns { separator, count: None, fingerprint, id, radix, header_end };
         let mut notes = Vec::new();
         if header {
-            notes.push(format!("took line {} for a header", self.lines[0].number));
+            notes.push(format!("line {} is read as a header", self.lines[0].number));
         }
         if self.wish.radix.is_none() && radix != Radix::Hex {
             notes.push(format!("read {} in column {}", words(radix), fingerprint + 1));
@@ -295,7 +311,7 @@ struct Layout<'a> {
     rows: Vec<Vec<&'a str>>,
     /// For each column its kind of values, and whether the first line is excluded because it has a
     /// name.
-    held: Vec<(Held, bool)>,
+    held: Vec<(ColumnKind, bool)>,
 }
 
 impl<'a> Layout<'a> {
@@ -343,31 +359,92 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// Whether the header is the name of ids, so that a column cannot hold fingerprints.
+    fn is_named_id(&self, place: usize) -> bool {
+        self.count > 1 && self.has_name(place) && {
+            let name = self.name(place);
+            fields::is_id(&name) && !fields::is_of_fingerprints(&name)
+        }
+    }
+
+    /// The first column with the header of fingerprints.
+    fn named_place(&self) -> Option<usize> {
+        let is_named =
+            |place: &usize| self.has_name(*place) && fields::is_of_fingerprints(&self.name(*place));
+        (0..self.count).find(is_named)
+    }
+
+    /// Whether the first line has a name in a column.
+    fn has_name(&self, place: usize) -> bool {
+        self.held[place].1
+    }
+
+    /// The other column that could hold the fingerprints in place of `place`, as a refusal.
+    fn rival_of(&self, place: usize) -> Option<Unclear> {
+        let (ColumnKind::Fingerprints(radix), has_header) = self.held[place] else { return None };
+        let width = self.sample.wish.width;
+        // Numbers without a letter may be counted.
+        let is_counted =
+            !self.values(place).skip(usize::from(has_header)).any(|it| has_letter(&it));
+        let could_be = |other: usize| {
+            let values = || self.values(other).skip(usize::from(self.has_name(other)));
+            let of_start = other == 0
+                && match self.held[0].0 {
+                    ColumnKind::ShortHex
+                    | ColumnKind::HashesOf32Bits
+                    | ColumnKind::HexOrDecimal => true,
+                    ColumnKind::Numbers => radix != Radix::Hex,
+                    _ => false,
+                };
+            of_start
+                || values()
+                    .any(|it| is_rival(&it, width) || is_counted && is_spelled_out(&it, width))
+                || is_counted && self.foreign_in(other).is_some()
+        };
+        // A column with the header of fingerprints has only such columns for rivals.
+        let of_fingerprints = |place| fields::is_of_fingerprints(&self.name(place));
+        let is_named = has_header && of_fingerprints(place);
+        let mut others = (0..self.count).filter(|it| {
+            *it != place && !self.is_named_id(*it) && (!is_named || of_fingerprints(*it))
+        });
+        let other = others.find(|it| could_be(*it))?;
+        let (one, two) = (place.min(other), place.max(other));
+        let (one, two) = (self.call(one, has_header), self.call(two, has_header));
+        let reason = format!("{one} and {two} could both hold the fingerprints");
+        let (likely, radix) = match self.held[other].0 {
+            ColumnKind::Fingerprints(Radix::Hex) if is_counted => (Some(other), None),
+            ColumnKind::Other if is_counted => (None, None),
+            _ => (Some(place), said(radix)),
+        };
+        let columns = likely.map(|place| (place, self.likely_id(place)));
+        Some(Unclear { reason, columns, radix, ..Unclear::default() })
+    }
+
     /// Takes the column that holds fingerprints, if it is unique.
     fn take(&self) -> Option<Result<LineForm, Unclear>> {
         let found = (0..self.count).filter_map(|place| match self.held[place] {
-            (Held::Fingerprints(radix), has_header) => Some((place, radix, has_header)),
+            (ColumnKind::Fingerprints(radix), has_header) if !self.is_named_id(place) => {
+                Some((place, radix, has_header))
+            }
             _ => None,
         });
-        let found: Vec<_> = found.collect();
-        let (place, radix, has_header) = *found.first()?;
+        // Hex numbers are less likely ids than decimal ones.
+        let (place, radix, has_header) = found.min_by_key(|it| it.1 != Radix::Hex)?;
         let id = self.likely_id(place);
+        if let Some(unclear) = self.rival_of(place) {
+            return Some(Err(unclear));
+        }
         let unclear = |reason| {
             let columns = Some((place, id));
             Some(Err(Unclear { reason, columns, radix: said(radix), ..Unclear::default() }))
         };
-        // Short hex numbers at the start of lines may be fingerprints, and so may numbers in other
-        // columns.
-        let rival = match self.held[0].0 {
-            _ if place == 0 => None,
-            Held::ShortHex | Held::HashesOf32Bits | Held::HexOrDecimal => Some(0),
-            Held::Numbers if radix != Radix::Hex => Some(0),
-            _ => None,
-        };
-        if let Some(other) = found.get(1).map(|it| it.0).or(rival) {
-            let (one, two) = (place.min(other), place.max(other));
-            let (one, two) = (self.call(one, has_header), self.call(two, has_header));
-            return unclear(format!("{one} and {two} could both hold the fingerprints"));
+        if radix != Radix::Hex && self.count > 1 && !has_header && self.is_ascending(place) {
+            let reason = format!(
+                "column {} has ascending decimal numbers, which are likely ids; if they are \
+                 fingerprints, name the columns with --fingerprint-field, --id-field and --radix",
+                place + 1
+            );
+            return Some(Err(Unclear { reason, ..Unclear::default() }));
         }
         let name_is_sure = fields::is_of_fingerprints(&self.name(place))
             || (0..self.count).any(|other| fields::is_id(&self.name(other)));
@@ -387,12 +464,12 @@ impl<'a> Layout<'a> {
         if self.rows.len() == 1 && id.is_some_and(|id| is_missing(self.rows[0][id])) {
             return unclear(format!("the id in {} is missing", self.call(id.unwrap_or(0), false)));
         }
-        let mut note = format!("took {} for the fingerprint", self.call(place, has_header));
+        let mut note = format!("{} is read as the fingerprint", self.call(place, has_header));
         if radix != Radix::Hex {
             note += &format!(" ({})", words(radix));
         }
         match id {
-            Some(id) => note += &format!(" and {} for the id", self.call(id, has_header)),
+            Some(id) => note += &format!(" and {} as the id", self.call(id, has_header)),
             None => note += ", without ids",
         }
         let columns = Columns {
@@ -404,6 +481,14 @@ impl<'a> Layout<'a> {
             header_end: has_header.then_some(self.sample.lines[0].end as u64),
         };
         Some(Ok(LineForm::Columns(columns, Some(note))))
+    }
+
+    /// Whether decimal numbers ascend by small steps, as ids that were given out one after the other.
+    fn is_ascending(&self, place: usize) -> bool {
+        let numbers: Vec<i128> =
+            self.values(place).filter_map(|value| value.trim().parse().ok()).collect();
+        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return false };
+        numbers.len() > 2 && numbers.is_sorted() && (last - first) < last / 16
     }
 
     /// Whether the header identifies a unique id column among several.
@@ -431,17 +516,28 @@ impl<'a> Layout<'a> {
 
     /// Rejects a column of numbers that may be hex or decimal.
     fn hex_or_decimal(&self) -> Option<Unclear> {
-        let place = (0..self.count).find(|place| self.held[*place].0 == Held::HexOrDecimal)?;
+        let place =
+            (0..self.count).find(|place| self.held[*place].0 == ColumnKind::HexOrDecimal)?;
         Some(hex_or_decimal(place, self.likely_id(place)))
     }
 
     /// Rejects hashes of 32 bits for a width of 64: they would be stored with 32 leading zeros.
     fn hashes_of_32_bits(&self) -> Option<Unclear> {
-        (0..self.count).find(|place| self.held[*place].0 == Held::HashesOf32Bits).map(of_32_bits)
+        (0..self.count)
+            .find(|place| self.held[*place].0 == ColumnKind::HashesOf32Bits)
+            .map(of_32_bits)
     }
 
     /// Rejects hashes of more than 64 bits, bits and rounded numbers.
     fn foreign(&self) -> Option<Unclear> {
+        let (place, kind) = (0..self.count).find_map(|it| Some((it, self.foreign_in(it)?)))?;
+        let has_header = self.has_name(place) && foreign_spelling(&self.name(place)).is_none();
+        let reason = format!("{} holds {kind}", self.call(place, has_header));
+        Some(Unclear { reason, ..Unclear::default() })
+    }
+
+    /// The kind of nearly all values of a column, if they are hashes of another spelling.
+    fn foreign_in(&self, place: usize) -> Option<String> {
         let hex_len = |value: &str| {
             let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
             (is_hex && value.len() >= LONG_HASH_MIN).then_some(value.len())
@@ -451,22 +547,26 @@ impl<'a> Layout<'a> {
             Some(spelling) => Some(format!("numbers, each {spelling}")),
             None => hex_len(value).map(|len| {
                 format!(
-                    "hashes of {} bits ({len} hex digits), and a fingerprint has {width}: make \
+                    "hashes of {} bits ({len} hex digits), expected fingerprints of {width}: make \
                      hashes of {width} bits, such as hash_size=8 of imagehash for 64",
                     4 * len
                 )
             }),
         };
-        let other = |place: usize| {
-            let last = kind(&unquoted(self.rows.last()?[place]))?;
-            let count = self.values(place).filter(|it| kind(it).as_ref() == Some(&last)).count();
-            (4 * count >= 3 * (self.rows.len() - usize::from(self.held[place].1))).then_some(last)
-        };
-        let (place, kind) = (0..self.count).find_map(|place| Some((place, other(place)?)))?;
-        let has_header = self.held[place].1 && foreign_spelling(&self.name(place)).is_none();
-        let reason = format!("{} holds {kind}", self.call(place, has_header));
-        Some(Unclear { reason, ..Unclear::default() })
+        let last = kind(&unquoted(self.rows.last()?[place]))?;
+        let count = self.values(place).filter(|it| kind(it).as_ref() == Some(&last)).count();
+        (4 * count >= 3 * (self.rows.len() - usize::from(self.has_name(place)))).then_some(last)
     }
+}
+
+/// Whether a value beside a hex number with letters could be the fingerprint instead. Values of
+/// narrow fingerprints are too short to be distinguished from ids.
+pub(super) fn is_rival(value: &str, width: Width) -> bool {
+    width.bits() >= 32 && has_letter(value) && is_spelled_out(value, width)
+}
+
+fn has_letter(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// The radix that must be given as an option.
@@ -493,16 +593,11 @@ fn hex_or_decimal(place: usize, id: Option<usize>) -> Unclear {
 
 fn of_32_bits(place: usize) -> Unclear {
     let reason = format!(
-        "column {} has 8 hex digits in each line, hashes of 32 bits, and fingerprints of 64 are read; \
-         --bits 32 keeps them as what they are",
+        "column {} has 8 hex digits in each line, which are hashes of 32 bits, expected \
+         fingerprints of 64; --bits 32 makes a store of 32 bits",
         place + 1
     );
     Unclear { reason, width: Width::new(32), ..Unclear::default() }
-}
-
-/// Whether a line has one column.
-fn is_bare(line: &str) -> bool {
-    !line.trim().contains(['\t', ';', ',', ':', ' '])
 }
 
 /// Whether a line looks like a header of a table with fingerprints.
@@ -512,11 +607,9 @@ fn is_header(line: &str) -> bool {
     cut.flatten().any(|name| is_name(name) && is_usual(unquoted(name).trim()))
 }
 
-/// Placeholders for a missing value.
+/// Whether a value stands for a missing one.
 fn is_missing(value: &str) -> bool {
-    const MISSING: [&str; 13] =
-        ["", "-", "?", "null", "\\n", "none", "nil", "nan", "na", "n/a", "error", "err", "failed"];
-    MISSING.contains(&unquoted(value).trim().to_ascii_lowercase().as_str())
+    fields::is_missing(&unquoted(value))
 }
 
 /// Whether a value can be the name of a column: neither a missing value, nor an invalid

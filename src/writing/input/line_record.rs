@@ -17,7 +17,7 @@ pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// The reason why a line with NUL or CR is no line, if it shows what the file is.
+/// A description of the probable file format, for a line with NUL or CR.
 fn foreign(line: &[u8]) -> Option<String> {
     let nuls = |start| line.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count();
     let name = match (line, nuls(0), nuls(1)) {

@@ -1,10 +1,9 @@
 //! The layout of records in lines of text.
 
-use super::guess::LineForm;
+use super::guess::{LineForm, is_rival};
 use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
 use super::line_record::{Parsed, parse_record, text_of};
-use fpstore_base::column::Held;
-use fpstore_base::{Radix, Width};
+use fpstore_base::{IdRef, Radix, Width};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -69,14 +68,14 @@ fn parse_line(
     };
     match form {
         LineForm::Documented(radix) => take(parse_record(content, *radix)),
-        LineForm::Short(width) => {
-            take(parse_record(content, Radix::Hex).and_then(|it| refuse_short(content, it, *width)))
-        }
+        LineForm::Guessed(width) => take(
+            parse_record(content, Radix::Hex).and_then(|it| refuse_doubtful(content, it, *width)),
+        ),
         LineForm::Columns(columns, guess) => match text_of(content) {
             Ok(text) => columns.parse(text, |parsed| {
                 let guess = guess.as_deref();
                 take(parsed.map_err(|reason| match guess {
-                    Some(guess) => format!("{reason}; by the lines before, {guess}"),
+                    Some(guess) => format!("{reason}; as in the lines before, {guess}"),
                     None => reason,
                 }))
             }),
@@ -86,22 +85,27 @@ fn parse_line(
     }
 }
 
-/// Rejects a short number next to another value, which may be the fingerprint.
-fn refuse_short<'a>(
+/// Rejects a line whose columns may be exchanged: a short number next to another value, or an id
+/// with the spelling of a fingerprint.
+fn refuse_doubtful<'a>(
     line: &[u8],
     parsed: Option<Parsed<'a>>,
     width: Width,
 ) -> Result<Option<Parsed<'a>>, String> {
-    let Some((_, Some(_))) = parsed else { return Ok(parsed) };
-    let start = line.split(|byte| b"\t,: ".contains(byte)).next().unwrap_or_default();
-    let start = str::from_utf8(start).unwrap_or_default();
-    match Held::of([start], Some(Radix::Hex), width) {
-        Held::Fingerprints(_) => Ok(parsed),
-        _ => Err(format!(
-            "'{start}' is a short number and may be an id; --fingerprint-field and --id-field name the \
-             columns"
-        )),
-    }
+    let end = line.iter().position(|byte| b"\t,: ".contains(byte));
+    let (Some((_, id)), Some(end)) = (parsed, end) else { return Ok(parsed) };
+    let start = str::from_utf8(&line[..end]).unwrap_or_default();
+    let digits = start.trim_start_matches("0x").trim_start_matches("0X");
+    let doubt = if digits.len() + width.digits() / 5 < width.digits() {
+        format!("'{start}' is a short number and may be an id")
+    } else if let Some(IdRef::Text(id)) = id
+        && is_rival(id, width)
+    {
+        format!("'{start}' and '{id}' could both be the fingerprint")
+    } else {
+        return Ok(parsed);
+    };
+    Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
 }
 
 fn too_long() -> String {
@@ -118,7 +122,6 @@ mod tests {
     use super::*;
     use crate::base::error::InputPlace;
     use crate::writing::input::read::tests::read_all;
-    use fpstore_base::IdRef;
 
     fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
         let (fingerprint, id) = parse_record(line.as_bytes(), Radix::Hex).unwrap()?;

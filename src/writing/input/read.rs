@@ -145,7 +145,7 @@ impl SummaryBuilder {
     /// Records how the lines of the input are read.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
-            LineForm::Documented(_) | LineForm::Short(_) => {}
+            LineForm::Documented(_) | LineForm::Guessed(_) => {}
             LineForm::Columns(_, guess) => {
                 if self.summary.guess.is_none() {
                     self.summary.guess.clone_from(guess);

@@ -45,20 +45,24 @@ fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
         let expected: Records = [A, B].into_iter().zip(ids).collect();
         assert_eq!(records, expected, "{text}");
         let guess = summary.guess.unwrap();
-        assert!(guess.starts_with("took column "), "{guess}");
+        assert!(guess.starts_with("column "), "{guess}");
     }
     // Numbers are ids if another column has fingerprints.
     let (records, summary) =
         read("1\tf2a74de452e6b430\n2\t0c1f789bed2eb9b8\n", InputOptions::default()).unwrap();
     assert_eq!(records, [(A, Some("1".into())), (B, Some("2".into()))]);
-    assert_eq!(summary.guess.unwrap(), "took column 2 for the fingerprint and column 1 for the id");
+    assert_eq!(
+        summary.guess.unwrap(),
+        "column 2 is read as the fingerprint and column 1 as the id"
+    );
 }
 
 #[test]
 fn what_was_read_before_is_read_in_the_same_way() {
     for (text, expected) in [
         ("1\n2\nff\n", vec![(1, None), (2, None), (255, None)]),
-        ("f2a74de452e6b430\t0c1f789bed2eb9b8\n", vec![(A, Some("0c1f789bed2eb9b8"))]),
+        ("f2a74de452e6b430\t1731234567890123\n", vec![(A, Some("1731234567890123"))]),
+        ("f2a74de452e6b430\t1234567890123456789\n", vec![(A, Some("1234567890123456789"))]),
         ("f2a74de452e6b430,a,b,c\n", vec![(A, Some("a,b,c"))]),
         ("0000000000000001\ta\n0000000000000002\tb\n", vec![(1, Some("a")), (2, Some("b"))]),
     ] {
@@ -114,6 +118,13 @@ fn doubts_are_refused_with_what_would_end_them() {
             other => panic!("{text}: {other:?}"),
         }
     }
+    // Signed numbers of which the first is positive.
+    let (records, _) = read(
+        "p1,4712128852136459333\np2,-1\np3,-5710247810770547145\np4,-2710247810770547145\n",
+        InputOptions::default(),
+    )
+    .unwrap();
+    assert_eq!((records.len(), records[1].0), (4, u64::MAX));
     // Skipping bad records changes neither doubtful nor clear inputs.
     let skip = InputOptions::default().skip_bad(true);
     assert!(read("1\t18446744073709551615\n", skip).is_err());
@@ -176,6 +187,40 @@ fn row_numbers_never_become_fingerprints() {
             }
         }
     }
+    // Ids that are long numbers, beside hashes of another length or with missing values.
+    let ids: [&dyn Fn(usize) -> String; 4] = [
+        &|at| (1_234_567_890_123_456_789 + at * 4096).to_string(),
+        &|at| format!("{:013x}", 0x0006_8a1b_2c3d_4e5f + at * 211),
+        &|at| format!("{:016}", at + 1),
+        &|at| format!("0{}", 400_000_000_000 + at * 7),
+    ];
+    for id in ids {
+        for hash in [
+            &|_, value: u64| format!("{value:016x}{value:016x}"),
+            &|at: usize, value: u64| match at.is_multiple_of(3) {
+                true => "NULL".to_string(),
+                false => format!("{value:016x}"),
+            },
+            &|at: usize, _: u64| format!("page {at}"),
+        ] as [&dyn Fn(usize, u64) -> String; 3]
+        {
+            for header in ["id,phash\n", ""] {
+                let rows = values.iter().enumerate();
+                let rows = rows.map(|(at, value)| format!("{},{}\n", id(at), hash(at, *value)));
+                let text = format!("{header}{}", rows.collect::<String>());
+                let is_padded_alone = text.contains("page") && text.starts_with("0000");
+                for skip in [false, true] {
+                    let found = read(&text, InputOptions::default().skip_bad(skip));
+                    assert!(found.is_err() || is_padded_alone, "{text}");
+                }
+            }
+        }
+    }
+    // A missing value after a tab does not make a number the fingerprint of its line.
+    let missing = format!("{}9\t{A:016x}\n", "1\t\n".repeat(120));
+    for text in ["1\t\n2\t\n", &missing, "91b7584a2265b1f5\ta\n20\t1027c4d1c386bbc4\n"] {
+        assert!(read(text, InputOptions::default()).is_err(), "{text}");
+    }
     // Short numbers next to another column are ids, unless the spelling is given.
     for text in
         ["17\tkbdYSiJlsfU=\n90\tt7wY9ahpAgw=\n", "1\ta\n2\tb\n3\tc\n", "ff\tdoc 7\n", "7 a.jpg"]
@@ -220,8 +265,15 @@ fn a_stream_takes_the_columns_of_a_file() {
     ] {
         assert_eq!(stream(text).unwrap(), read(text, InputOptions::default()).unwrap().0, "{text}");
     }
-    for text in ["1\tNULL\n2\tf2a74de452e6b430\n", "7,17485029721327973424\n", "9\tkbdYSiJlsfU=\n"]
-    {
+    for text in [
+        "1\tNULL\n2\tf2a74de452e6b430\n",
+        "7,17485029721327973424\n",
+        "9\tkbdYSiJlsfU=\n",
+        "1\t\n2\tf2a74de452e6b430\n",
+        "1731234567890123\tf2a74de452e6b430\n",
+        "0000000000000001\tf2a74de452e6b430\n",
+        "1731234567890123\n1731234567890124\n",
+    ] {
         assert!(matches!(stream(text), Err(Error::UnclearInput { .. })), "{text}");
     }
     // A first line of one column gives no information about lines with ids.
@@ -282,7 +334,7 @@ fn columns_that_are_named_by_number_are_taken() {
     let (records, summary) = read("h\nf2a74de452e6b430\n", at(1, None)).unwrap();
     assert_eq!(
         (records, summary.guess.unwrap()),
-        (vec![(A, None)], "took line 1 for a header".into())
+        (vec![(A, None)], "line 1 is read as a header".into())
     );
     let short = read("a,f2a74de452e6b430\nb\n", at(2, Some(1))).unwrap_err().to_string();
     assert!(short.contains("line 2: the line has no column 2; it has 1"), "{short}");

@@ -1,4 +1,7 @@
 //! Merging runs by level, so that there are always few.
+//!
+//! 64 runs of a level become one run of the next level. So n runs are at most 63 of each of
+//! log64(n) levels, and an entry is written once for each level.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;

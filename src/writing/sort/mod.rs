@@ -21,5 +21,5 @@ mod values;
 pub(crate) use batch::RecordBatch;
 pub(crate) use parts::RecordPart;
 pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
-pub(crate) use run::{MEMORY_MIN, SortResources};
+pub(crate) use run::SortResources;
 pub(crate) use values::{SortedValues, ValueSorter};

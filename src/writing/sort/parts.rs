@@ -107,7 +107,8 @@ pub(super) fn with_sketches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing::sort::{MEMORY_MIN, RecordBatch, RecordSorter, SortResources};
+    use crate::segment::budget::MEMORY_MIN;
+    use crate::writing::sort::{RecordBatch, RecordSorter, SortResources};
     use fpstore_disk::ScratchFolder;
     use proptest::prelude::*;
 

@@ -1,4 +1,8 @@
 //! External sorting of records: fingerprints with ids.
+//!
+//! Records are collected in a batch of bounded memory; full batches are sorted and written as runs,
+//! separately for records without ids, with numbers and with texts. Output: the records by
+//! ascending fingerprint, those with equal fingerprints in input order.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;

@@ -2,9 +2,12 @@
 //! of keys.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::segment::budget::{MEMORY_MIN, WorkBudget};
 use crate::writing::sort::block::{HEADER_LEN, RunBlock};
+use fpstore_base::Resources;
 use fpstore_disk::ScratchFile;
 use fpstore_disk::ScratchFolder;
 
@@ -25,16 +28,21 @@ pub(crate) struct SortResources {
 }
 
 impl SortResources {
+    /// The share of the given resources that sorting may use. Temporary files go into `folder`
+    /// unless the resources name another directory.
+    pub(crate) fn of(given: &Resources, folder: impl FnOnce() -> PathBuf) -> Result<Self> {
+        let folder = given.temp_dir.clone().unwrap_or_else(folder);
+        std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
+        let WorkBudget { memory, threads } = WorkBudget::of(given)?;
+        Ok(SortResources { memory, threads, folder: ScratchFolder::new(folder) })
+    }
+
     /// The same resources with `held` bytes less of memory, but at least [`MEMORY_MIN`].
     pub(crate) fn beside(&self, held: u64) -> Self {
         let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
         SortResources { memory, ..self.clone() }
     }
 }
-
-/// The minimum memory of a sort: with less there would be very many runs, which only unit tests
-/// want.
-pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };
 
 /// A complete sorted run.
 #[derive(Debug)]

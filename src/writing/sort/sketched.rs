@@ -31,7 +31,8 @@ pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing::sort::{MEMORY_MIN, RecordSorter, SortResources};
+    use crate::segment::budget::MEMORY_MIN;
+    use crate::writing::sort::{RecordSorter, SortResources};
     use fpstore_base::Id;
     use fpstore_disk::ScratchFolder;
 

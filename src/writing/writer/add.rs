@@ -75,7 +75,7 @@ impl Writer {
         if self.replacing.is_none() {
             return Ok(());
         }
-        let reason = "a record without an id replaces none".into();
+        let reason = "a record without an id cannot replace others".into();
         Err(Error::InvalidId { reason })
     }
 

@@ -78,7 +78,9 @@ fn check_source(snapshot: &Snapshot, manifest: &Manifest, to: &Path) -> Result<(
         canonical(to).is_some_and(|to| canonical(snapshot.path()) == Some(to))
     };
     let reason = match (is_part, is_part || is_same()) {
-        (true, _) => "a part of a store cannot be backed up, export it".into(),
+        (true, _) => {
+            "only a whole store can be backed up; export copies some of its segments".into()
+        }
         (_, true) => format!("{} is the store itself, name another folder", to.display()),
         (false, false) => return Ok(()),
     };

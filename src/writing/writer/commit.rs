@@ -23,6 +23,7 @@ use crate::writing::directory::{
 };
 use crate::writing::labels::check_label;
 use crate::writing::writer::transfer::copy_verified;
+use fpstore_base::lists;
 use fpstore_base::watch::Observer;
 use fpstore_disk::{parent_of, remove_file};
 
@@ -329,16 +330,14 @@ fn check_file(receipt: &SegmentReceipt) -> Result<Vec<u64>> {
 /// Checks that two segments can be in one store.
 fn check_agreement(first: &SegmentReceipt, other: &SegmentReceipt) -> Result<()> {
     let refuse = |reason: String| Err(Error::InvalidOptions { reason });
-    let (one, path) = (first.path.display(), other.path.display());
+    let [one, path] = [first, other].map(|it| it.path.display().to_string());
     if first.recipe != other.recipe {
-        let difference = first.recipe.difference(&other.recipe);
-        let difference = difference.replace("the store has", &format!("{one} has"));
-        let difference = difference.replace("the given one has", &format!("{path} has"));
+        let difference = first.recipe.difference_of(&other.recipe, [&one, &path]);
         return refuse(format!("recipes differ: {difference}; nothing was committed"));
     }
     if first.sketch_len != other.sketch_len {
         return refuse(format!(
-            "{path} has sketches of {} bytes and {one} has {}, where 0 is none; nothing was \
+            "{path} has sketches of {} bytes and {one} has {} (0: no sketches); nothing was \
              committed",
             other.sketch_len, first.sketch_len
         ));
@@ -372,6 +371,8 @@ fn place(
 
 /// The start of the line of a receipt.
 const LINE_START: &str = "segment ";
+/// The length of a byte order mark and of [`LINE_START`].
+const HEAD_LEN: u64 = 3 + LINE_START.len() as u64;
 
 /// Reads the receipts in a file with one per line, or makes the receipt of a segment file.
 ///
@@ -389,26 +390,22 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
         Err(error) => error,
     };
     let mut file = File::open(path).map_err(Error::io("open", path))?;
-    let mut text = String::new();
-    let mut read = |most| file.by_ref().take(most).read_to_string(&mut text);
-    // Only a file that starts like a receipt is read as a whole: it may be any large file.
-    match read(LINE_START.len() as u64) {
-        Ok(0) => {}
-        Ok(_) => {
-            read(u64::MAX).map_err(Error::io("read", path))?;
+    let mut head = Vec::new();
+    let failed = |fault| Error::io("read", path)(fault);
+    file.by_ref().take(HEAD_LEN).read_to_end(&mut head).map_err(failed)?;
+    // Only a file that starts like a list is read as a whole: it may be any large file.
+    let text = match lists::text_of(&*head) {
+        Ok(text) if text.is_empty() || text.starts_with('#') || text.starts_with(LINE_START) => {
+            lists::text_of(head.chain(file)).map_err(failed)?
         }
-        Err(_) => return Err(no_segment),
-    }
-    if !(text.is_empty() || text.starts_with(LINE_START)) {
-        return Err(no_segment);
-    }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let receipt = |(at, line): (usize, &str)| {
-        line.parse::<SegmentReceipt>().map_err(|error| Error::InvalidOptions {
-            reason: format!("{}: line {}: {error}", path.display(), at + 1),
+        _ => return Err(no_segment),
+    };
+    let receipt = |(line, text): (u64, &str)| {
+        text.parse::<SegmentReceipt>().map_err(|error| Error::InvalidOptions {
+            reason: format!("{}: line {line}: {error}", path.display()),
         })
     };
-    let receipts: Vec<SegmentReceipt> = lines.map(receipt).collect::<Result<_>>()?;
+    let receipts: Vec<SegmentReceipt> = lists::rows(&text).map(receipt).collect::<Result<_>>()?;
     if receipts.is_empty() {
         // A killed task leaves such a file. Its part must not be missing silently.
         let reason = format!("{} holds no receipt: its task failed", path.display());

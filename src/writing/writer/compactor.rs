@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::base::error::Result;
 use crate::store::Store;
-use crate::writing::budget::divide;
 use crate::writing::directory::{StoreDirectory, lock_compaction, refuse_follower};
 use crate::writing::sort::SortResources;
 use crate::writing::writer::compact::compact;
@@ -77,7 +76,7 @@ impl Compactor {
         let lock = lock_compaction(&path, &patience.at_least(PATIENCE))?;
         refuse_follower(&path)?;
         let directory = StoreDirectory::for_compactor(&path, lock, patience)?;
-        let resources = divide(&options.resources, || path)?;
+        let resources = SortResources::of(&options.resources, || path)?;
         store.refresh()?;
         Ok(Compactor { directory, options, resources, store })
     }

@@ -193,8 +193,8 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
     let (old, new) = (before.generation, manifest.generation);
     if old > new {
         return refused(format!(
-            "{} holds generation {old} and the store has {new}: it was set back, or the folder was \
-             written to; name another folder",
+            "{} holds generation {old} and the store has {new}: the store was reset to an earlier \
+             state, or the folder was written to; name another folder",
             to.display()
         ));
     }
@@ -211,8 +211,8 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
 /// The error for a folder whose state is none of those before the copied one.
 fn other_history(folder: &Path) -> Error {
     let reason = format!(
-        "{} holds a state that is not of the history of the store: one of them was written to by \
-         itself; name another folder",
+        "{} holds a state outside the history of the store: one of them was written to separately; \
+         name another folder",
         folder.display()
     );
     Error::InvalidOptions { reason }
@@ -304,6 +304,6 @@ fn copy_deletions(
 
 /// The error for a file that differs from its manifest entry.
 fn replaced(from: &Path) -> Error {
-    let reason = format!("{} is another file than the manifest says", from.display());
+    let reason = format!("{} is not the file named in the manifest", from.display());
     Error::InvalidOptions { reason }
 }

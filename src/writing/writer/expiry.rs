@@ -103,7 +103,7 @@ impl Expiry {
         let labelled = || segments.iter().filter(|segment| !segment.label.is_empty());
         let refused = |segment: &SegmentInfo| {
             let expected = match &self.bound {
-                Bound::Label(label) => format!("of the form of '{label}'"),
+                Bound::Label(label) => format!("in the form of '{label}'"),
                 Bound::Day(..) => "a date such as 2026-11-05".into(),
             };
             let SegmentInfo { number, label, .. } = segment;
@@ -138,7 +138,7 @@ impl Expiry {
                 all => format!("all {all} segments have labels"),
             };
             let reason = format!(
-                "{every} {}, so that nothing would stay; 'all' allows that",
+                "{every} {}, so no records would be left; 'all' allows that",
                 self.description()
             );
             return Err(Error::InvalidOptions { reason });

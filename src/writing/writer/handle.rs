@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
+use crate::segment::budget::MEMORY_MIN;
 use crate::store::Store;
-use crate::writing::budget::divide;
 use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{
     Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
 };
 use crate::writing::labels::check_label;
-use crate::writing::sort::{MEMORY_MIN, SortResources};
+use crate::writing::sort::SortResources;
 use crate::writing::writer::id_places::IdPlaces;
 use crate::writing::writer::options::WriterOptions;
 use crate::writing::writer::replace::Replacing;
@@ -81,7 +81,7 @@ pub struct Writer {
     pub(super) directory: StoreDirectory,
     pub(super) options: WriterOptions,
     pub(super) recipe: Recipe,
-    /// For compaction; the record buffer may use the same amount again.
+    /// The resources of compaction; the record buffer may use as much memory again.
     pub(super) resources: SortResources,
     pub(super) pending: RecordBuffer,
     /// Records that will replace others, if replacement is enabled.
@@ -133,7 +133,7 @@ impl Writer {
             (Some(recipe), _) | (None, Some(recipe)) => recipe,
             (None, None) => Recipe::external(),
         };
-        let mut resources = divide(&options.resources, || path)?;
+        let mut resources = SortResources::of(&options.resources, || path)?;
         resources.memory = (resources.memory / 2).max(MEMORY_MIN);
         directory.collect_garbage();
         let (sketch_len, observer) =

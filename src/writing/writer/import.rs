@@ -149,7 +149,7 @@ impl Writer {
         let mut recipe = self.store.recipe();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         let snapshot = self.store.snapshot();
-        let mut known = Known::of(&snapshot);
+        let mut known = KnownSegments::of(&snapshot);
         for arrival in arrivals {
             let store = recipe.get_or_insert_with(|| arrival.recipe.clone());
             if *store != arrival.recipe {
@@ -181,7 +181,7 @@ impl Writer {
         for label in labels {
             if let Some(fault) = fault_beside(label, stored.iter().copied()) {
                 let reason = format!(
-                    "{fault}; name a date of that form as the label of all that is imported"
+                    "{fault}; give a date in that form as the label of all imported segments"
                 );
                 return Err(Error::InvalidOptions { reason });
             }
@@ -240,14 +240,14 @@ fn label_of<'a>(given: &'a str, arrival: &'a Arrival) -> &'a str {
 
 /// The known segments by the digest of their contents: each with the position of its source, or
 /// `None` for the store, and its path.
-struct Known<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
+struct KnownSegments<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
 
-impl<'a> Known<'a> {
+impl<'a> KnownSegments<'a> {
     fn of(store: &'a Snapshot) -> Self {
         let known = |open: &'a OpenSegment| {
             (Counted(open.entry.digest.bytes()), (None, open.segment.path()))
         };
-        Known(store.segments().iter().map(known).collect())
+        KnownSegments(store.segments().iter().map(known).collect())
     }
 
     /// Adds a segment. Rejects a segment that the store or another source already has: each id
@@ -261,7 +261,7 @@ impl<'a> Known<'a> {
             return Ok(());
         }
         let (path, other) = (arrival.path.display(), other.display());
-        Err(Error::InvalidOptions { reason: format!("{path} holds the same as {other}") })
+        Err(Error::InvalidOptions { reason: format!("{path} has the same contents as {other}") })
     }
 }
 
@@ -271,7 +271,7 @@ fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "{} has sketches of {found} bytes and the store has {expected}, where 0 is none",
+        "{} has sketches of {found} bytes and the store has {expected} (0: no sketches)",
         path.display()
     );
     Err(Error::InvalidOptions { reason })
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!((done.segments, done.fingerprints), (1, 1));
         let mut stored = Vec::new();
         let step = |entry: crate::Hit<'_>| {
-            stored.push((entry.fingerprint().value(), entry.id_count()?));
+            stored.push((entry.fingerprint().value(), entry.stored_ids().count()));
             Ok::<(), Error>(())
         };
         writer.store().for_each(step).unwrap();
@@ -376,6 +376,6 @@ mod tests {
         // The second import began before the first was published, and would add the same segments
         // again.
         let refused = writer.finish_import(second).unwrap_err().to_string();
-        assert!(refused.contains("holds the same as"), "{refused}");
+        assert!(refused.contains("has the same contents as"), "{refused}");
     }
 }

@@ -40,7 +40,7 @@ mod wanted_ids;
 pub use crate::writing::directory::check_output;
 pub use add::{Committed, NewRecord};
 pub use backup::backup;
-pub use checked::{Ahead, CheckedWriter, Compared, Verdict};
+pub use checked::{Ahead, CheckedWriter, ComparisonProgress, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;
 pub use compactor::Compactor;

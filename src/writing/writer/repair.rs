@@ -11,11 +11,11 @@ use crate::search::snapshot::{OpenSegment, read_manifest_bytes};
 use crate::segment::access::Access;
 use crate::segment::map;
 use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
-use crate::writing::budget::divide;
 use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{
     Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
 };
+use crate::writing::sort::SortResources;
 use crate::writing::writer::salvage::{Salvaged, push_readable};
 use crate::writing::writer::scheme::scheme_of;
 use fpstore_base::Resources;
@@ -128,7 +128,7 @@ fn salvage(
         return Ok(None);
     };
     let header = open.segment.header();
-    let resources = divide(&Resources::default(), || path.to_path_buf())?;
+    let resources = SortResources::of(&Resources::default(), || path.to_path_buf())?;
     let mut records = RecordBuffer::new(IdPolicy::Auto, header.sketch_len, &resources, None);
     let salvaged = push_readable(&open, &mut records, &resources)?;
     if salvaged.kept == 0 {

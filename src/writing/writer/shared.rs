@@ -43,7 +43,7 @@ const TURN_PAUSE: Duration = Duration::from_millis(120);
 pub struct SharedWriter {
     path: PathBuf,
     options: WriterOptions,
-    /// The writer of this turn.
+    /// The open writer, which holds the lock; `None` between turns.
     writer: Option<Box<Writer>>,
     /// The last time when other writers could take the lock.
     busy_since: Instant,

@@ -150,8 +150,8 @@ impl Check<'_> {
         let count = self.random.below(40);
         let needles: Vec<u64> = (0..count).map(|_| self.needle(k)).collect();
         let queries: Vec<Fingerprint> = needles.iter().copied().map(Fingerprint::new).collect();
-        let modes = [BatchMode::Auto, BatchMode::Probe, BatchMode::Pass];
-        let mode = modes[self.random.below(3) as usize];
+        let modes = [BatchMode::Auto, BatchMode::Probe, BatchMode::Walk, BatchMode::Pass];
+        let mode = modes[self.random.below(4) as usize];
         let limit = (self.random.below(3) == 0).then(|| self.random.below(5) as usize);
         let (options, limits) = (join_options(k, self.threads()), Limits::default().limit(limit));
         let (store, case, mut next) = (self.store, self.case, 0);

@@ -47,7 +47,7 @@ impl Finding {
 
 /// Statistics of the runs.
 #[derive(Default)]
-struct Done {
+struct RunCounts {
     runs: u64,
     steps: u64,
     compared: u64,
@@ -55,7 +55,7 @@ struct Done {
 }
 
 /// Runs some steps of a seed. Omitting a step does not change the random numbers of other steps.
-fn run(seed: u64, steps: &[u64], done: &mut Done) -> Result<(), Finding> {
+fn run(seed: u64, steps: &[u64], done: &mut RunCounts) -> Result<(), Finding> {
     let mut world: Option<World> = None;
     let (mut operations, mut found) = (Vec::new(), Ok(()));
     done.runs += 1;
@@ -94,7 +94,7 @@ fn fewest_steps(seed: u64, finding: &Finding) -> Vec<u64> {
         while at > 0 {
             let start = at.saturating_sub(len);
             let fewer = [&steps[..start], &steps[at..]].concat();
-            let again = run(seed, &fewer, &mut Done::default());
+            let again = run(seed, &fewer, &mut RunCounts::default());
             if again.is_err_and(|again| again.kind() == finding.kind()) {
                 steps = fewer;
             }
@@ -108,7 +108,7 @@ fn fewest_steps(seed: u64, finding: &Finding) -> Vec<u64> {
 /// Runs new seeds for the given time, and prints a line for each finding.
 fn explore(first: u64, time: Duration) {
     let all: Vec<u64> = (1..=STEPS).collect();
-    let (start, mut done, mut findings) = (Instant::now(), Done::default(), 0);
+    let (start, mut done, mut findings) = (Instant::now(), RunCounts::default(), 0);
     for seed in first.. {
         if start.elapsed() > time {
             break;
@@ -123,7 +123,7 @@ fn explore(first: u64, time: Duration) {
             println!("slow: seed {seed}, {:?}", since.elapsed());
         }
     }
-    let Done { runs, steps, compared, operations } = done;
+    let RunCounts { runs, steps, compared, operations } = done;
     println!("done: seeds from {first}: {runs} runs, {steps} steps, {compared} comparisons");
     println!("done: {operations:?}");
     println!("done: {findings} findings");
@@ -144,10 +144,10 @@ fn everything_at_once_answers_as_a_scan_does() {
     let all: Vec<u64> = (1..=STEPS).collect();
     let seeds = seed.map_or(SEEDS.to_vec(), |seed| vec![seed]);
     for seed in seeds {
-        let Err(finding) = run(seed, &all, &mut Done::default()) else { continue };
+        let Err(finding) = run(seed, &all, &mut RunCounts::default()) else { continue };
         println!("seed {seed}: {}\n{}", finding.message, finding.operations.join("\n"));
         let steps = fewest_steps(seed, &finding);
-        let fewest = run(seed, &steps, &mut Done::default()).expect_err("it failed before");
+        let fewest = run(seed, &steps, &mut RunCounts::default()).expect_err("it failed before");
         let operations = fewest.operations.join("\n");
         panic!("FPSTORE_MODEL_SEED={seed}: {}; the fewest steps:\n{operations}", fewest.message);
     }

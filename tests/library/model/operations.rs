@@ -284,7 +284,9 @@ impl World {
         let options = self.writer_options(random).label(label);
         let mut writer = Writer::with_options(&path, options).unwrap();
         match writer.import(&sources) {
-            Err(Error::InvalidOptions { reason }) if reason.contains("holds the same as") => {
+            Err(Error::InvalidOptions { reason })
+                if reason.contains("has the same contents as") =>
+            {
                 assert!(is_refused, "{reason}");
             }
             done => {

@@ -1,7 +1,7 @@
 //! The expected contents of a store: a list of records, and the effect of each operation on the
 //! list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use crate::common::{Record, oracle};
@@ -118,7 +118,7 @@ pub fn spelled(id: &str, as_number: bool) -> Id {
     }
 }
 
-/// A fingerprint in one of several stores: its ids with their labels, or, without ids, the labels
+/// A fingerprint in one of several stores: its ids, each once, with their labels, or, without ids, the labels
 /// of its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -136,7 +136,7 @@ pub struct Index {
 
 impl Index {
     pub fn of(stores: &[Rc<Records>]) -> Self {
-        let mut places = BTreeMap::<u64, Vec<Place>>::new();
+        let (mut places, mut seen) = (BTreeMap::<u64, Vec<Place>>::new(), HashSet::new());
         for (store, records) in stores.iter().enumerate() {
             for of in &records.0 {
                 let of_value = places.entry(of.value).or_default();
@@ -145,7 +145,10 @@ impl Index {
                 }
                 let place = of_value.last_mut().unwrap();
                 match &of.id {
-                    Some(id) => place.ids.push((id.to_string(), of.label.to_string())),
+                    Some(id) if seen.insert((store, of.value, id.clone())) => {
+                        place.ids.push((id.to_string(), of.label.to_string()));
+                    }
+                    Some(_) => {}
                     None => drop(place.labels.insert(of.label.to_string())),
                 }
             }

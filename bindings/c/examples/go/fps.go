@@ -5,12 +5,21 @@ package main
 #cgo pkg-config: fpstore
 #include <stdlib.h>
 #include <fpstore.h>
+
+// The memory of the calls of a searcher; Go need not copy it, nor check pointers to it.
+typedef struct {
+	fps_searcher *searcher;
+	fps_query query;
+	fps_answer answer;
+	fps_batch batch;
+	char message[512];
+} calls;
 */
 import "C"
 
 import (
 	"errors"
-	"runtime"
+	"strconv"
 	"unsafe"
 )
 
@@ -18,7 +27,7 @@ import (
 type Store struct{ handle *C.fps_store }
 
 // Searcher is used by one goroutine at a time; take it from a sync.Pool.
-type Searcher struct{ handle *C.fps_searcher }
+type Searcher struct{ calls *C.calls }
 
 // Hit is a stored fingerprint within the distance of a query.
 type Hit struct {
@@ -27,11 +36,11 @@ type Hit struct {
 	IDs         []string
 }
 
-func check(status C.fps_status, message *[512]C.char) error {
+func check(status C.fps_status, message *C.char) error {
 	if status == C.FPS_OK {
 		return nil
 	}
-	return errors.New(C.GoString(&message[0]))
+	return errors.New(C.GoString(message))
 }
 
 // Open reads the store into memory: the Go runtime cannot recover from SIGBUS, which a map raises when
@@ -42,8 +51,8 @@ func Open(path string) (*Store, error) {
 	var message [512]C.char
 	store := &Store{}
 	options := C.fps_open_options{size: C.sizeof_fps_open_options, access: C.FPS_ACCESS_MEMORY}
-	err := check(C.fps_open(name, &options, &store.handle, &message[0], 512), &message)
-	return store, err
+	status := C.fps_open(name, &options, &store.handle, &message[0], 512)
+	return store, check(status, &message[0])
 }
 
 // Close frees the store. Searchers go on with the state that they have.
@@ -51,44 +60,82 @@ func (store *Store) Close() { C.fps_close(store.handle); store.handle = nil }
 
 // Searcher makes a searcher, which follows every refresh of the store.
 func (store *Store) Searcher() (*Searcher, error) {
-	var message [512]C.char
-	searcher := &Searcher{}
-	err := check(C.fps_searcher_new(store.handle, &searcher.handle, &message[0], 512), &message)
-	return searcher, err
+	calls := (*C.calls)(C.calloc(1, C.sizeof_calls))
+	status := C.fps_searcher_new(store.handle, &calls.searcher, &calls.message[0], 512)
+	return &Searcher{calls}, check(status, &calls.message[0])
 }
 
 // Close frees the searcher.
-func (searcher *Searcher) Close() { C.fps_searcher_free(searcher.handle); searcher.handle = nil }
+func (searcher *Searcher) Close() {
+	C.fps_searcher_free(searcher.calls.searcher)
+	C.free(unsafe.Pointer(searcher.calls))
+	searcher.calls = nil
+}
 
-// SearchMany returns the hits of each needle within k bits, with up to maxIDs ids for each hit.
-func (searcher *Searcher) SearchMany(needles []uint64, k, maxIDs int) ([][]Hit, error) {
-	if len(needles) == 0 {
-		return nil, nil
-	}
-	var message [512]C.char
-	var batch C.fps_batch
-	query := C.fps_query{k: C.uint32_t(k), max_ids: C.uint32_t(maxIDs)}
-	first := (*C.uint64_t)(unsafe.Pointer(&needles[0]))
-	status := C.fps_search_many(searcher.handle, first, C.size_t(len(needles)), &query, &batch,
-		&message[0], 512)
-	runtime.KeepAlive(needles)
-	if err := check(status, &message); err != nil {
+// Search returns the hits within k bits of a needle, with up to maxIDs ids for each.
+func (searcher *Searcher) Search(needle uint64, k, maxIDs int) ([]Hit, error) {
+	calls := searcher.calls
+	calls.query = C.fps_query{needle: C.uint64_t(needle), k: C.uint32_t(k), max_ids: C.uint32_t(maxIDs)}
+	status := C.fps_search(calls.searcher, &calls.query, &calls.answer, &calls.message[0], 512)
+	if err := check(status, &calls.message[0]); err != nil {
 		return nil, err
 	}
-	ends := unsafe.Slice((*uint64)(unsafe.Pointer(batch.hit_ends)), int(batch.query_count))
-	hits := unsafe.Slice((*C.fps_hit)(unsafe.Pointer(batch.hits)), int(batch.hit_count))
-	ids := unsafe.Slice((*C.fps_id)(unsafe.Pointer(batch.ids)), int(batch.id_count))
-	answers := make([][]Hit, len(needles))
-	at := 0
-	for i, end := range ends {
-		for ; at < int(end); at++ {
-			hit := hits[at]
-			made := Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
-			for _, id := range ids[hit.first_id : uint64(hit.first_id)+uint64(hit.id_count)] {
-				made.IDs = append(made.IDs, textOf(id))
+	answer := &calls.answer
+	return hits(unsafe.Slice(answer.hits, int(answer.hit_count)), unsafe.Slice(answer.ids, int(answer.id_count))), nil
+}
+
+// Batch has the hits of many needles, until the next call of their searcher.
+type Batch struct {
+	ends []C.uint64_t
+	hits []C.fps_hit
+	ids  []C.fps_id
+}
+
+// Hits copies the hits of needle i.
+func (batch *Batch) Hits(i int) []Hit {
+	var start C.uint64_t
+	if i > 0 {
+		start = batch.ends[i-1]
+	}
+	return hits(batch.hits[start:batch.ends[i]], batch.ids)
+}
+
+// SearchMany searches for all needles in one state of the store.
+func (searcher *Searcher) SearchMany(needles []uint64, k, maxIDs int) (*Batch, error) {
+	if len(needles) == 0 {
+		return &Batch{}, nil
+	}
+	calls := searcher.calls
+	calls.query = C.fps_query{k: C.uint32_t(k), max_ids: C.uint32_t(maxIDs)}
+	first := (*C.uint64_t)(unsafe.Pointer(&needles[0]))
+	status := C.fps_search_many(calls.searcher, first, C.size_t(len(needles)), &calls.query, &calls.batch,
+		&calls.message[0], 512)
+	if err := check(status, &calls.message[0]); err != nil {
+		return nil, err
+	}
+	batch := &calls.batch
+	return &Batch{
+		ends: unsafe.Slice(batch.hit_ends, int(batch.query_count)),
+		hits: unsafe.Slice(batch.hits, int(batch.hit_count)),
+		ids:  unsafe.Slice(batch.ids, int(batch.id_count)),
+	}, nil
+}
+
+// hits copies hits out of the memory of a searcher.
+func hits(found []C.fps_hit, ids []C.fps_id) []Hit {
+	if len(found) == 0 {
+		return nil
+	}
+	copied := make([]Hit, len(found))
+	for i, hit := range found {
+		copied[i] = Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
+		for _, id := range ids[hit.first_id : hit.first_id+C.uint64_t(hit.id_count)] {
+			text := strconv.FormatUint(uint64(id.number), 10)
+			if id.text != nil {
+				text = C.GoStringN(id.text, C.int(id.len))
 			}
-			answers[i] = append(answers[i], made)
+			copied[i].IDs = append(copied[i].IDs, text)
 		}
 	}
-	return answers, nil
+	return copied
 }

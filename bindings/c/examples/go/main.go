@@ -1,22 +1,10 @@
 package main
 
-/*
-#include <fpstore.h>
-*/
-import "C"
-
 import (
 	"fmt"
 	"os"
 	"strconv"
 )
-
-func textOf(id C.fps_id) string {
-	if id.text == nil {
-		return strconv.FormatUint(uint64(id.number), 10)
-	}
-	return C.GoStringN(id.text, C.int(id.len))
-}
 
 // search STORE HEX...
 func main() {
@@ -47,15 +35,18 @@ func search(path string, texts []string) (bool, error) {
 			return false, err
 		}
 	}
-	answers, err := searcher.SearchMany(needles, 3, 10)
+	batch, err := searcher.SearchMany(needles, 3, 10)
+	if err != nil {
+		return false, err
+	}
 	found := false
-	for i, hits := range answers {
-		for _, hit := range hits {
+	for i, needle := range needles {
+		for _, hit := range batch.Hits(i) {
 			for _, id := range hit.IDs {
-				fmt.Printf("%016x\t%016x\t%d\t%s\n", needles[i], hit.Fingerprint, hit.Distance, id)
+				fmt.Printf("%016x\t%016x\t%d\t%s\n", needle, hit.Fingerprint, hit.Distance, id)
 				found = true
 			}
 		}
 	}
-	return found, err
+	return found, nil
 }

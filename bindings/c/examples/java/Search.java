@@ -1,124 +1,127 @@
-// Searches a store from Java 17, with JNA:
+// Searches a store from Java 22 or later, with java.lang.foreign:
 //
-//     java -cp jna.jar -Djna.library.path=PREFIX/lib Search.java STORE HEX...
-//
-// From Java 22 on, the same functions can be called without JNA, by java.lang.foreign.
-import com.sun.jna.Library;
-import com.sun.jna.Native;
-import com.sun.jna.Pointer;
-import com.sun.jna.Structure;
-import com.sun.jna.ptr.PointerByReference;
+//     LD_LIBRARY_PATH=PREFIX/lib java --enable-native-access=ALL-UNNAMED Search.java STORE HEX...
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.*;
+import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.*;
 
 public final class Search {
-    interface Fps extends Library {
-        int fps_open(String path, Options options, PointerByReference store, byte[] message, long messageLen);
-        void fps_close(Pointer store);
-        int fps_searcher_new(Pointer store, PointerByReference searcher, byte[] message, long messageLen);
-        void fps_searcher_free(Pointer searcher);
-        int fps_search_many(Pointer searcher, long[] needles, long count, Query query, Batch batch,
-                byte[] message, long messageLen);
-    }
-
-    @Structure.FieldOrder({"size", "access", "warm"})
-    public static class Options extends Structure {
-        public long size = 16;
-        public int access, warm;
-    }
-
-    @Structure.FieldOrder({"needle", "k", "maxIds", "limit", "maxCompared", "timeoutUs", "reserved"})
-    public static class Query extends Structure {
-        public long needle;
-        public int k, maxIds;
-        public long limit, maxCompared, timeoutUs;
-        public long[] reserved = new long[2];
-    }
-
-    @Structure.FieldOrder({"hitEnds", "queryCount", "hits", "hitCount", "ids", "idCount", "generation", "cutCount"})
-    public static class Batch extends Structure {
-        public Pointer hitEnds;
-        public long queryCount;
-        public Pointer hits;
-        public long hitCount;
-        public Pointer ids;
-        public long idCount, generation, cutCount;
-    }
-
     record Hit(long fingerprint, int distance, List<String> ids) {}
 
-    /** A store in memory (the JVM cannot recover from SIGBUS) and a searcher of one thread. */
-    static final class Store implements AutoCloseable {
-        private static final Fps FPS = Native.load("fpstore", Fps.class);
-        private final byte[] message = new byte[512];
-        private final Pointer store, searcher;
+    /** The hits of many needles, until the next call of their store. */
+    record Batch(MemorySegment ends, MemorySegment hits, MemorySegment ids) {
+        long hitCount() {
+            return hits.byteSize() / 24;
+        }
 
-        Store(String path) {
-            Options options = new Options();
-            options.access = 2;
-            PointerByReference out = new PointerByReference();
-            check(FPS.fps_open(path, options, out, message, message.length));
-            store = out.getValue();
-            check(FPS.fps_searcher_new(store, out, message, message.length));
-            searcher = out.getValue();
+        int distance(long hit) {
+            return hits.get(JAVA_INT, 24 * hit + 20);
+        }
+
+        List<Hit> hits(int needle) {
+            List<Hit> found = new ArrayList<>();
+            long at = needle > 0 ? ends.getAtIndex(JAVA_LONG, needle - 1) : 0;
+            for (; at < ends.getAtIndex(JAVA_LONG, needle); at++) {
+                MemorySegment hit = hits.asSlice(24 * at, 24);
+                List<String> texts = new ArrayList<>();
+                for (long id = hit.get(JAVA_LONG, 8), last = id + hit.get(JAVA_INT, 16); id < last; id++) {
+                    texts.add(text(ids.asSlice(24 * id, 24)));
+                }
+                found.add(new Hit(hit.get(JAVA_LONG, 0), hit.get(JAVA_INT, 20), texts));
+            }
+            return found;
+        }
+
+        private static String text(MemorySegment id) {
+            MemorySegment text = id.get(ADDRESS, 0).reinterpret(id.get(JAVA_LONG, 8));
+            return text.address() == 0
+                    ? Long.toUnsignedString(id.get(JAVA_LONG, 16))
+                    : new String(text.toArray(JAVA_BYTE), StandardCharsets.UTF_8);
+        }
+    }
+
+    /** A store in memory, because the JVM cannot recover from SIGBUS, and a searcher of one thread. */
+    static final class Store implements AutoCloseable {
+        private static final SymbolLookup LIBRARY =
+                SymbolLookup.libraryLookup(System.mapLibraryName("fpstore"), Arena.global());
+        private static final MethodHandle OPEN = of("fps_open", ADDRESS, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG);
+        private static final MethodHandle NEW = of("fps_searcher_new", ADDRESS, ADDRESS, ADDRESS, JAVA_LONG);
+        private static final MethodHandle SEARCH_MANY = of("fps_search_many",
+                ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG);
+        private static final MethodHandle FREE = ofVoid("fps_searcher_free"), CLOSE = ofVoid("fps_close");
+        private final Arena arena = Arena.ofConfined();
+        private final MemorySegment message = arena.allocate(512), query = arena.allocate(56, 8);
+        private final MemorySegment batch = arena.allocate(88, 8), store, searcher;
+        private MemorySegment numbers = arena.allocate(0);
+
+        private static MethodHandle of(String name, MemoryLayout... arguments) {
+            return Linker.nativeLinker().downcallHandle(
+                    LIBRARY.find(name).get(), FunctionDescriptor.of(JAVA_INT, arguments));
+        }
+
+        private static MethodHandle ofVoid(String name) {
+            return Linker.nativeLinker().downcallHandle(LIBRARY.find(name).get(), FunctionDescriptor.ofVoid(ADDRESS));
+        }
+
+        Store(String path) throws Throwable {
+            MemorySegment options = arena.allocate(16, 8), out = arena.allocate(ADDRESS);
+            options.set(JAVA_LONG, 0, 16); // size
+            options.set(JAVA_INT, 8, 2); // FPS_ACCESS_MEMORY
+            check((int) OPEN.invokeExact(arena.allocateFrom(path), options, out, message, 512L));
+            store = out.get(ADDRESS, 0);
+            check((int) NEW.invokeExact(store, out, message, 512L));
+            searcher = out.get(ADDRESS, 0);
         }
 
         private void check(int status) {
             if (status != 0) {
-                throw new IllegalStateException(Native.toString(message, "UTF-8"));
+                throw new IllegalStateException(message.getString(0));
             }
         }
 
-        /** The hits of each needle within k bits, with up to maxIds ids for each hit. */
-        List<List<Hit>> searchMany(long[] needles, int k, int maxIds) {
-            Query query = new Query();
-            query.k = k;
-            query.maxIds = maxIds;
-            Batch batch = new Batch();
-            check(FPS.fps_search_many(searcher, needles, needles.length, query, batch, message, message.length));
-            List<List<Hit>> answers = new ArrayList<>();
-            long at = 0;
-            for (int i = 0; i < needles.length; i++) {
-                List<Hit> hits = new ArrayList<>();
-                for (long end = batch.hitEnds.getLong(8L * i); at < end; at++) {
-                    Pointer hit = batch.hits.share(24 * at);
-                    List<String> ids = new ArrayList<>();
-                    for (int id = 0; id < hit.getInt(16); id++) {
-                        ids.add(idAt(batch.ids.share(24 * (hit.getLong(8) + id))));
-                    }
-                    hits.add(new Hit(hit.getLong(0), hit.getInt(20), ids));
-                }
-                answers.add(hits);
+        /** Searches for all needles within k bits, with up to maxIds ids for each hit. */
+        Batch searchMany(long[] needles, int k, int maxIds) throws Throwable {
+            query.set(JAVA_INT, 8, k);
+            query.set(JAVA_INT, 12, maxIds);
+            if (numbers.byteSize() < 8L * needles.length) {
+                numbers = arena.allocate(JAVA_LONG, needles.length);
             }
-            return answers;
+            MemorySegment.copy(needles, 0, numbers, JAVA_LONG, 0, needles.length);
+            check((int) SEARCH_MANY.invokeExact(
+                    searcher, numbers, (long) needles.length, query, batch, message, 512L));
+            return new Batch(array(0, 8), array(16, 24), array(32, 24));
         }
 
-        private static String idAt(Pointer id) {
-            Pointer text = id.getPointer(0);
-            if (text == null) {
-                return Long.toUnsignedString(id.getLong(16));
-            }
-            return new String(text.getByteArray(0, (int) id.getLong(8)), StandardCharsets.UTF_8);
+        /** The array at a pointer of the batch, which is followed by the number of elements. */
+        private MemorySegment array(long offset, long elementLen) {
+            return batch.get(ADDRESS, offset).reinterpret(batch.get(JAVA_LONG, offset + 8) * elementLen);
         }
 
         @Override
-        public void close() {
-            FPS.fps_searcher_free(searcher);
-            FPS.fps_close(store);
+        public void close() throws Exception {
+            try {
+                FREE.invokeExact(searcher);
+                CLOSE.invokeExact(store);
+            } catch (Throwable error) {
+                throw new IllegalStateException(error);
+            }
+            arena.close();
         }
     }
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Throwable {
         boolean found = false;
         try (Store store = new Store(args[0])) {
-            long[] needles = new long[args.length - 1];
+            long[] needles = Arrays.stream(args).skip(1).mapToLong(text -> Long.parseUnsignedLong(text, 16)).toArray();
+            Batch batch = store.searchMany(needles, 3, 10);
             for (int i = 0; i < needles.length; i++) {
-                needles[i] = Long.parseUnsignedLong(args[i + 1], 16);
-            }
-            List<List<Hit>> answers = store.searchMany(needles, 3, 10);
-            for (int i = 0; i < needles.length; i++) {
-                for (Hit hit : answers.get(i)) {
+                for (Hit hit : batch.hits(i)) {
                     for (String id : hit.ids()) {
                         System.out.printf("%016x\t%016x\t%d\t%s%n", needles[i], hit.fingerprint(), hit.distance(), id);
                         found = true;

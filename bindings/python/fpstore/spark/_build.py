@@ -16,7 +16,7 @@ from ..errors import FpstoreError, InputError, NoStoreError, StaleStoreError, St
 from ._columns import ID_TYPES, check_column, check_fingerprints
 from ._jobs import job
 from ._rows import _of, _plain, check_store_path
-from ._settings import check, limits, resolved
+from ._settings import check, limits, renamed, resolved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,12 +29,13 @@ RECEIPT = (
 TOKEN = "driver"
 
 
+@renamed(id="id_field")
 def build(
     df: DataFrame,
     path: str | os.PathLike[str],
     *,
     recipe: Recipe | str | None,
-    id: str | None = "id",
+    id_field: str | None = "id",
     fingerprint: str = "fingerprint",
     k: int | None = None,
     scheme: str | None = None,
@@ -45,9 +46,9 @@ def build(
     run: str | None = None,
     wait: float | None = 60.0,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> tasks.SegmentsCommitted:
-    """Makes a store of fingerprints, with the ids in the column `id`; without ids for `id=None`, or if
+    """Makes a store of fingerprints, with the ids in the column `id_field`; without ids for `None`, or if
     there is no column of that name.
 
     Each task writes a segment next to `path`, and the driver commits all segments in one step, so the
@@ -64,6 +65,7 @@ def build(
     spark = df.sparkSession
     settings = check(spark)
     check_fingerprints(df, fingerprint)
+    id = id_field
     if id == "id" and id not in df.columns:
         id = None
     if id is not None:
@@ -142,7 +144,7 @@ def write_and_commit(
         missing = [receipt.path for receipt in receipts if not os.path.exists(receipt.path)]
         if missing:
             raise FpstoreError(
-                f"a task wrote {missing[0]}, which the driver does not see: executors and driver "
+                f"a task wrote {missing[0]}, which is not visible to the driver: executors and driver "
                 "must share the folder of the store"
             )
         done = tasks.commit(store, receipts, label=label, run=run, remove=True, wait=wait)
@@ -150,8 +152,8 @@ def write_and_commit(
         shutil.rmtree(folder, ignore_errors=True)
     if done.tables_differ:
         warnings.warn(
-            f"the new segments of {store} have other tables than its others: shares of a join will "
-            "read everything; give the scheme that the store has",
+            f"the new segments of {store} have other tables than its old segments: shares of a "
+            "join will read everything; give the scheme of the store",
             stacklevel=3,
         )
     return done
@@ -179,7 +181,7 @@ def _write(
 
     if not os.path.exists(os.path.join(folder, TOKEN)):
         raise FpstoreError(
-            f"{folder} of the driver is not seen from {platform.node()}: executors and driver must "
+            f"{folder} of the driver is not visible from {platform.node()}: executors and driver must "
             "share the folder of the store"
         )
     context = TaskContext.get()

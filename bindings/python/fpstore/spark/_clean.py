@@ -20,7 +20,7 @@ from ..errors import InputError
 from ._columns import ID_TYPES, check_column, kept_columns
 from ._jobs import job
 from ._rows import _of, _plain
-from ._settings import check, limits, resolved
+from ._settings import check, limits, renamed, resolved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,11 +50,12 @@ class _Order(NamedTuple):
         return cls(keep, source_field, *_keep_order(keep, source_field))
 
 
+@renamed(id="id_field", text="text_field")
 def clean(
     df: DataFrame,
     *,
-    id: str = "id",
-    text: str = "text",
+    id_field: str = "id",
+    text_field: str = "text",
     recipe: Recipe | str | None = None,
     confirm: float | None = None,
     confirm_contains: float | None = None,
@@ -64,7 +65,7 @@ def clean(
     source_field: str | None = None,
     per_cluster: int = 1,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> DataFrame:
     """The rows with a decision on each: `keep`, and for a removed row `near_id`, the id of the kept row
     that it duplicates, `distance`, `similarity` if features were compared, and `reason`.
@@ -77,7 +78,7 @@ def clean(
     texts by their bytes; rules such as `"newest:date"` read the named columns. Rows without text are
     kept.
 
-    `id` is a column of distinct texts or whole numbers. Rows without an id, repeated ids, and fields
+    `id_field` is a column of distinct texts or whole numbers. Rows without an id, repeated ids, and fields
     that a rule cannot read are errors that name the row.
 
     Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
@@ -86,12 +87,13 @@ def clean(
     """
     from pyspark.sql import functions as F
 
+    id, text = id_field, text_field
     id_type = check_column(df, id, ID_TYPES, "ids")
     check_column(df, text, ("string",), "texts")
     order = _Order.of(keep, source_field)
     for name in order.fields:
         if df.columns.count(name) != 1:
-            message = f"keep is '{keep}', and there is not one column '{name}'"
+            message = f"keep is '{keep}', which needs one column '{name}'"
             raise InputError(f"{message}, there are {', '.join(df.columns)}")
     kept_columns(df, None, TOLD)
     spark = df.sparkSession
@@ -245,7 +247,7 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
         raise InputError(f"the row with {id} {counts[2][0]}: {counts[2][1]}")
     if counts[0]:
         raise InputError(
-            f"{counts[0]} rows have no '{id}', by which a cleaning tells rows apart: leave them out, "
+            f"{counts[0]} rows have no '{id}', which identifies rows: leave them out, "
             f"df.where('{id} is not null')"
         )
     if counts[1]:
@@ -255,8 +257,8 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
         repeated, first = again.agg(F.count("*"), F.min("id")).head()
     if repeated:
         raise InputError(
-            f"{repeated} values of '{id}' are those of several rows, such as {first}: a cleaning "
-            "tells rows apart by them"
+            f"{repeated} values of '{id}' occur in several rows, such as {first}: each row "
+            "needs a value of its own"
         )
 
 

@@ -13,7 +13,7 @@ from ._columns import ID_TYPES, check_column, check_fingerprints, distance
 from ._jobs import job
 from ._joins import clusters
 from ._rows import _of, id_type_of, query
-from ._settings import check, limits
+from ._settings import check, limits, renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 DROPPED = "dropped.parquet"
 
 
+@renamed(id="id_field")
 def dedup(
     df: DataFrame,
     k: int = 3,
     *,
-    id: str = "id",
+    id_field: str = "id",
     fingerprint: str = "fingerprint",
     groups: int | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> DataFrame:
-    """The kept rows, with all columns: the row with the smallest `id` of each cluster of rows within `k`
+    """The kept rows, with all columns: the row with the smallest id of each cluster of rows within `k`
     bits, directly or through others. Rows without a fingerprint are kept.
 
-    `id` is a column of texts or whole numbers that identifies rows. Rows with the same `id` and
+    `id_field` is a column of texts or whole numbers that identifies rows. Rows with the same id and
     `fingerprint` are kept or dropped together. A row without an id is never dropped.
 
     The column of fingerprints is read three times: persist or write it first if it is expensive.
     Other columns are shuffled only by the join with the list of rows to drop.
     """
+    id = id_field
     check_fingerprints(df, fingerprint)
     check_column(df, id, ID_TYPES, "ids")
     spark = df.sparkSession
@@ -108,6 +110,7 @@ class Added(NamedTuple):
     commit: tasks.SegmentsCommitted
 
 
+@renamed(id="id_field")
 def add(
     df: DataFrame,
     store: str | os.PathLike[str],
@@ -115,7 +118,7 @@ def add(
     run: str,
     recipe: Recipe | str | None,
     k: int | None = None,
-    id: str = "id",
+    id_field: str = "id",
     fingerprint: str = "fingerprint",
     label: str = "",
     scheme: str | None = None,
@@ -125,7 +128,7 @@ def add(
     work: str | os.PathLike[str] | None = None,
     wait: float | None = 60.0,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> Added:
     """Adds rows without a near record in the store, one of each cluster: today's crawl to yesterday's
     store. Returns the kept rows, with all columns, and the list of dropped rows.
@@ -142,6 +145,7 @@ def add(
     """
     from pyspark.sql import functions as F
 
+    id = id_field
     check_fingerprints(df, fingerprint)
     id_type = check_column(df, id, ID_TYPES, "ids")
     spark = df.sparkSession

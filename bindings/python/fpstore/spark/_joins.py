@@ -35,7 +35,7 @@ def pairs(
     groups: int | None = None,
     max_pairs: int | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
     """All pairs of different fingerprints within `k` bits: `first`, `second`, `distance`. In each pair,
@@ -66,7 +66,7 @@ class _Join:
     groups: int | None
     max_pairs: int | None
     threads: int | None
-    memory: int | None
+    memory: int | str | None
     links: bool = False
     """Whether to return links of components instead of pairs."""
 
@@ -245,7 +245,7 @@ def clusters(
     shares: int | None = None,
     groups: int | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
     """The components of all pairs within `k` bits: `fingerprint` and `cluster`, the smallest

@@ -12,16 +12,17 @@ from .._fpstore import Recipe, Store, open
 from ..errors import InputError
 from ._columns import check_column, check_fingerprints, kept_columns
 from ._jobs import open_in_task, signed
-from ._settings import check, check_maps, limits, resolved
+from ._settings import check, check_maps, limits, renamed, resolved
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
+@renamed(text="text_field")
 def fingerprint(
     df: DataFrame,
-    text: str = "text",
+    text_field: str = "text",
     recipe: Recipe | str | None = None,
     *,
     column: str = "fingerprint",
@@ -37,6 +38,7 @@ def fingerprint(
 
     Lazy, and repeated by each job that uses it: persist or write a result that is used twice.
     """
+    text = text_field
     check_column(df, text, ("string",), "texts")
     kept = kept_columns(df, keep, [column])
     settings = check(df.sparkSession)
@@ -91,7 +93,7 @@ def query(
     nearest: bool = False,
     keep: list[str] | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> DataFrame:
     """The stored fingerprints within `k` bits of the fingerprint of each row: the row with the new
     columns `near`, `distance` and, if the store has ids, `near_id`, once for each match and id.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, ParamSpec, TypeVar
 
 from .._fpstore import __version__
 from ..errors import FpstoreError, InputError
@@ -13,6 +14,8 @@ from ..errors import FpstoreError, InputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+P = ParamSpec("P")
+R = TypeVar("R")
 MIB = 1 << 20
 # An interpreter with numpy and pyarrow.
 INTERPRETER = 192 * MIB
@@ -112,7 +115,7 @@ def settings_of(master: str, options: dict[str, str]) -> Settings:
     if memory < LEAST:
         need = (LEAST + INTERPRETER) * slots // MIB
         warnings.warn(
-            f"{overhead // MIB} MiB of memory beside the heap are little for {slots} tasks: the "
+            f"{overhead // MIB} MiB of memory outside of the heap are too little for {slots} tasks: the "
             f"container may be killed; set spark.executor.memoryOverhead={need}m or more",
             stacklevel=3,
         )
@@ -145,7 +148,7 @@ def bytes_of(text: str, unit: int = MIB) -> int:
     """An amount of memory in the notation of Spark, such as `2g`."""
     found = re.fullmatch(r"\s*(\d+)\s*([bkmgtp]?)b?\s*", text.lower())
     if not found:
-        raise InputError(f"'{text}' is no amount of memory")
+        raise InputError(f"'{text}' is not an amount of memory")
     units = {"": unit, "b": 1, "k": 1 << 10, "m": MIB, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
     return int(found[1]) * units[found[2]]
 
@@ -184,16 +187,34 @@ def _explained(error: Exception) -> Exception:
     if "No module named 'fpstore" in text:
         return InputError(f"executors run {python}, which has no fpstore: {remedy}")
     if "PYTHON_VERSION_MISMATCH" in text or "different minor version" in text:
-        return InputError(f"executors run {python}, of another version than the driver: {remedy}")
+        return InputError(f"executors run {python}, whose version differs from the driver's: {remedy}")
     if "Cannot run program" in text:
         return InputError(f"executors cannot run {python}: {remedy}")
     return error
 
 
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Takes keywords by their old names, too, with a warning."""
+
+    def of(call: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(call)
+        def taking(*args: P.args, **given: P.kwargs) -> R:
+            for old in names.keys() & given.keys():
+                message = f"the keyword {old} of {call.__name__} is {names[old]} now"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                given[names[old]] = given.pop(old)
+            return call(*args, **given)
+
+        return taking
+
+    return of
+
+
 def limits(
-    settings: Settings, threads: int | None, memory: int | None, *, alone: bool = False
+    settings: Settings, threads: int | None, memory: int | str | None, *, alone: bool = False
 ) -> dict[str, Any]:
     """The limits of a task as keywords. A task that is `alone` has all cores of an executor."""
+    memory = bytes_of(memory) if isinstance(memory, str) else memory
     cores = settings.cores or 0
     usual = (cores, settings.executor_memory) if alone else (settings.threads, settings.memory)
     return {

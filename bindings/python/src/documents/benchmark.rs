@@ -11,12 +11,11 @@ use fpstore_corpus::Event;
 use fpstore_corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
 use fpstore_report::page::ContaminationPage;
 use numpy::PyArray1;
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use super::cleaning::faults_of;
 use super::given::{Documents, Readable, of_row};
+use super::output::Output;
 use crate::answer_columns::IdColumn;
 use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
@@ -24,7 +23,7 @@ use crate::input::arguments::path_or_none;
 use crate::input::whole::{Bytes, Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, count};
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
 type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
@@ -32,26 +31,41 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 /// Finds the items of a benchmark that occur in documents, as `fpstore contamination` does, and
 /// copies the documents without any. No input is changed.
 ///
-/// `inputs` and `against` are `Documents`, a path or paths, or a table such as a data frame. The
-/// ids of items in paths are the numbers of their lines.
-///
 /// An item is in a document if one passage of the document has enough of its shingles, runs of
-/// words:
-///
-/// - an item of 50 words or more needs the share `contains` of its shingles of `shingle` words,
-/// - a shorter item needs the share `short_contains` of its shingles of `short_shingle` words,
-/// - an item of fewer than `min_words` words is skipped.
-///
-/// Where the share is so high that one exchanged word is too many, the passage must have all
+/// words. Where the share is so high that one exchanged word is too many, the passage must have all
 /// shingles.
 ///
-/// - `output` is a folder, or a file for one input file. `replace` lets outputs be replaced.
-/// - `page` is the maximum number of matches on a page for a browser; 0 makes no page.
+/// Parameters
+/// ----------
+/// inputs : Documents, path, list of paths, or table
+///     The documents.
+/// against : Documents, path, list of paths, or table
+///     The items. The ids of items in paths are line numbers.
+/// output : path, optional
+///     A folder, or a file for one input file.
+/// shingle, contains : int and float, optional
+///     An item of 50 words or more needs this share of its shingles of this many words.
+/// short_shingle, short_contains : int and float, optional
+///     The same for a shorter item.
+/// min_words : int, optional
+///     Items of fewer words are skipped.
+/// page : int, default 0
+///     Maximum number of matches on a page for a browser.
+/// replace : bool, default False
+///     Whether existing outputs are replaced.
+/// text_field, id_field : str, optional
+///     Fields or columns of the documents, as for `Documents`.
+/// against_text_field, against_id_field : str, optional
+///     Fields or columns of the items.
+#[doc = parameters!(threads memory temp_dir progress)]
 ///
-/// The answer has the counts, and in `found` a row for each item and document: the share of
-/// shingles in the passage, and its place `text[start:end]`. For a table, `file` is empty, and
-/// `keep` is the mask of the rows without an item. Each row takes memory.
+/// Returns
+/// -------
+/// fpstore.types.Contamination
+///     Each found item takes memory. For a table, `keep` is the mask of the rows without an item.
 ///
+/// Examples
+/// --------
 /// >>> question = "Which of the two rivers that meet in Mainz is the longer one?"
 /// >>> _ = (folder / "items.jsonl").write_text(f'{{"text": "{question}"}}\n')
 /// >>> _ = (folder / "all.jsonl").write_text(f'{{"id": "a", "text": "A quiz. {question} Yes."}}\n')
@@ -63,7 +77,8 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 #[pyfunction]
 #[pyo3(signature = (
     inputs, against, output=None, *, shingle=None, contains=None, short_shingle=None,
-    short_contains=None, min_words=None, page=0, replace=false, threads=None, memory=None, temp_dir=None,
+    short_contains=None, min_words=None, page=0, replace=false, text_field=None, id_field=None,
+    against_text_field=None, against_id_field=None, threads=None, memory=None, temp_dir=None,
     progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -79,15 +94,20 @@ pub(crate) fn contamination<'py>(
     min_words: Option<Whole>,
     #[pyo3(from_py_with = wide)] page: i128,
     replace: bool,
+    text_field: Option<&Bound<'py, PyAny>>,
+    id_field: Option<&Bound<'py, PyAny>>,
+    against_text_field: Option<&Bound<'py, PyAny>>,
+    against_id_field: Option<&Bound<'py, PyAny>>,
     threads: Option<Whole>,
     memory: Option<Bytes>,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (documents, items) = (Documents::of(inputs)?, Documents::of_items(against)?);
+    let documents = Documents::of_fields(inputs, text_field, id_field)?;
+    let items = Documents::of_items(against, against_text_field, against_id_field)?;
     let (documents, items) = (documents.get(), items.get());
     if documents.is_table() && output.is_some() {
-        let message = "output is for files; of a table the answer names the rows";
+        let message = "output is for files; for a table the result contains the rows";
         return Err(input_error(py, message));
     }
     let usual = ShingleRules::default();
@@ -107,15 +127,19 @@ pub(crate) fn contamination<'py>(
     };
     let (page, title) = (checked(py, &COUNT, page)? as usize, documents.title());
     let limits = Limits::new(py, threads, memory, temp_dir)?;
-    let reporter = Reporter::new(progress)?;
+    let reporter = Reporter::new(progress)?.phases(2);
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some();
     let given = limits.given(&shared);
-    let documents = documents.readable(py, &given, Vec::new())?;
+    let folder = given.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let target = Output::of(py, output, replace, false, &folder)?;
+    let output = target.path.clone();
+    let mut documents = documents.readable(py, &given, Vec::new())?;
+    documents.shown.extend(target.shown());
     let items = items.readable(py, &given, Vec::new())?;
     let work = |shared: &Arc<Shared>| {
         let resources = limits.given(shared);
-        let Readable { paths, options, table } = &documents;
+        let Readable { paths, options, table, .. } = &documents;
         let (item_paths, item_options) = (&items.paths, items.options.clone());
         let tell = |event: Event<'_>| {
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
@@ -142,10 +166,15 @@ pub(crate) fn contamination<'py>(
                 shown.take(found.held());
             }
             let row = found.row;
+            // The rows of a table are in no file.
+            let file = match table {
+                Some(_) => String::new(),
+                None => documents.shown(row.file.to_owned()),
+            };
             rows.keep((
                 Some(row.item),
                 row.contained,
-                if table.is_some() { "" } else { row.file },
+                &file,
                 Some(row.id),
                 row.start,
                 row.end,
@@ -155,7 +184,7 @@ pub(crate) fn contamination<'py>(
         })?;
         let html = match page {
             0 => None,
-            _ => Some(account.page(shown, item_paths, &items.options, &title)?),
+            _ => Some(documents.shown(account.page(shown, item_paths, &items.options, &title)?)),
         };
         Ok((account, rows.finish()?, html, is_kept))
     };
@@ -168,7 +197,12 @@ pub(crate) fn contamination<'py>(
     };
     let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
     faults.extend(account.items_read.skipped.iter().cloned());
-    let counts = [
+    let faults: Vec<String> =
+        faults.into_iter().map(|fault| items.shown(documents.shown(fault))).collect();
+    target.publish(py)?;
+    answer!(
+        py,
+        "Contamination",
         account.item_count,
         account.short_count,
         account.unjudged_count,
@@ -179,14 +213,9 @@ pub(crate) fn contamination<'py>(
         account.documents_read.skipped_count,
         account.file_count,
         account.uncopied_count,
-    ];
-    let mut fields = Vec::new();
-    for count in counts {
-        fields.push(count.into_bound_py_any(py)?);
-    }
-    fields.push(faults.into_bound_py_any(py)?);
-    fields.push(found.into_bound_py_any(py)?);
-    fields.push(html.map(Page).into_bound_py_any(py)?);
-    fields.push(is_kept.map(|is_kept| PyArray1::from_vec(py, is_kept)).into_bound_py_any(py)?);
-    told(py, TYPES, "Contamination", PyTuple::new(py, fields)?)
+        faults,
+        found,
+        html.map(Page),
+        is_kept.map(|is_kept| PyArray1::from_vec(py, is_kept)),
+    )
 }

@@ -1,6 +1,6 @@
 //! The function `clean`: files of documents without near-duplicates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
@@ -8,15 +8,15 @@ use fpstore::options::{COUNT, PER_CLUSTER};
 use fpstore_corpus::{
     Account, Cleaner, DocumentSource, Error, Event, KeepRules, LossLimit, PassageFate, Reasons,
 };
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use super::given::{Documents, Readable, of_row};
 use super::labels::labels_of;
+use super::output::Output;
 use super::overview::overview_of;
 use super::removed::RemovedRows;
-use super::rows::rows_of;
+use super::rows::{rest_of, rows_of};
 use crate::errors::{Failure, chained, input_error, warn};
 use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Bytes, Whole, wide};
@@ -25,70 +25,103 @@ use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
 use crate::store::{Given, stores_or_none};
 use crate::text::hasher_of;
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
-/// Copies files of documents without near-duplicates: kept documents are copied byte for byte, as
-/// by the command `fpstore clean`. No input is changed. Of a table it makes the same decisions: the
-/// answer then has `keep`, a mask of the rows, and `rows`, with the document that each removed row
-/// is near.
+/// Removes near-duplicate documents, as the command `fpstore clean`: kept documents of files are
+/// copied byte for byte, and of a table the answer has the mask `keep` of its rows. No input is
+/// changed. The same call resumes an interrupted job.
 ///
-/// `inputs` are `Documents`, a path or paths, or a table such as a data frame. `output` is a
-/// folder, or a file for one input file; without it nothing is written. The same call resumes an
-/// interrupted job.
+/// Parameters
+/// ----------
+/// inputs : Documents, path, list of paths, or table
+///     Paths can be addresses, see `Documents`.
+/// output : path, optional
+///     A folder, or a file for one input file, also at an address; without it nothing is written.
+/// recipe : Recipe or str, optional
+///     By default the recipe of the store, or `minhash`.
+/// confirm : float, optional
+///     Minimum Jaccard similarity of the features of near-duplicates. By default 0.8, unless `k` is
+///     given; with `k` alone, or with a store without sketches, the fingerprints decide.
+/// confirm_contains : float, optional
+///     Minimum share of the features that the kept document must have, too.
+/// k : int, optional
+///     Maximum distance in bits.
+/// judge : str, optional
+///     Reasons for removal, all or some of `"address,bytes,text,near"`.
+/// pairs : path or table, optional
+///     Judged pairs, which override the other rules: a file as `fpstore evaluate` reads it, or two
+///     ids and a label.
+/// passages : str, optional
+///     `"cut"`, `"annotate"` or `"drop:PART"`, the treatment of removed passages, if `Documents`
+///     have a `unit`. Of a table, `rows` then has the text that is left.
+/// url_field : str, optional
+///     Field of addresses: of one address only the best document is kept.
+/// keep : str, default "first"
+///     `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or
+///     several rules with commas between them; later rules decide ties of earlier ones.
+/// source_field : str, optional
+///     Field of sources.
+/// target : int, optional
+///     Number of documents to keep: the threshold starts at its strictest value and is relaxed,
+///     equally for all documents, until this many are left.
+/// max_loss : float or str, optional
+///     Maximum share of removed documents, such as `"1%"`, of all, of a file and of a source.
+/// store : Store, path or list of paths, optional
+///     Documents near a stored one are removed. The recipe and `k` are those in the store.
+/// within : bool, default False
+///     With a `store`, whether documents near a new one are removed, too.
+/// add : bool, default False
+///     Whether the kept documents are added to the store, all or none.
+/// label : str, optional
+///     The label of the new segment.
+/// run : str, optional
+///     The name of the job in the store: a call with a known run changes nothing. If the `output` is
+///     missing, or with `commit` there is none, it raises `KnownRunError`, because all documents
+///     would be found in the store.
+/// commit : bool, default True
+///     `False` is the safe order for a table: nothing is added before `cleaned.commit()`, or before
+///     the end of a `with` block without an exception, so the caller writes the kept rows first.
+///     The store is locked until then. Repeated after a commit, the answer has `was_added_before`:
+///     the earlier output is complete. `KnownRunError` is then raised only if the table has a
+///     document that is near none in the store, so that it is not the table of that run.
+/// annotate : str, optional
+///     Removes nothing: each document gets a field of this name, with the id of the document that
+///     it duplicates, or null.
+/// per_cluster : int, default 1
+///     Maximum number of documents kept from a cluster.
+/// cluster_size : str, optional
+///     Name of a field for the number of documents in the original cluster.
+/// manifest : bool, default False
+///     Whether the answer has a dictionary of the settings, the counts, and the SHA-256 of all
+///     input and output files, which are read again for it.
+/// page : int, default 0
+///     Size of a sample of removed documents, shown with the kept ones on a page for a browser.
+/// replace : bool, default False
+///     Whether existing outputs are replaced.
+/// text_field, id_field : str, optional
+///     Fields or columns, as for `Documents`.
+#[doc = parameters!(threads memory temp_dir wait progress)]
 ///
-/// Which documents are near-duplicates:
+/// Returns
+/// -------
+/// fpstore.types.Cleaned
+///     Each removed document takes memory.
 ///
-/// - `confirm` is the minimum Jaccard similarity of the features, 0.8 if neither it nor `k` is
-///   given. With `k` alone, or with a store without sketches, the fingerprints decide.
-/// - `confirm_contains` is the minimum share of the features that the kept document must have, too.
-/// - `url_field` is the field of addresses: of one address only the best document is kept.
-/// - `pairs` are judged pairs, which override the other rules: a file as `fpstore evaluate` reads
-///   it, or a table of two ids and a label.
-/// - `judge` is the list of reasons for removal, all or some of `"address,bytes,text,near"`.
+/// Raises
+/// ------
+/// TooMuchLostError
+///     More documents than `max_loss` would be removed. Nothing was written.
+/// KnownRunError
+///     The store has the documents of this `run`, and the answer cannot be repeated.
 ///
-/// Which documents are kept:
+/// Warns
+/// -----
+/// SimilarityWarning
+///     The store has no sketches, so fingerprints decide.
 ///
-/// - `keep` is `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or
-///   `"source:A,B"`, or several rules with commas between them; later rules decide ties of earlier
-///   ones. `source_field` is the field of sources.
-/// - `per_cluster` is the maximum number of documents kept from a cluster.
-/// - `target` is the number of documents to keep: the threshold starts at its strictest value and
-///   is relaxed, equally for all documents, until this many are left. If the given threshold leaves
-///   more, it is an error and nothing is written.
-/// - `max_loss` is the maximum share of removed documents, of all, of a file and of a source. If it
-///   is exceeded, `TooMuchLostError` is raised before anything is written.
-///
-/// Outputs:
-///
-/// - `annotate` removes nothing: each document gets a field of this name, with the id of the
-///   document that it duplicates, or null.
-/// - `cluster_size` is the name of a field for the number of documents in the original cluster.
-/// - `passages` is `"cut"`, `"annotate"` or `"drop:PART"`, the treatment of removed passages in the
-///   output, if `Documents` have a `unit`.
-/// - `replace` lets outputs be replaced.
-///
-/// With a `store`, documents near a stored one are removed, and documents near a new one only with
-/// `within`. The recipe and `k` are those in the store.
-///
-/// - `add` adds the kept documents to the store, all or none.
-/// - `run` is the name of the job in the store, which prevents adding it twice: a call with a known
-///   run changes nothing. Without an `output`, and with `commit`, it raises `KnownRunError`, because
-///   all documents would be found in the store.
-/// - `commit=False` is the safe order for a table: nothing is added before `cleaned.commit()`, or
-///   before the end of a `with` block without an exception, so the caller writes the kept rows
-///   first. The store is locked until then. Repeated after a commit, the answer has
-///   `was_added_before`: what was written is complete. `KnownRunError` is then raised only if the
-///   table has a document that is near none in the store, so that it is not the table of that run.
-/// - Several stores are compared with, and nothing is added. For a stored document, `other_store`
-///   of `removed` and `near_store` of `rows` are the name of its store.
-///
-/// The answer has the counts, the losses and largest clusters in `overview`, and `removed`, with
-/// one row for each removed document, whose ids are texts. Each row takes memory. With `manifest`
-/// it also has a dictionary of the settings, the counts, and the SHA-256 of all input and output
-/// files, which are read again for it. `page` is the size of a sample of removed documents, shown
-/// with the kept ones on a page for a browser; 0 makes no page.
-///
+/// Examples
+/// --------
 /// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
 /// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
 /// >>> cleaned = fpstore.clean(folder / "all.jsonl", folder / "clean.jsonl")
@@ -146,7 +179,7 @@ pub(crate) fn clean<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if !add && (run.is_some() || !label.is_empty()) {
-        return Err(input_error(py, "run and label are of what is added; give add=True"));
+        return Err(input_error(py, "run and label are for added documents; give add=True"));
     }
     if !add && !commit {
         return Err(input_error(py, "commit=False delays an addition; give add=True"));
@@ -166,7 +199,7 @@ pub(crate) fn clean<'py>(
             ("manifest", manifest),
         ];
         if let Some((name, _)) = of_files.iter().find(|(_, is_given)| *is_given) {
-            let message = format!("{name} is for files; of a table the answer has the rows");
+            let message = format!("{name} is for files; for a table the result contains the rows");
             return Err(input_error(py, message));
         }
     }
@@ -180,19 +213,35 @@ pub(crate) fn clean<'py>(
     let page = checked(py, &COUNT, page)? as usize;
     let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
+    let add_run_is_given = add && run.is_some();
     let add = add.then(|| WriterOptions::default().label(label).run(run));
     let wait = wait_of(py, wait)?;
     let is_usual = confirm.is_none() && k.is_none() && judge.is_none_or(|reasons| reasons.near);
     if let Some(store) = stored.as_ref().filter(|store| is_usual && store.sketch_len() == 0) {
         warn_of_fingerprints(py, store)?;
     }
-    let reporter = Reporter::new(progress)?;
+    let reporter = Reporter::new(progress)?.phases(3);
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some() || add.is_some();
     let fields = keep.field_names(source_field.as_deref(), url_field.as_deref());
     let title = documents.title();
-    let readable = documents.readable(py, &limits.given(&shared), fields)?;
-    let Readable { paths, options, table } = &readable;
+    let resources = limits.given(&shared);
+    let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    // The passages that are left of the rows of a table are read from a temporary output.
+    let of_passages = passages.filter(|_| documents.is_table());
+    if let Some(fate) = of_passages {
+        check_fate_of_rows(py, fate, documents.are_passages(), add.is_some())?;
+    }
+    let output = match of_passages {
+        Some(_) => Output::temporary(&folder, Path::new("rows.jsonl"))?,
+        None => Output::of(py, output, replace, add_run_is_given, &folder)?,
+    };
+    let is_published = output.is_published(py)?;
+    let mut readable = documents.readable_as(py, &resources, fields, |table| {
+        if of_passages.is_some() { table.numbered() } else { table }
+    })?;
+    readable.shown.extend(output.shown());
+    let Readable { paths, options, table, .. } = &readable;
     let work = |shared: &Arc<Shared>| -> Result<_, Failure> {
         let resources = limits.given(shared);
         let options = options.clone().observer(resources.observer.clone());
@@ -202,7 +251,7 @@ pub(crate) fn clean<'py>(
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
         };
         let cleaner = |add: Option<WriterOptions>, against: Option<fpstore::Store>| Cleaner {
-            output: output.clone(),
+            output: output.path.clone(),
             replace,
             against,
             within,
@@ -230,9 +279,9 @@ pub(crate) fn clean<'py>(
         let (mut rows, mut html, mut addition) = (None, None, None);
         let (mut account, mut overview, mut proof) = (Account::default(), None, None);
         let begun = match cleaner(add, stored.clone()).begin() {
-            Err(Error::KnownRun { run, store }) if !commit => {
+            Err(Error::KnownRun { run, store, missing }) if !commit && output.path.is_none() => {
                 let newest = fpstore::Store::open(&store)?;
-                let known = Error::KnownRun { run, store };
+                let known = Error::KnownRun { run, store, missing };
                 let Some(cleaning) = cleaner(None, Some(newest)).begin()? else {
                     return Err(known.into());
                 };
@@ -242,6 +291,8 @@ pub(crate) fn clean<'py>(
                 }
                 None
             }
+            // An output is at its address before the store has the documents of the run.
+            Err(Error::KnownRun { .. }) if is_published => None,
             begun => begun?,
         };
         match begun {
@@ -251,18 +302,25 @@ pub(crate) fn clean<'py>(
                 let mut found = cleaned.overview()?;
                 readable.rename(&mut found.losses);
                 if manifest {
-                    proof = Some(cleaned.manifest(&found, &[])?.to_json());
+                    proof = Some(readable.shown(cleaned.manifest(&found, &[])?.to_json()));
                 }
                 if page > 0 {
-                    html = Some(cleaned.page(&found, page, &title)?);
+                    html = Some(readable.shown(cleaned.page(&found, page, &title)?));
                 }
                 overview = Some(found);
-                if let Some(table) = table {
-                    rows = Some(rows_of(&cleaned, table, names.as_ref())?);
+                match (table, &output.path) {
+                    (Some(table), Some(path)) => rows = Some(rest_of(table, path)?),
+                    (Some(table), None) if !documents.are_passages() => {
+                        rows = Some(rows_of(&cleaned, table, names.as_ref())?);
+                    }
+                    _ => {}
                 }
                 account = cleaned.account();
                 addition = Some(cleaned.into_addition());
-                if commit && let Some(addition) = addition.take() {
+                if commit
+                    && !output.is_remote()
+                    && let Some(addition) = addition.take()
+                {
                     addition.commit(&tell)?;
                 }
             }
@@ -271,12 +329,32 @@ pub(crate) fn clean<'py>(
         Ok((account, overview, removed.finish()?, rows, proof, html, addition))
     };
     let work = |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, &readable));
-    let (account, overview, removed, rows, proof, html, addition) = match is_change {
+    let (mut account, overview, removed, rows, proof, html, mut addition) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
+    if of_passages.is_some() {
+        account.file_count = 0;
+    }
     let faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let counts = [
+    let mut faults: Vec<String> = faults.into_iter().map(|it| readable.shown(it)).collect();
+    if output.is_remote() && !account.was_added_before {
+        output.publish(py)?;
+        if commit && let Some(addition) = addition.take() {
+            faults.extend(run_change(py, &reporter, &shared, |_| committed(addition))?);
+        }
+    }
+    let proof =
+        proof.map(|proof| py.import("json")?.call_method1("loads", (proof,))).transpose()?;
+    let overview = overview.map(|overview| overview_of(py, &overview)).transpose()?;
+    let addition = addition.map(|addition| {
+        let count = account.added_count;
+        let lost = if count > 0 { |_: &mut _| true } else { |_: &mut _| false };
+        Addition { count, lent: Lent::new(WORDS, reporter, shared, addition).noticed(lost) }
+    });
+    answer!(
+        py,
+        "Cleaned",
         account.kept_count,
         account.near_new_count,
         account.near_stored_count,
@@ -287,31 +365,17 @@ pub(crate) fn clean<'py>(
         account.file_count,
         account.uncopied_count,
         account.left_out_count,
-    ];
-    let mut fields = Vec::new();
-    for count in counts {
-        fields.push(count.into_bound_py_any(py)?);
-    }
-    fields.push(account.was_added_before.into_bound_py_any(py)?);
-    fields.push(faults.into_bound_py_any(py)?);
-    fields.push(removed.into_bound_py_any(py)?);
-    let overview = overview.map(|overview| overview_of(py, &overview)).transpose()?;
-    fields.push(overview.into_bound_py_any(py)?);
-    fields.push(rows.into_bound_py_any(py)?);
-    for count in [account.changed_count, account.dropped_count] {
-        fields.push(count.into_bound_py_any(py)?);
-    }
-    let proof =
-        proof.map(|proof| py.import("json")?.call_method1("loads", (proof,))).transpose()?;
-    fields.push(proof.into_bound_py_any(py)?);
-    fields.push(html.map(Page).into_bound_py_any(py)?);
-    let addition = addition.map(|addition| {
-        let count = account.added_count;
-        let lost = if count > 0 { |_: &mut _| true } else { |_: &mut _| false };
-        Addition { count, lent: Lent::new(WORDS, reporter, shared, addition).noticed(lost) }
-    });
-    fields.push(addition.into_bound_py_any(py)?);
-    told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
+        account.was_added_before,
+        faults,
+        removed,
+        overview,
+        rows,
+        account.changed_count,
+        account.dropped_count,
+        proof,
+        html.map(Page),
+        addition,
+    )
 }
 
 /// The documents of a cleaning that are added to the store by a commit.
@@ -327,13 +391,7 @@ const WORDS: Words = Words { noun: "cleaning", loss: "its documents were not add
 impl Addition {
     /// Adds the documents. Returns their number and the messages for the user.
     fn commit(&self, py: Python<'_>) -> PyResult<(u64, Vec<String>)> {
-        let faults = self.lent.finish(py, "was committed", |addition, _| {
-            let faults = Mutex::new(Vec::new());
-            addition.commit(&|event: Event<'_>| {
-                faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
-            })?;
-            Ok(faults.into_inner().unwrap_or_else(PoisonError::into_inner))
-        })?;
+        let faults = self.lent.finish(py, "was committed", |addition, _| committed(addition))?;
         Ok((self.count, faults))
     }
 
@@ -345,6 +403,33 @@ impl Addition {
         }
         self.lent.leave(raised, || self.commit(py).map(drop))
     }
+}
+
+/// Adds the documents, and returns the messages for the user.
+fn committed(addition: fpstore_corpus::Addition) -> Result<Vec<String>, Failure> {
+    let faults = Mutex::new(Vec::new());
+    addition.commit(&|event: Event<'_>| {
+        faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
+    })?;
+    Ok(faults.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Refuses options that do not fit the passages of a table.
+fn check_fate_of_rows(
+    py: Python<'_>,
+    fate: PassageFate,
+    has_unit: bool,
+    is_added: bool,
+) -> PyResult<()> {
+    let message = match fate {
+        PassageFate::Annotate => {
+            "passages='annotate' is for files; of a table give 'cut' or 'drop:PART'"
+        }
+        _ if !has_unit => "passages needs a unit: Documents(table, unit='paragraph')",
+        _ if is_added => "passages of a table are not added; add the rows that are left",
+        _ => return Ok(()),
+    };
+    Err(input_error(py, message))
 }
 
 /// The part of the documents that may be lost: a number, or a text such as `1%`.
@@ -363,9 +448,9 @@ fn share_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<LossLimit>> {
 fn warn_of_fingerprints(py: Python<'_>, store: &fpstore::Store) -> PyResult<()> {
     let (path, k) = (store.info().path, store.tuned_k());
     let message = format!(
-        "{} keeps no sketches of its documents, so fingerprints within {k} bits decide alone, and \
-         some removed documents are not similar: build the store with sketch=True, or give k={k} to \
-         decide by fingerprints",
+        "{} keeps no sketches of its documents, so only fingerprints within {k} bits decide, and \
+         some removed documents are not similar: build the store with sketch=True, or give k={k} \
+         to decide by fingerprints",
         path.display()
     );
     warn(py, "SimilarityWarning", &message)

@@ -1,6 +1,6 @@
 //! The class `Documents`: files of documents, and the options for reading them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -8,13 +8,16 @@ use fpstore::options::{MAX_PAIRS, NumberOption};
 use fpstore::{IdKind, IdRef, Resources};
 use fpstore_base::{InputPlace, fields};
 use fpstore_corpus::{DocumentTable, Error, Loss, LossOf};
+use fpstore_disk::ScratchDirectory;
 use fpstore_documents::Error::BadInput;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat, read_texts,
 };
 use fpstore_text::PassageUnit;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use super::table::{self, Columns, is_table};
 use crate::answer_columns::IdColumn;
@@ -22,11 +25,13 @@ use crate::columns::RowsBuilder;
 use crate::errors::{Failure, input_error, named};
 use crate::input::arguments::{is_one_path, path, paths, text, text_or_none, texts};
 use crate::input::texts::TextInput;
-use crate::input::whole::Whole;
+use crate::input::whole::Bytes;
 use crate::options::{choice, count};
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
+/// The module of documents at addresses.
+pub(super) const REMOTE: &str = "fpstore._remote";
 /// A longer name is no file on any system.
 const NAME_LEN_MAX: usize = 4096;
 /// Characters of a text in a message.
@@ -34,32 +39,51 @@ const SHOWN_LEN: usize = 40;
 /// Maximum length of a document.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
 
-/// Files and folders of documents, or a table, with the options for reading them. Without options,
-/// paths or a table can be given directly.
+/// Documents in files and folders, or in a table, with the options for reading them. Without
+/// options, paths or a table can be given directly.
 ///
-/// A table is a data frame of pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an
-/// Arrow table or stream, an iterator over these, a dictionary of columns, a list or an iterator of
-/// dictionaries, or a single column of texts; a list of texts is taken for paths. Its columns are
-/// named by `text_field` and `id_field`; without a column `id` the ids are the numbers of the rows.
-/// The other options are for files.
+/// Parameters
+/// ----------
+/// paths : path, list of paths, or table
+///     Paths are files, folders, glob patterns, or addresses such as `s3://bucket/name`, which the
+///     package fsspec reads (with s3fs, gcsfs, huggingface_hub, ...). A table is a data frame of
+///     pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an Arrow table or stream,
+///     an iterator over these, a dictionary of columns, a list or an iterator of dictionaries, or a
+///     column of texts. A list of texts is taken for paths.
+/// format : str, optional
+///     The format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"`, `"warc"`, `"lines"`,
+///     `"text"`, `"html"` or `"features"`. By default the name of each file decides.
+/// id_field, text_field : str, optional
+///     Fields or columns; in JSON also paths such as `doc.body`. By default `id` and `text`, in
+///     files else the only field with another usual name, such as `url` and `content`. Without a
+///     column of ids, the ids of a table are row numbers.
+/// line_ids : bool, default False
+///     Whether the ids are line numbers.
+/// text_format : str, default "plain"
+///     `"plain"`, `"html"` or `"markdown"`.
+/// unit : str, optional
+///     `"paragraph"`, `"line"` or `"words:100"`: each passage of a text becomes a document. Its id
+///     is the id of the text, `#` and a number.
+/// encoding : str, optional
+///     `"utf-8"`, `"detect"` or a name such as `"gbk"`. By default UTF-8; of pages the declared
+///     encoding, else the detected one.
+/// html_part : str, default "auto"
+///     `"auto"`, `"main"` or `"full"`.
+/// max_document : int or str, optional
+///     Maximum length in bytes. A longer document is a bad record.
+/// include, exclude : str or list of str, optional
+///     Glob patterns of the files in folders.
+/// hidden : bool, default False
+///     Whether hidden files in folders are read.
+/// skip_bad : bool, default False
+///     Whether bad records are skipped; otherwise they are errors.
 ///
-/// - `format` is the format of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"parquet"`, `"warc"`,
-///   `"lines"`, `"text"`, `"html"`, `"features"`). By default it follows from the name of each file.
-/// - `id_field` and `text_field` are names of fields or columns, in JSON also paths such as
-///   `doc.body`. By default they are `id` and `text`, else the only field with another usual name,
-///   such as `url` and `content`. With `line_ids` the ids are the numbers of the lines.
-/// - `text_format` is `"plain"`, `"html"` or `"markdown"`.
-/// - `unit` (`"paragraph"`, `"line"`, `"words:100"`) makes each passage of a text a document. Its
-///   id is the id of the text, `#` and a number.
-/// - `encoding` is `"utf-8"`, `"detect"` or a name such as `"gbk"`. Without it texts are UTF-8, and
-///   pages have the encoding that they declare, else the detected one.
-/// - `html_part` is `"auto"`, `"main"` or `"full"`.
-/// - `max_document` is the maximum length in bytes. A longer document is a bad record.
-/// - `include`, `exclude` and `hidden` choose the files in folders.
-/// - `skip_bad` skips bad records, which are otherwise errors.
-///
+/// Examples
+/// --------
 /// >>> fpstore.Documents(["a.jsonl", "b.jsonl"], text_field="body")
 /// <fpstore.Documents in 2 paths>
+/// >>> [document.text for document in fpstore.Documents({"id": [7], "text": ["some words"]})]
+/// ['some words']
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Documents {
     source: Source,
@@ -80,34 +104,49 @@ pub(crate) struct Readable {
     pub(crate) options: DocumentOptions,
     /// The table, if the documents are one.
     pub(crate) table: Option<DocumentTable>,
+    /// Prefixes of temporary paths, each with the name that messages and answers show.
+    pub(super) shown: Vec<(String, String)>,
+    /// Copies of documents at addresses.
+    _copies: Option<ScratchDirectory>,
 }
 
 impl Documents {
     /// Makes the documents readable within the limits of a call. `fields` are the names of
-    /// additional fields to read. A table is written to a temporary file.
+    /// additional fields to read. A table is written to a temporary file, and files at addresses
+    /// are copied.
     pub(crate) fn readable(
         &self,
         py: Python<'_>,
         resources: &Resources,
         fields: Vec<String>,
     ) -> PyResult<Readable> {
+        self.readable_as(py, resources, fields, |table| table)
+    }
+
+    /// As [`Documents::readable`], with the table made by `make`.
+    pub(super) fn readable_as(
+        &self,
+        py: Python<'_>,
+        resources: &Resources,
+        fields: Vec<String>,
+        make: impl FnOnce(DocumentTable) -> DocumentTable,
+    ) -> PyResult<Readable> {
         let mut options = self.options.clone().resources(resources);
         if let Some(len) = self.max_document {
             options = options.max_document(len);
         }
+        let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
         let object = match &self.source {
-            Source::Paths(paths) => {
-                return Ok(Readable { paths: paths.clone(), options, table: None });
-            }
+            Source::Paths(paths) => return copied(py, paths, &folder, options),
             Source::Table(object) => object.bind(py),
         };
-        let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-        let mut table = DocumentTable::create(&folder, &fields).map_err(Failure::from)?;
+        let mut table = make(DocumentTable::create(&folder, &fields).map_err(Failure::from)?);
         let columns = Columns { fields, ..self.columns.clone() };
         table::write(object, &columns, &mut table)?;
         let path = table.finish().map_err(Failure::from)?;
         let options = table.options(options);
-        Ok(Readable { paths: vec![path], options, table: Some(table) })
+        let shown = vec![(path.display().to_string(), "the table".to_owned())];
+        Ok(Readable { paths: vec![path], options, table: Some(table), shown, _copies: None })
     }
 
     /// As [`Documents::of`], with the names of fields, if they are given.
@@ -116,26 +155,45 @@ impl Documents {
         text_field: Option<&Bound<'py, PyAny>>,
         id_field: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Documents>> {
+        Documents::with(given, text_field, id_field, false)
+    }
+
+    /// The items of a benchmark: as [`Documents::of_fields`], but without `id_field` the ids of
+    /// items in paths are the numbers of their lines.
+    pub(super) fn of_items<'py>(
+        given: &Bound<'py, PyAny>,
+        text_field: Option<&Bound<'py, PyAny>>,
+        id_field: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Documents>> {
+        Documents::with(given, text_field, id_field, id_field.is_none())
+    }
+
+    fn with<'py>(
+        given: &Bound<'py, PyAny>,
+        text_field: Option<&Bound<'py, PyAny>>,
+        id_field: Option<&Bound<'py, PyAny>>,
+        has_line_ids: bool,
+    ) -> PyResult<Bound<'py, Documents>> {
         let (py, names) = (given.py(), PyDict::new(given.py()));
         for (name, field) in [("text_field", text_field), ("id_field", id_field)] {
             field.map(|field| names.set_item(name, field)).transpose()?;
         }
-        if names.is_empty() {
-            return Documents::of(given);
+        if let Ok(documents) = given.cast::<Documents>() {
+            if !names.is_empty() {
+                let message = "Documents have their own text_field and id_field";
+                return Err(input_error(py, message));
+            }
+            return Ok(documents.clone());
         }
-        if given.is_instance_of::<Documents>() {
-            return Err(input_error(py, "Documents have their own text_field and id_field"));
+        if has_line_ids && !is_table(given)? {
+            names.set_item("line_ids", true)?;
         }
         Ok(py.get_type::<Documents>().call((given,), Some(&names))?.cast_into()?)
     }
 
     /// The documents in an argument: `Documents`, a path, paths, or a table.
     pub(crate) fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
-        if let Ok(documents) = given.cast::<Documents>() {
-            return Ok(documents.clone());
-        }
-        let documents = given.py().get_type::<Documents>().call1((given,))?;
-        Ok(documents.cast_into::<Documents>()?)
+        Documents::with(given, None, None, false)
     }
 
     /// Calls `each` with the texts and the values of `fields` of each part of an Arrow table.
@@ -163,21 +221,14 @@ impl Documents {
         }
     }
 
+    /// Whether passages are documents.
+    pub(super) fn are_passages(&self) -> bool {
+        self.options.passage_unit().is_some()
+    }
+
     /// Whether they are a table.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(_))
-    }
-
-    /// The items of a benchmark: as [`Documents::of`], but the ids of items in paths are the
-    /// numbers of their lines.
-    pub(crate) fn of_items<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
-        if given.is_instance_of::<Documents>() || is_table(given)? {
-            return Documents::of(given);
-        }
-        let numbered = PyDict::new(given.py());
-        numbered.set_item("line_ids", true)?;
-        let class = given.py().get_type::<Documents>();
-        Ok(class.call((given,), Some(&numbered))?.cast_into::<Documents>()?)
     }
 }
 
@@ -187,15 +238,7 @@ fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
         false => paths(given),
     };
     let found = found.map_err(|error| named(error, "paths"))?;
-    let is_address = |path: &&PathBuf| path.to_str().is_some_and(|name| name.contains("://"));
-    if let Some(address) = found.iter().find(is_address).filter(|path| !path.exists()) {
-        let message = format!(
-            "'{address}' is an address, and documents are read from local files: \
-             fsspec.open_local('simplecache::{address}') copies it",
-            address = address.display()
-        );
-        return Err(input_error(given.py(), message));
-    }
+    let found = expanded(given.py(), found)?;
     let is_text = |path: &&PathBuf| {
         let name = path.to_string_lossy();
         let words = name.split_whitespace().count();
@@ -204,11 +247,65 @@ fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Some(text) = found.iter().find(is_text) {
         let text: String = text.to_string_lossy().chars().take(SHOWN_LEN).collect();
         let message = format!(
-            "'{text}' is no file; texts are given as a column of a table: Documents({{'text': texts}})"
+            "'{text}' is not a file; texts are given as a column of a table: Documents({{'text': \
+             texts}})"
         );
         return Err(input_error(given.py(), message));
     }
     Ok(found)
+}
+
+/// Paths with the files of glob patterns in place of patterns that match any.
+fn expanded(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in paths {
+        let is_pattern = path.to_string_lossy().contains(['*', '?', '[']);
+        let mut found: Vec<PathBuf> = match is_pattern && !is_address(&path) && !path.exists() {
+            true => py.import(REMOTE)?.call_method1("expanded", (path.as_os_str(),))?.extract()?,
+            false => Vec::new(),
+        };
+        match found.is_empty() {
+            true => all.push(path),
+            false => all.append(&mut found),
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a path is an address for the package fsspec.
+pub(super) fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.contains("://")) && !path.exists()
+}
+
+/// Makes the documents of paths readable; files at addresses are copied to `folder`.
+fn copied(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    folder: &Path,
+    options: DocumentOptions,
+) -> PyResult<Readable> {
+    let (mut all, mut shown, mut copies) = (Vec::new(), Vec::new(), None);
+    for (number, path) in paths.iter().enumerate() {
+        if !is_address(path) {
+            all.push(path.clone());
+            continue;
+        }
+        let directory = match &mut copies {
+            Some(directory) => directory,
+            none => none.insert(
+                ScratchDirectory::create(folder)
+                    .map_err(fpstore::Error::Io)
+                    .map_err(Failure::from)?,
+            ),
+        };
+        let target = directory.path().join(number.to_string());
+        let found =
+            py.import(REMOTE)?.call_method1("fetch", (path.as_os_str(), target.as_os_str()))?;
+        let (local, address): (Vec<PathBuf>, String) = found.extract()?;
+        all.extend(local);
+        shown.push((format!("{}/", target.display()), format!("{address}/")));
+    }
+    Ok(Readable { paths: all, options, table: None, shown, _copies: copies })
 }
 
 #[pymethods]
@@ -231,14 +328,14 @@ impl Documents {
         #[pyo3(from_py_with = text_or_none)] unit: Option<&str>,
         #[pyo3(from_py_with = text_or_none)] encoding: Option<&str>,
         #[pyo3(from_py_with = text)] html_part: &str,
-        max_document: Option<Whole>,
+        max_document: Option<Bytes>,
         #[pyo3(from_py_with = texts)] include: Vec<String>,
         #[pyo3(from_py_with = texts)] exclude: Vec<String>,
         hidden: bool,
         skip_bad: bool,
     ) -> PyResult<Self> {
         if line_ids && id_field.is_some() {
-            return Err(input_error(py, "line_ids takes no field as id; leave id_field out"));
+            return Err(input_error(py, "line_ids uses line numbers as ids; leave id_field out"));
         }
         let files = FileChoice::default()
             .include(&include)
@@ -282,14 +379,18 @@ impl Documents {
         Ok(Documents { source, options, max_document, columns })
     }
 
-    /// The documents as a stream of rows of `id` and `text`, as `clean` reads them: the main text of
-    /// a page, and a document for each passage with `unit`.
+    /// The documents as `clean` reads them: the main text of a page, and a document for each
+    /// passage with `unit`.
     ///
-    /// >>> documents = fpstore.Documents({"id": [7], "text": ["some words"]})
-    /// >>> documents.rows().read_all().to_pylist()
+    /// Returns
+    /// -------
+    /// fpstore.types.RowStream
+    ///     Rows of `id` and `text`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> fpstore.Documents({"id": [7], "text": ["some words"]}).rows().read_all().to_pylist()
     /// [('7', 'some words')]
-    /// >>> [document.text for document in documents]
-    /// ['some words']
     fn rows(&self, py: Python<'_>) -> PyResult<RowStream> {
         let readable = self.readable(py, &Resources::default(), Vec::new())?;
         let columns = (IdColumn::new(IdKind::Text), StringBuilder::new());
@@ -310,6 +411,10 @@ impl Documents {
         chain.call_method1("from_iterable", (self.rows(py)?,))
     }
 
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("Documents are not pickled; their paths and options can be"))
+    }
+
     fn __repr__(&self) -> String {
         let Source::Paths(paths) = &self.source else {
             return "<fpstore.Documents in a table>".into();
@@ -320,34 +425,68 @@ impl Documents {
 }
 
 impl Readable {
-    /// Gives the temporary file of a table another name in losses.
+    /// A text with the names of the documents in place of temporary paths.
+    pub(crate) fn shown(&self, text: String) -> String {
+        self.shown.iter().fold(text, |text, (path, name)| text.replace(path, name))
+    }
+
+    /// Replaces temporary paths in losses.
     pub(super) fn rename(&self, losses: &mut [Loss]) {
-        for loss in losses.iter_mut().filter(|_| self.table.is_some()) {
+        for loss in losses {
             if let LossOf::File(name) = &mut loss.of {
-                *name = "the table".into();
+                *name = self.shown(std::mem::take(name));
             }
         }
     }
+
+    /// Replaces temporary paths in an exception.
+    fn rename_error(&self, py: Python<'_>, error: &PyErr) -> PyResult<()> {
+        let value = error.value(py);
+        for name in ["message", "filename", "path"] {
+            if let Ok(text) = value.getattr(name).and_then(|text| text.extract::<String>()) {
+                value.setattr(name, self.shown(text))?;
+            }
+        }
+        let arguments = value.getattr("args")?.try_iter()?.map(|argument| {
+            let argument = argument?;
+            match argument.extract::<String>() {
+                Ok(text) => self.shown(text).into_bound_py_any(py),
+                Err(_) => Ok(argument),
+            }
+        });
+        value.setattr("args", PyTuple::new(py, arguments.collect::<PyResult<Vec<_>>>()?)?)
+    }
 }
 
-/// The error of a document in a table, with its row instead of its place in a file.
+/// The error of reading documents: with the row of a table in place of its place in a file, and
+/// without temporary paths.
 pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
-    let Some(table) = &documents.table else { return failure };
+    let is_of_table = |name: &str| {
+        documents.table.is_some()
+            && documents.paths.iter().any(|path| *path.to_string_lossy() == *name)
+    };
     match failure {
         Failure::Corpus(Error::TooMuchLost { mut loss, limit, mut overview }) => {
             documents.rename(std::slice::from_mut(&mut *loss));
             documents.rename(&mut overview.losses);
             Failure::Corpus(Error::TooMuchLost { loss, limit, overview })
         }
-        Failure::Corpus(Error::Text(BadInput { name, place, reason }))
-            if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
+        Failure::Corpus(Error::Text(BadInput { ref name, place, ref reason }))
+            if is_of_table(name) =>
         {
-            let row = match place {
-                InputPlace::Line(line) => table.row_of(line),
+            let row = match (place, &documents.table) {
+                (InputPlace::Line(line), Some(table)) => table.row_of(line),
                 _ => 0,
             };
             Failure::Input(format!("row {row} of the table: {reason}"))
         }
-        failure => failure,
+        failure if documents.shown.is_empty() || failure.took_effect() => failure,
+        failure => {
+            let error = PyErr::from(failure);
+            match Python::attach(|py| documents.rename_error(py, &error)) {
+                Ok(()) => Failure::Python(error),
+                Err(other) => Failure::Python(other),
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn labels_of(given: &Bound<'_, PyAny>) -> PyResult<LabelFile> {
     let path = &path(given).map_err(|error| named(error, "pairs"))?;
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
     if path.as_os_str() == "-" {
-        return Err(refused("pairs are a file, and '-' names none".into()));
+        return Err(refused("pairs are a file, and '-' is standard input".into()));
     }
     let read = open_input(path).map(lists::text_of);
     let text =
@@ -34,6 +34,11 @@ pub(crate) fn labels_of(given: &Bound<'_, PyAny>) -> PyResult<LabelFile> {
                 None => refused(error.to_string()),
             }
         })?;
+    let name = path.to_string_lossy().to_lowercase();
+    let text = match name.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".csv") {
+        true => py.import(FRAMES)?.call_method1("csv_lines", (text,))?.extract()?,
+        false => text,
+    };
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 

@@ -4,6 +4,7 @@ mod benchmark;
 mod cleaning;
 mod given;
 mod labels;
+mod output;
 mod overview;
 mod removed;
 mod rows;

@@ -1,13 +1,13 @@
-//! The summary of a cleaning: the named tuples `Overview`, `Loss` and `LargeCluster`.
+//! The summary of a cleaning: the classes `Overview`, `Loss` and `LargeCluster`.
 
 use fpstore::rows::{LossRow, Side};
 use fpstore_corpus::{LargeCluster, Loss, Overview};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::answer;
 
-/// The named tuple of an overview.
+/// An `Overview`.
 pub(crate) fn overview_of<'py>(
     py: Python<'py>,
     overview: &Overview,
@@ -20,17 +20,17 @@ pub(crate) fn overview_of<'py>(
     for (reason, count) in overview.reasons.each() {
         reasons.set_item(reason.name(), count)?;
     }
-    told(py, TYPES, "Overview", (overview.judgement.to_string(), reasons, losses, clusters))
+    answer!(py, "Overview", overview.judgement.to_string(), reasons, losses, clusters)
 }
 
-/// The named tuple of a loss.
+/// A `Loss`.
 pub(crate) fn loss_of<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyAny>> {
     let LossRow { kind, name, document_count, removed_count, empty_count } = loss.row();
-    told(py, TYPES, "Loss", (kind, name, document_count, removed_count, empty_count))
+    answer!(py, "Loss", kind, name, document_count, removed_count, empty_count)
 }
 
 fn cluster_of<'py>(py: Python<'py>, cluster: &LargeCluster) -> PyResult<Bound<'py, PyAny>> {
     let id = cluster.id.as_ref().map(ToString::to_string);
     let side = if cluster.side == Side::Stored { "stored" } else { "new" };
-    told(py, TYPES, "LargeCluster", (cluster.document_count, id, side, cluster.line.as_deref()))
+    answer!(py, "LargeCluster", cluster.document_count, id, side, cluster.line.as_deref())
 }

@@ -1,5 +1,7 @@
 //! The decisions of a cleaning on the rows of a table.
 
+use std::path::Path;
+
 use arrow_array::builder::{Float64Builder, UInt8Builder, UInt64Builder};
 use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
@@ -80,4 +82,15 @@ pub(super) fn rows_of(
     })?;
     rows.keep_until(table.row_count())?;
     rows.rows.finish()
+}
+
+/// For each row of a table of passages whether any are left, and the text that is left, read from
+/// the copy of the table.
+pub(super) fn rest_of(table: &DocumentTable, copy: &Path) -> Result<Rows, Failure> {
+    let mut rows =
+        RowsBuilder::new(["keep", "text"], (Bits::default(), IdColumn::new(IdKind::Text)));
+    for text in table.texts_of(copy)? {
+        rows.keep((text.is_some(), text.as_deref().map(IdRef::Text)))?;
+    }
+    rows.finish()
 }

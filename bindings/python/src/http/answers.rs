@@ -27,7 +27,7 @@ pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool,
         "limit" if options.limit.is_some() || options.count.is_some() => return Ok(true),
         "ids" if options.ids == Some(0) => return Ok(false),
         "limit" => format!(
-            "the server keeps the nearest {count} matches, its --max-matches; limit={count} takes \
+            "the server returns at most {count} matches, its --max-matches; limit={count} accepts \
              them, a smaller k finds fewer"
         ),
         "ids" => "a match has more ids than the --max-ids of the server".to_owned(),

@@ -24,7 +24,7 @@ use crate::input::whole::Whole;
 use crate::options::{choice, distance_of};
 use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
-use crate::tuple_class::{TYPES, told};
+use crate::tuple_class::answer;
 use crate::work::Shared;
 
 /// The items of a request: fingerprints, or texts for which the server makes them, and their ids.
@@ -135,19 +135,33 @@ fn checked_rows(results: &[AddedItem], kind: IdKind) -> Result<Rows, Failure> {
 }
 
 fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyAny>> {
-    told(py, TYPES, "Deleted", (done.wanted, done.found, done.fingerprints, done.ids))
+    answer!(py, "Deleted", done.wanted, done.found, done.fingerprints, done.ids)
 }
 
 #[pymethods]
 impl Client {
-    /// Adds each record without a near record, within `k` bits, in the store or earlier in this
-    /// call, and returns the rows of `Writer.check_and_add`. Records are fingerprints, or `texts`,
-    /// for which the server makes fingerprints.
+    /// Adds each record without a near record in the store or earlier in this call, all in one
+    /// request: together or not at all.
     ///
-    /// All records are in one request, so that they are added together or not at all; the maximum
-    /// is the limit `max_items` of the server. With `durable=False` it answers before the new
-    /// records are on disk. A store with a recipe takes ready-made fingerprints if their column has
-    /// that recipe, or with `same_recipe`.
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column, optional
+    ///     At most `max_items` of the limits of the server.
+    /// ids : array or list, optional
+    ///     Their ids.
+    /// k : int, optional
+    ///     Distance of near records in bits.
+    /// texts : list or array of str, optional
+    ///     Texts in place of fingerprints, which the server makes.
+    /// durable : bool, default True
+    ///     `False` answers before the new records are on disk.
+    /// same_recipe : bool, default False
+    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` shows its own.
+    ///
+    /// Returns
+    /// -------
+    /// Rows
+    ///     As `Writer.check_and_add`.
     #[pyo3(signature = (
         fingerprints=None, ids=None, k=None, *, texts=None, durable=true, same_recipe=false
     ))]
@@ -176,7 +190,20 @@ impl Client {
         Ok(checked_rows(&results, kind)?)
     }
 
-    /// Replaces the records with the same ids, in one step and durably, as `Writer.replace`.
+    /// Replaces the records with the same ids, in one step and durably.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column, optional
+    /// ids : array or list
+    /// texts : list or array of str, optional
+    ///     Texts in place of fingerprints, which the server makes.
+    /// same_recipe : bool, default False
+    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` shows its own.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Deleted
     #[pyo3(signature = (fingerprints=None, ids=None, *, texts=None, same_recipe=false))]
     fn replace<'py>(
         &self,
@@ -195,7 +222,16 @@ impl Client {
         deleted(py, &done)
     }
 
-    /// Deletes ids, durably, as `Writer.delete_ids`.
+    /// Deletes ids, durably.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids : array or list
+    #[doc = parameters!(dry_run)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Deleted
     #[pyo3(signature = (ids, *, dry_run=false))]
     fn delete_ids<'py>(
         &self,
@@ -216,7 +252,15 @@ impl Client {
         deleted(py, &done)
     }
 
-    /// Removes segments by their labels, as `Writer.expire`.
+    /// Removes segments by their labels.
+    ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(expire dry_run)]
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.ExpiredSegment
     #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
     fn expire<'py>(
         &self,
@@ -231,14 +275,22 @@ impl Client {
             connection.ask(shared, async |client| client.expire(&body).await)
         })?;
         let segments = done.segments.iter().map(|of| {
-            let fields = (of.number, of.label.as_str(), of.fingerprints, of.bytes);
-            told(py, TYPES, "ExpiredSegment", fields)
+            answer!(py, "ExpiredSegment", of.number, of.label.as_str(), of.fingerprints, of.bytes)
         });
         PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Sets the label of later additions, and returns it. `"today"` is the date in UTC; an empty
-    /// text removes the label.
+    /// Sets the label of later additions.
+    ///
+    /// Parameters
+    /// ----------
+    /// label : str
+    ///     `"today"` is the date in UTC; an empty text removes the label.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     The label.
     fn set_label(
         &self,
         py: Python<'_>,
@@ -250,8 +302,11 @@ impl Client {
         Ok(done.label)
     }
 
-    /// Makes the server merge segments in the background, as `Writer.compact`. Returns before they
-    /// are merged.
+    /// Makes the server merge segments in the background. Returns before they are merged.
+    ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(what)]
     #[pyo3(signature = (what="tier"))]
     fn compact(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<()> {
         let _: Compaction = choice(py, "what", what)?;
@@ -260,8 +315,16 @@ impl Client {
         })
     }
 
-    /// Makes the server copy segments into its store: stores or segment files, named relative to
-    /// the folder of the served store.
+    /// Makes the server copy segments into its store.
+    ///
+    /// Parameters
+    /// ----------
+    /// sources : list of str
+    ///     Stores or segment files, relative to the folder of the served store.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Imported
     fn import_<'py>(
         &self,
         py: Python<'py>,
@@ -270,7 +333,7 @@ impl Client {
         let done = self.connections.change(py, move |connection, shared| {
             connection.ask(shared, async |client| client.import(sources).await)
         })?;
-        told(py, TYPES, "Imported", (done.segments, done.fingerprints, done.bytes))
+        answer!(py, "Imported", done.segments, done.fingerprints, done.bytes)
     }
 
     /// Makes the server show the newest state of its store now. Returns whether it is a new state.

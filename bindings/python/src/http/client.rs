@@ -20,25 +20,34 @@ use crate::options::{checked, distance_of, limit};
 use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
 use crate::store::owned_matches;
-use crate::tuple_class::plain_value;
+use crate::tuple_class::answer;
 use crate::work::Shared;
 
 /// A client of a server, `fpstore serve` or `fpstore.serve`, with the same answers as the served
 /// store.
 ///
-/// A server of several stores answers as several open stores do: each match has the name of its
-/// store on the server.
+/// Threads may share a client: each has its own connection, opened at its first request and kept.
+/// If the server is busy, the request is repeated after the pause that the server requests. `with`
+/// closes the client. A request that changes the store is sent once.
 ///
-/// `url` is `http://ADDRESS:PORT` or `unix:PATH`; TLS is not supported. `token` is sent with each
-/// request. Threads may share a client: each has its own connection, opened at its first request
-/// and kept. If the server is busy, the request is repeated after the pause that the server
-/// requests. `with` closes the client.
+/// Parameters
+/// ----------
+/// url : str
+///     `http://ADDRESS:PORT` or `unix:PATH`; TLS is not supported.
+/// token : str, optional
+///     Sent with each request.
 ///
-/// An answer that is cut by a limit of the server raises `CutAnswerError`. A request that the
-/// server refuses raises `RefusedError`, with its `code`. A request that changes the store is sent
-/// once: if the connection breaks (`UnreachableError`) or Ctrl-C ends the wait, the change may have
-/// taken place.
+/// Raises
+/// ------
+/// CutAnswerError
+///     A limit of the server cut the answer.
+/// RefusedError
+///     The server refused the request; `code` is the reason.
+/// UnreachableError
+///     The connection broke. A requested change may have taken place, also after Ctrl-C.
 ///
+/// Examples
+/// --------
 /// >>> with fpstore.serve(store.path) as server, fpstore.Client(server.url) as client:
 /// ...     client.query(0xC0F1789BED2EB9B8, k=1) == store.query(0xC0F1789BED2EB9B8, k=1)
 /// True
@@ -153,10 +162,21 @@ impl Client {
         })?;
         let (code, message) =
             answer.error.map_or((None, None), |why| (Some(why.code), Some(why.message)));
-        plain_value(py, "Readiness", (answer.ready, answer.generation, code, message))
+        answer!(py, "Readiness", answer.ready, answer.generation, code, message)
     }
 
-    /// The cost of queries for `queries` fingerprints within `k` bits on the server.
+    /// The cost of queries on the server.
+    ///
+    /// Parameters
+    /// ----------
+    /// k : int, optional
+    ///     Distance in bits.
+    /// queries : int, optional
+    ///     Number of queries.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Price
     #[pyo3(signature = (k=None, queries=None))]
     fn plan<'py>(
         &self,
@@ -171,10 +191,19 @@ impl Client {
         })?;
         let lane = format!("{:?}", price.lane).to_lowercase();
         let (expected, cost) = (price.expected_us, price.cost_us);
-        plain_value(py, "Price", (price.k, price.queries, expected, cost, lane, price.generation))
+        answer!(py, "Price", price.k, price.queries, expected, cost, lane, price.generation)
     }
 
-    /// All stored fingerprints within `k` bits, as `Store.query`.
+    /// All stored fingerprints near a query.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprint : int or str
+    #[doc = parameters!(k_store limit)]
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
     #[pyo3(signature = (fingerprint, k=None, *, limit=None))]
     fn query<'py>(
         &self,
@@ -187,7 +216,16 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Fingerprint(needle))
     }
 
-    /// As `query` for a text. The server makes its fingerprint by the recipe of the store.
+    /// As `query` for a text, whose fingerprint the server makes by the recipe of the store.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    #[doc = parameters!(k_store limit)]
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
     #[pyo3(signature = (text, k=None, *, limit=None))]
     fn query_text<'py>(
         &self,
@@ -199,8 +237,19 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Text(&text))
     }
 
-    /// The `count` nearest stored fingerprints within `k` bits, as `Store.nearest`. By default `k`
-    /// is the largest distance that the server accepts.
+    /// The nearest stored fingerprints.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprint : int or str
+    /// count : int, default 1
+    ///     Maximum number of matches.
+    /// k : int, optional
+    ///     Maximum distance in bits; by default the largest that the server accepts.
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
     #[pyo3(signature = (fingerprint, count=1, k=None))]
     fn nearest<'py>(
         &self,
@@ -213,8 +262,21 @@ impl Client {
         self.matches(py, nearest(py, count, k)?, Asked::Fingerprint(needle))
     }
 
-    /// The answers to many queries, as the rows of `Store.query_many`. They are sent in requests of
-    /// at most 10 000 queries; each request is answered from one state of the store.
+    /// The answers to many queries, in requests of at most 10 000; each request is answered from
+    /// one state of the store.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    #[doc = parameters!(k_store)]
+    /// ids : bool, default True
+    ///     Whether rows have ids.
+    #[doc = parameters!(limit)]
+    ///
+    /// Returns
+    /// -------
+    /// Rows
+    ///     As `Store.query_many`.
     #[pyo3(signature = (fingerprints, k=None, *, ids=true, limit=None))]
     fn query_many(
         &self,
@@ -227,8 +289,22 @@ impl Client {
         self.rows(fingerprints, near(py, k, limit)?, ids)
     }
 
-    /// The `count` nearest stored fingerprints of each of many queries, as the rows of
-    /// `Store.nearest_many`.
+    /// The nearest stored fingerprints of many queries.
+    ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    /// count : int, default 1
+    ///     Maximum number of matches of each query.
+    /// k : int, optional
+    ///     Maximum distance in bits; by default the largest that the server accepts.
+    /// ids : bool, default True
+    ///     Whether rows have ids.
+    ///
+    /// Returns
+    /// -------
+    /// Rows
+    ///     As `Store.nearest_many`.
     #[pyo3(signature = (fingerprints, count=1, k=None, *, ids=true))]
     fn nearest_many(
         &self,
@@ -241,8 +317,17 @@ impl Client {
         self.rows(fingerprints, nearest(py, count, k)?, ids)
     }
 
-    /// The fingerprints of the records with these ids, as `Store.find`, for a server of several
-    /// stores with their names. The server reads the ids of the whole store for each id.
+    /// The fingerprints of the records with these ids. The server reads the ids of the whole store
+    /// for each id.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids : array or list
+    ///
+    /// Returns
+    /// -------
+    /// list of list
+    ///     As `Store.find`; for a server of several stores pairs of a fingerprint and a store.
     #[pyo3(signature = (ids, /))]
     fn find<'py>(
         &self,
@@ -270,7 +355,10 @@ impl Client {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a client is not pickled; make one from its url in each process"))
+        Err(PyTypeError::new_err(
+            "a client cannot be pickled; create a client from its url in each \
+                                  process",
+        ))
     }
 
     fn __repr__(&self) -> String {

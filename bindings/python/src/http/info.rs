@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
 
 use crate::answer_columns::common_id_kind;
-use crate::tuple_class::{TYPES, plain_value, told};
+use crate::tuple_class::answer;
 
 /// The kind of the ids of the store.
 pub(super) fn kind_of_ids(store: &ServedStore) -> IdKind {
@@ -17,7 +17,9 @@ pub(super) fn kind_of_ids(store: &ServedStore) -> IdKind {
 pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<Bound<'py, PyAny>> {
     let limits = serde_json::to_string(&info.limits).unwrap_or_default();
     let limits = py.import("json")?.call_method1("loads", (limits,))?;
-    let fields = (
+    answer!(
+        py,
+        "ServerInfo",
         info.version.as_str(),
         <(u16, u16)>::from(info.format_versions),
         store_info(py, &info.store)?,
@@ -26,16 +28,17 @@ pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<B
         info.writable,
         info.needs_token.to_read,
         info.needs_token.to_write,
-        limits,
-    );
-    plain_value(py, "ServerInfo", fields)
+        limits
+    )
 }
 
 /// A `StoreInfo`, as of a local store.
 fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         store.segments.iter().map(|segment| segment_info(py, segment)).collect();
-    let fields = (
+    answer!(
+        py,
+        "StoreInfo",
         store.path.as_str(),
         store.store_id.as_str(),
         store.generation,
@@ -47,9 +50,8 @@ fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, 
         store.bits,
         store.tuned_k,
         store.recipe.as_deref(),
-        PyTuple::new(py, segments?)?,
-    );
-    plain_value(py, "StoreInfo", fields)
+        PyTuple::new(py, segments?)?
+    )
 }
 
 fn segment_info<'py>(py: Python<'py>, segment: &ServedSegment) -> PyResult<Bound<'py, PyAny>> {
@@ -60,30 +62,30 @@ fn segment_info<'py>(py: Python<'py>, segment: &ServedSegment) -> PyResult<Bound
             let mask = u64::from_str_radix(&table.mask, 16).unwrap_or_default();
             let bits = table.bits_per_fingerprint;
             let (prefix, block, tail) = (table.prefix_bits, table.block_bits, table.tail_bits);
-            let fields = (mask, prefix, block, tail, bits, table.syndrome_bits);
-            told(py, TYPES, "TableInfo", fields)
+            answer!(py, "TableInfo", mask, prefix, block, tail, bits, table.syndrome_bits)
         })
         .collect();
     let written = segment.written.and_then(|seconds| {
         let utc = PyTzInfo::utc(py).ok()?;
         PyDateTime::from_timestamp(py, seconds as f64, Some(&utc)).ok()
     });
-    let fields = vec![
-        segment.path.as_str().into_pyobject(py)?.into_any(),
-        segment.number.into_pyobject(py)?.into_any(),
-        segment.label.as_str().into_pyobject(py)?.into_any(),
-        segment.fingerprints.into_pyobject(py)?.into_any(),
-        segment.ids.into_pyobject(py)?.into_any(),
-        segment.deleted_fingerprints.into_pyobject(py)?.into_any(),
-        segment.deleted_ids.into_pyobject(py)?.into_any(),
-        segment.id_kind.name().into_pyobject(py)?.into_any(),
-        segment.sketch_len.into_pyobject(py)?.into_any(),
-        segment.file_len.into_pyobject(py)?.into_any(),
-        segment.tuned_k.into_pyobject(py)?.into_any(),
-        segment.recipe.as_str().into_pyobject(py)?.into_any(),
-        written.into_pyobject(py)?,
+    answer!(
+        py,
+        "SegmentInfo",
+        segment.path.as_str(),
+        segment.number,
+        segment.label.as_str(),
+        segment.fingerprints,
+        segment.ids,
+        segment.deleted_fingerprints,
+        segment.deleted_ids,
+        segment.id_kind.name(),
+        segment.sketch_len,
+        segment.file_len,
+        segment.tuned_k,
+        segment.recipe.as_str(),
+        written,
         PyTuple::new(py, tables?)?.into_any(),
-        segment.format_version.into_pyobject(py)?.into_any(),
-    ];
-    told(py, TYPES, "SegmentInfo", PyTuple::new(py, fields)?)
+        segment.format_version,
+    )
 }

@@ -76,7 +76,7 @@ impl Running {
         let thread = std::thread::Builder::new().name("fpstore-serve".into());
         let thread = thread.spawn(move || {
             let ended = runtime.block_on(running.run(listener));
-            // The answer of a running search has no receiver.
+            // Searches that still run are abandoned: nobody waits for their answers.
             runtime.shutdown_timeout(END_TIME);
             ended
         });
@@ -117,13 +117,23 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 /// Serves a store over HTTP at an address of this machine, on threads of this process. Returns once
 /// the store is in memory and the server answers.
 ///
-/// - `path` is the directory of a store, or a list of directories. Several stores are served as
-///   one, for reading, as `open_all` opens them.
-/// - `listen` is `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`. Other machines cannot
-///   connect.
-/// - `writable` lets clients add and delete. The server is then the only writer of the store.
-///   `label` is the label of additions, and `wait` is as for `Builder`.
-/// - `threads` is the number of threads that read requests and search.
+/// Parameters
+/// ----------
+/// path : path, or list of paths
+///     Directories. Several stores are served as one, for reading.
+/// listen : str, default "127.0.0.1:0"
+///     `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`. Other machines cannot connect.
+/// writable : bool, default False
+///     Whether clients may add and delete. The server is then the only writer of the store.
+/// label : str, optional
+///     The label of additions.
+/// threads : int, optional
+///     Threads that read requests and search.
+#[doc = parameters!(wait)]
+///
+/// Returns
+/// -------
+/// fpstore.types.Server
 #[pyfunction]
 #[pyo3(signature = (
     path, *, listen="127.0.0.1:0", writable=false, label="", threads=None, wait=0.0
@@ -140,12 +150,13 @@ pub(crate) fn serve(
     let address: Address = listen.parse().map_err(|error| input_error(py, error))?;
     if !address.is_local() {
         let message = format!(
-            "other machines reach {listen}: the command 'fpstore serve' serves them, with tokens"
+            "other machines can reach {listen}; use the command 'fpstore serve', which supports \
+             tokens"
         );
         return Err(input_error(py, message));
     }
     if !writable && !label.is_empty() {
-        return Err(input_error(py, "label is for servers that write; give writable=True"));
+        return Err(input_error(py, "label needs a server that writes; give writable=True"));
     }
     let writer = WriterOptions::default().label(label).wait(wait_of(py, wait)?);
     let written = WritingOptions::default();
@@ -202,7 +213,7 @@ impl Server {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a server is not pickled; send its url"))
+        Err(PyTypeError::new_err("a server cannot be pickled; send its url"))
     }
 
     fn __repr__(&self) -> String {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySequence, PyString};
+use pyo3::types::{PyBytes, PyIterator, PySequence, PyString};
 
 use crate::errors::surrogate_error;
 
@@ -72,7 +72,8 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
+        let is_many = given.cast::<PySequence>().is_ok() || given.cast::<PyIterator>().is_ok();
+        match is_many && !is_one_path(&given)? {
             true => Ok(Paths::Several(paths(&given)?)),
             false => Ok(Paths::One(path(&given)?)),
         }

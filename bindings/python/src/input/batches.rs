@@ -117,7 +117,7 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
         Batches::Once(batch) => return Ok(batch),
         Batches::Arrow(arrays, recipe) => Batches::Arrow(arrays, recipe),
         Batches::Iterator(_) => {
-            let message = "an iterator yields batches, not iterators; give it the inner one";
+            let message = "an iterator yields batches, not iterators; give the inner iterator";
             return Err(input_error(first.py(), message));
         }
     };
@@ -171,8 +171,8 @@ fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
     if sorted != ["fingerprint", "id"] {
         let names = names.join(", ");
         let message = format!(
-            "records have the columns fingerprint and id, this table has {names}; choose columns \
-             or give fingerprints and ids by themselves"
+            "expected a table with the columns fingerprint and id, this table has {names}; choose \
+             columns, or give fingerprints and ids separately"
         );
         return Err(input_error(py, message));
     }

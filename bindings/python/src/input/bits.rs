@@ -26,7 +26,7 @@ pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let shape = array.shape();
     let bits: usize = shape.iter().skip(1).product();
     if shape.len() < 2 || shape.len() > 3 {
-        let message = "bits are an array of n x 64 or n x 8 x 8; of one hash, make a list of it";
+        let message = "bits are an array of n x 64 or n x 8 x 8; put a single hash in a list";
         return Err(input_error(py, message));
     }
     if bits != 64 {

@@ -29,7 +29,7 @@ pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
     }
     if let Ok(text) = object.cast::<PyString>() {
         let hex = text.to_str().map_err(|_| {
-            input_error(object.py(), "a text with a lone surrogate is no fingerprint")
+            input_error(object.py(), "a text with a lone surrogate is not a fingerprint")
         })?;
         return of_hex(object.py(), hex);
     }
@@ -63,7 +63,7 @@ fn of_int(number: &Bound<'_, PyInt>) -> PyResult<Fingerprint> {
         Ok(value) => Ok(Fingerprint::new(value.cast_unsigned())),
         Err(_) => {
             let message = format!(
-                "{} is no fingerprint: it has 64 bits, so -2**63 to 2**64 - 1",
+                "{} is not a fingerprint of 64 bits, expected -2**63 to 2**64 - 1",
                 number.str()?.to_string_lossy()
             );
             Err(input_error(number.py(), message))

@@ -105,7 +105,10 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
         let item = item?;
         if let Ok(text) = item.cast::<PyString>() {
             texts.push(text.to_str().map_err(|_| {
-                let message = format!("id number {at} has a lone surrogate, which is no character");
+                let message = format!(
+                    "id number {at} has a lone surrogate, which is not a \
+                                       character"
+                );
                 input_error(py, message)
             })?);
         } else if item.is_instance_of::<PyBool>() || !item.hasattr("__index__")? {

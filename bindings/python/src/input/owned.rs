@@ -24,7 +24,7 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
     copied.map(Some).ok_or_else(|| {
         input_error(
             py,
-            "the texts were changed while they were read; Arrow data must stay as it is",
+            "the texts were changed while they were read; Arrow data must not be changed",
         )
     })
 }

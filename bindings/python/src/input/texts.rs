@@ -154,7 +154,8 @@ fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
             return Err(input_error(py, message));
         };
         let text = text.to_str().map_err(|_| {
-            let message = format!("text number {at} has a lone surrogate, which is no character");
+            let message =
+                format!("text number {at} has a lone surrogate, which is not a character");
             input_error(py, message)
         })?;
         if held + text.len() > ARRAY_LEN && held > 0 {

@@ -7,6 +7,7 @@ use fpstore::plan::Budget;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyString};
 
+use super::arguments::text_or_none;
 use crate::errors::input_error;
 
 /// A whole number. A number out of range becomes the nearest representable one.
@@ -80,6 +81,12 @@ impl From<i128> for Bytes {
     }
 }
 
+impl From<Bytes> for Whole {
+    fn from(bytes: Bytes) -> Self {
+        bytes.0
+    }
+}
+
 impl<'py> FromPyObject<'_, 'py> for Bytes {
     type Error = PyErr;
 
@@ -90,7 +97,7 @@ impl<'py> FromPyObject<'_, 'py> for Bytes {
                 Ok(Budget::Bytes(count)) => Ok(Bytes(Whole(count.into()))),
                 _ => Err(input_error(
                     object.py(),
-                    format!("'{text}' is no amount of bytes, expected one such as '1.5GB'"),
+                    format!("'{text}' is not an amount of bytes such as '1.5GB'"),
                 )),
             };
         }
@@ -100,6 +107,19 @@ impl<'py> FromPyObject<'_, 'py> for Bytes {
             return Ok(Bytes(Whole(number.value() as i128)));
         }
         object.extract().map(Bytes)
+    }
+}
+
+/// A number of bytes, for arguments whose default is shown.
+pub(crate) fn wide_bytes(object: &Bound<'_, PyAny>) -> PyResult<i128> {
+    object.extract::<Bytes>().map(|bytes| bytes.0.0)
+}
+
+/// A budget, as a text: bytes, also as a number, or bytes for each fingerprint such as `16B/fp`.
+pub(crate) fn budget_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    match object.is_none() || object.is_instance_of::<PyString>() {
+        true => text_or_none(object),
+        false => object.extract::<Bytes>().map(|bytes| Some(bytes.0.to_string())),
     }
 }
 

@@ -25,19 +25,31 @@ const NAMES: [&str; 5] = ["cluster", "fingerprint", "distance", "id", "keep"];
 
 #[pymethods]
 impl Store {
-    /// Clusters of near documents, as a stream of `cluster`, `fingerprint`, `distance` from the
-    /// representative, `id`, and `keep`, which is true for the document of each cluster to keep.
-    /// Documents without a near one are not in the stream. A document that was added twice is two
-    /// documents with one id: deleting that id deletes both.
+    /// Clusters of near documents. Documents without a near one are not in the stream. A document
+    /// that was added twice is two documents with one id: deleting that id deletes both.
     ///
-    /// - `method` is `"components"` for all documents that are connected by pairs, `"star"` or
-    ///   `"leader"` for documents within `k` bits of the representative only.
-    /// - `keep` is `"representative"` for the smallest id of the representative, `"smallest-id"`
-    ///   (or `"first"`) for the smallest id of the cluster, or `"largest-cluster"` for all
-    ///   documents of the largest cluster and no others.
-    /// - `pairs` are judged pairs, as for `clean`, for components: duplicates are put in
-    ///   one cluster, and pairs judged different never are.
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(k_store)]
+    /// method : str, default "components"
+    ///     `"components"` for all documents that are connected by pairs, `"star"` or `"leader"` for
+    ///     documents within `k` bits of the representative only.
+    /// keep : str, default "representative"
+    ///     The kept document: `"representative"` for the smallest id of the representative,
+    ///     `"smallest-id"` (or `"first"`) for the smallest id of the cluster, `"largest-cluster"`
+    ///     for all documents of the largest cluster and no others.
+    /// pairs : path or table, optional
+    ///     Judged pairs, as for `clean`, with `method="components"`: duplicates are put in one
+    ///     cluster, and pairs judged different never are.
+    #[doc = parameters!(threads memory temp_dir progress)]
     ///
+    /// Returns
+    /// -------
+    /// fpstore.types.RowStream
+    ///     Rows of `cluster`, `fingerprint`, `distance` from the representative, `id` and `keep`.
+    ///
+    /// Examples
+    /// --------
     /// >>> for rows in store.clusters(3):
     /// ...     print(rows["id"], rows["keep"])
     /// ['a.html' 'b.html'] [ True False]
@@ -67,7 +79,7 @@ impl Store {
         let id = IdColumn::new(id_kind(&store));
         let columns = (U64::default(), U64::default(), Distances::default(), id, Bits::default());
         let mut members = RowsBuilder::new(NAMES, columns);
-        let reporter = Reporter::new(progress)?;
+        let reporter = Reporter::new(progress)?.phases(2);
         RowStream::start(Arc::clone(&members.schema), reporter, move |shared, sink| {
             let options = limits.join(k, shared);
             let found = clusters_of(&store, &options, method, judged.as_ref())?;

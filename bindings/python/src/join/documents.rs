@@ -69,17 +69,29 @@ impl Reasons {
 /// The columns of documents. `near_store` is there if several stores are compared with.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
-/// Decides which documents of `new` to keep: documents that are near no document of `stored` and,
-/// if `within`, near no other kept document of `new`. Returns a stream of all new documents by
-/// ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped document `near`, `near_id`
-/// and `distance` of the nearest stored document, or of the new document that is kept instead.
+/// Decides which documents of a store to keep: documents that are near no document of `stored` and,
+/// if `within`, near no other kept document of `new`. Each dropped document takes memory. A
+/// document that was added twice is two documents with one id, and one of them is dropped.
 ///
-/// If `stored` has several stores, `near_store` is the name of the store of a stored document, and
-/// null for a new one.
+/// Parameters
+/// ----------
+/// new : Store or path
+/// stored : Store, path or list of paths, optional
+/// k : int, optional
+///     Distance in bits; by default the tuned distance of `stored`.
+/// within : bool, default True
+#[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
-/// `k` is by default the tuned distance of `stored`. Each dropped document takes memory. A document
-/// that was added twice is two documents with one id, and one of them is dropped.
+/// Returns
+/// -------
+/// fpstore.types.RowStream
+///     All new documents by ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped
+///     document `near`, `near_id` and `distance` of the nearest stored document, or of the new
+///     document that is kept instead. With several stores also `near_store`, null for a new
+///     document. A record that was added twice, with the same fingerprint and id, is one document.
 ///
+/// Examples
+/// --------
 /// >>> new = fpstore.build(folder / "new.fps", [0xC0F1789BED2EB9BA, 5], ["new", "other"])
 /// >>> fpstore.dedup(new, store).read_all().to_pylist()
 /// [(5, 'other', True, None, None, None), (13903026135763958202, 'new', False, 13903026135763958200, 'a.html', 1)]
@@ -111,7 +123,7 @@ pub(crate) fn dedup(
     let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
     let columns = (own.0, own.1, own.2, near, near_id, distance, store);
     let mut rows = RowsBuilder::new(NAMES, columns);
-    let reporter = Reporter::new(progress)?;
+    let reporter = Reporter::new(progress)?.phases(3);
     RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
         let options = limits.join(k, shared);
         let done = compare(&new, stored.as_ref(), within, &options)?;

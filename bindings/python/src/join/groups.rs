@@ -17,15 +17,26 @@ use crate::recipes::{recipe_of, warn_of_unknown_recipe};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
 
-/// The first row of the group of each row: rows within `k` bits of each other, directly or through
-/// others, are one group. A row without a fingerprint (null) is a group by itself.
-///
-/// `k` is by default the usual distance of the recipe of a `Column`, else 3.
+/// The group of each row: rows within `k` bits of each other, directly or through others, are one
+/// group.
 ///
 /// Grouping differs from cleaning: in a chain of small changes each row is near the next one, so
 /// the whole chain is one group, although its ends are far apart. `clean` keeps both ends, and
-/// confirms near documents by their features, as the command `fpstore clean` does.
+/// confirms near documents by their features.
 ///
+/// Parameters
+/// ----------
+/// fingerprints : array, list or Column
+///     A row without a fingerprint (null) is a group by itself.
+#[doc = parameters!(k_recipe max_pairs threads memory temp_dir progress)]
+///
+/// Returns
+/// -------
+/// numpy.ndarray of int64
+///     The first row of the group of each row.
+///
+/// Examples
+/// --------
 /// >>> groups = fpstore.group([0, 255, 7, 0, 31], k=3)
 /// >>> groups
 /// array([0, 0, 0, 0, 0])
@@ -51,10 +62,11 @@ pub(crate) fn group<'py>(
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let rows = fingerprints::many_or_null(fingerprints)?;
     if rows.len() >= u32::MAX as usize {
-        let message = format!("{} fingerprints, groups are found among 2**32 - 2", rows.len());
+        let message =
+            format!("{} fingerprints, groups can be computed for at most 2**32 - 2", rows.len());
         return Err(input_error(py, message));
     }
-    let reporter = Reporter::new(progress)?;
+    let reporter = Reporter::new(progress)?.phases(2);
     let groups = run(py, &reporter, |shared| {
         let mut groups = Groups::new(rows.known())?;
         check(shared)?;
@@ -76,9 +88,19 @@ pub(crate) fn group<'py>(
     Ok(PyArray1::from_vec(py, groups))
 }
 
-/// The connected components of pairs: each distinct value, ascending, with the smallest value of
-/// its component.
+/// The connected components of pairs.
 ///
+/// Parameters
+/// ----------
+/// first, second : array or list of int
+///
+/// Returns
+/// -------
+/// Rows
+///     Each distinct value, ascending, with the smallest value of its component.
+///
+/// Examples
+/// --------
 /// >>> fpstore.components([1, 3], [2, 2]).to_pylist()
 /// [(1, 1), (2, 1), (3, 1)]
 #[pyfunction]

@@ -13,7 +13,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 use pyo3::prelude::*;
 
 use super::clusters::clusters_of;
-use crate::documents::{Documents, Readable, judged_of};
+use crate::documents::{Documents, Readable, judged_of, of_row};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Bytes, Whole, wide};
@@ -102,7 +102,8 @@ fn written(
         read_texts::<Failure>(&readable.paths, &options, |id, text| {
             let make = make.as_mut().map(|make| make as MakeFingerprint<'_>);
             Ok(taken.take(&id.to_string(), text, make)?)
-        })?;
+        })
+        .map_err(|failure| of_row(failure, &readable))?;
     }
     let (link, image) = (links.link.as_ref(), links.image.as_ref());
     let about = About { link, image, pictures: pictures.as_ref(), more: "groups", ..*about };
@@ -136,17 +137,32 @@ fn bits(k: u32) -> String {
 
 #[pymethods]
 impl Store {
-    /// A page of the largest clusters, at most `groups`, for a browser or a notebook.
+    /// A page of the largest clusters, for a browser or a notebook.
     ///
-    /// `texts` are the documents by their ids, as for `clean`: a data frame, files, `Documents`.
-    /// With them the page shows the differences of texts. `link` and `image` are templates such as
-    /// `"https://example.org/{id}"`. The other options are those of `clusters`.
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(k_store)]
+    /// method, pairs
+    ///     As for `clusters`.
+    /// texts : Documents, path, list of paths, or table, optional
+    ///     The documents by their ids: the page shows the differences of texts.
+    /// groups : int, default 1000
+    ///     Maximum number of clusters.
+    /// link, image : str, optional
+    ///     Templates of addresses, such as `"https://example.org/{id}"`. A notebook loads only
+    ///     pictures of other servers.
+    /// images : path or dict, optional
+    ///     Pictures that are embedded as thumbnails, by the package pillow, and so shown in
+    ///     notebooks: a folder, with the ids as paths, or a dictionary of ids with paths, bytes or
+    ///     pictures of pillow.
+    #[doc = parameters!(threads memory temp_dir progress)]
     ///
-    /// `images` are pictures, which are embedded as thumbnails by the package pillow, so that a
-    /// notebook shows them, too: a folder, with the ids as paths, or a dictionary of ids with paths,
-    /// bytes or pictures of pillow. `image` is a template of addresses; a notebook loads only those
-    /// of other servers.
+    /// Returns
+    /// -------
+    /// fpstore.types.Page
     ///
+    /// Examples
+    /// --------
     /// >>> import pandas
     /// >>> frame = pandas.DataFrame({"id": ["a.html", "b.html"], "text": ["the quick fox", "the slow fox"]})
     /// >>> "the quick fox" in store.clusters_page(3, texts=frame).html()
@@ -179,7 +195,7 @@ impl Store {
         let most = checked(py, &fpstore::options::COUNT, groups)? as usize;
         let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
-        let reporter = Reporter::new(progress)?;
+        let reporter = Reporter::new(progress)?.phases(3);
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
         let title = self.title();
@@ -199,11 +215,24 @@ impl Store {
         })
     }
 
-    /// A page of `count` pairs at every distance up to `k`, which people judge with the keyboard in
-    /// a browser. It saves labels, which `clean` and `clusters` take as `pairs` and the command
-    /// `fpstore evaluate` reads. `texts`, `link`, `image` and `images` are as for
-    /// `clusters_page`.
+    /// A page of pairs, which people judge with the keyboard in a browser. It saves labels, which
+    /// `clean` and `clusters` take as `pairs` and the command `fpstore evaluate` reads.
     ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(k_store)]
+    /// count : int, default 30
+    ///     Number of pairs at each distance.
+    /// texts, link, image, images
+    ///     As for `clusters_page`.
+    #[doc = parameters!(threads memory temp_dir progress)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Page
+    ///
+    /// Examples
+    /// --------
     /// >>> store.pairs_page(count=5)
     /// <fpstore.Page of ... bytes>
     #[pyo3(signature = (
@@ -229,11 +258,11 @@ impl Store {
         let k = k.map_or(Ok(JUDGED_DISTANCE), |k| distance_of(py, k))?;
         let most = checked(py, &fpstore::options::COUNT, count)? as usize;
         if store.info().id_count() == 0 {
-            return Err(input_error(py, "the store has no ids, by which labels name documents"));
+            return Err(input_error(py, "the store has no ids, and labels name documents by ids"));
         }
         let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
-        let reporter = Reporter::new(progress)?;
+        let reporter = Reporter::new(progress)?.phases(3);
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
         let title = self.title();

@@ -106,18 +106,29 @@ pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResul
 
 #[pymethods]
 impl Store {
-    /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
-    /// `distance`; in order if `sorted`.
+    /// All pairs of near stored fingerprints.
     ///
-    /// With `ids` the stream has pairs of documents, in order, with `first_id` and `second_id`;
-    /// documents with the same fingerprint are then pairs at distance 0. `share` is a number and a
-    /// count, to spread a join over processes. With more than `max_pairs` pairs it fails with
-    /// `TooManyPairsError`.
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(k_store)]
+    /// ids : bool, default False
+    ///     Whether rows are pairs of documents, in order, with `first_id` and `second_id`;
+    ///     documents with the same fingerprint are then pairs at distance 0. Several stores always
+    ///     give pairs of documents, in one store and across two.
+    /// sorted : bool, default False
+    ///     Whether pairs are in order.
+    /// share : tuple of int, optional
+    ///     A number and a count, to spread a join over processes.
+    #[doc = parameters!(max_pairs threads memory temp_dir progress)]
     ///
-    /// Several stores always give pairs of documents, in one store and across two, with
-    /// `first_store` and `second_store` before the ids. A fingerprint without ids is one document
-    /// in each store that holds it.
+    /// Returns
+    /// -------
+    /// fpstore.types.RowStream
+    ///     Rows of `first`, `second`, `distance`, with several stores `first_store` and
+    ///     `second_store`, and the ids.
     ///
+    /// Examples
+    /// --------
     /// >>> store.pairs(ids=True).read_all().to_pylist()
     /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
     #[pyo3(signature = (
@@ -163,10 +174,25 @@ impl Store {
     }
 }
 
-/// All pairs of different fingerprints of an array within `k` bits, or all pairs across two arrays,
-/// without a store. For the rows of a table see `group`. `k` is by default the usual distance of
-/// the recipe of a `Column`, else 3.
+/// All pairs of different near fingerprints of an array, or across two arrays, by their values.
+/// `pairs` finds rows by their positions.
 ///
+/// Parameters
+/// ----------
+/// fingerprints : array, list or Column
+/// other : array, list or Column, optional
+#[doc = parameters!(k_recipe)]
+/// sorted : bool, default False
+///     Whether pairs are in order.
+#[doc = parameters!(max_pairs threads memory temp_dir progress)]
+///
+/// Returns
+/// -------
+/// fpstore.types.RowStream
+///     Rows of `first`, `second` and `distance`.
+///
+/// Examples
+/// --------
 /// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
 /// [(0, 7, 3)]
 #[pyfunction]

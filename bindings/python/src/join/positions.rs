@@ -54,20 +54,33 @@ impl<'py> Side<'py> {
     }
 }
 
-/// Near rows of a table, or of two tables, by position: rows of `first` and `second`, the positions,
-/// `distance`, `similarity` for texts that are confirmed, and `first_id` and `second_id` for tables
-/// with ids, in order. A row is paired with every near row, also with equal ones.
+/// Near rows of a table, or of two tables, by position. A row is paired with every near row, also
+/// with equal ones. Pairs within each of two tables are found, too, and dropped.
 ///
-/// `first` and `second` are texts or fingerprints: a list of texts, an array, a Series, a `Column`,
-/// or a table with a column `text` and maybe `id`, otherwise named by `text_field` and `id_field`.
+/// Parameters
+/// ----------
+/// first, second : list of texts, array, Series, Column, or table
+///     Texts or fingerprints. `second` is optional.
+/// confirm : float, optional
+///     Minimum Jaccard similarity of the features of texts. By default 0.8, unless `k` is given;
+///     all such pairs are found, or with `k` those within `k` bits. With `k` alone, and for
+///     fingerprints, the fingerprints decide.
+/// k : int, optional
+///     Maximum distance in bits.
+/// recipe : Recipe or str, optional
+///     Makes the fingerprints of texts.
+/// text_field, id_field : str, optional
+///     Columns of tables, by default `text` and `id`, which may be missing.
+#[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
-/// - `confirm` is the minimum Jaccard similarity of the features of texts, 0.8 if neither it nor `k`
-///   is given. All such pairs are found; with `k`, only those within `k` bits.
-/// - With `k` alone the fingerprints decide, as they do where they are given in place of texts.
-/// - `recipe` makes the fingerprints of texts.
+/// Returns
+/// -------
+/// Rows
+///     `first` and `second`, the positions, `distance`, `similarity` of confirmed texts, and
+///     `first_id` and `second_id` of tables with ids, in order.
 ///
-/// Pairs within each table are found, too, and dropped.
-///
+/// Examples
+/// --------
 /// >>> texts = ["one two three four five", "something else"]
 /// >>> fpstore.pairs(texts, ["else", "one two three four five six"], confirm=0.6).to_pylist()
 /// [(0, 1, 6, 0.8)]
@@ -99,7 +112,7 @@ pub(crate) fn pairs<'py>(
         .map(|given| Side::of(given, text_field, id_field))
         .collect::<PyResult<_>>()?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-    let reporter = Reporter::new(progress)?;
+    let reporter = Reporter::new(progress)?.phases(3);
     let most = max_pairs.map(u64::try_from).transpose()?;
     if sides.iter().any(|side| side.holds_texts != sides[0].holds_texts) {
         return Err(input_error(py, "texts are paired with texts, fingerprints with fingerprints"));

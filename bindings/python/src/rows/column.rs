@@ -108,8 +108,16 @@ impl Column {
         self.recipe.as_ref().map(Recipe::text)
     }
 
-    /// The values as an array of numpy. Nulls become the number `null`; without it they are
-    /// refused.
+    /// The values as an array of numpy.
+    ///
+    /// Parameters
+    /// ----------
+    /// null : int, optional
+    ///     The number for a null; without it nulls are refused.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray of uint64
     #[pyo3(signature = (*, null=None))]
     fn to_numpy<'py>(
         &self,
@@ -120,8 +128,8 @@ impl Column {
         let values = match null {
             None if nulls > 0 => {
                 let message = format!(
-                    "{nulls} of {} are null, which numpy has no value for: \
-                     to_numpy(null=0) puts 0 there, is_null() says where",
+                    "{nulls} of {} are null, and numpy has no null: to_numpy(null=0) puts 0 there, \
+                     is_null() marks them",
                     self.values.len()
                 );
                 return Err(input_error(py, message));
@@ -173,7 +181,7 @@ impl Column {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if copy == Some(false) {
-            let message = "a column is copied when it becomes an array of numpy";
+            let message = "a column is always copied into an array of numpy";
             return Err(input_error(py, message));
         }
         let numpy = py.import("numpy")?;
@@ -248,6 +256,7 @@ pub(crate) fn _column_of(
     let (_, batches) = of_bytes(py, values)?;
     let of_batch = |batch: &RecordBatch| batch.column(0).as_primitive_opt::<UInt64Type>().cloned();
     let column = batches.first().and_then(of_batch);
-    let values = column.ok_or_else(|| input_error(py, "this is no column that was pickled"))?;
+    let values =
+        column.ok_or_else(|| input_error(py, "these are not the bytes of a pickled column"))?;
     Ok(Column { values, recipe: recipe.and_then(Recipe::from_text) })
 }

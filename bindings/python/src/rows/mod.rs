@@ -190,8 +190,8 @@ impl Rows {
                 _ if values.is_object => Ok(values.array),
                 nulls => {
                     let message = format!(
-                        "{nulls} values of column '{name}' are null, which numpy has no value for; \
-                         use to_pandas() or to_pylist(), or hand the rows to an Arrow library"
+                        "{nulls} values of column '{name}' are null, and numpy has no null; use \
+                         to_pandas() or to_pylist(), or pass the rows to an Arrow library"
                     );
                     Err(input_error(py, message))
                 }

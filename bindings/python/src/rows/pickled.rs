@@ -31,5 +31,13 @@ pub(super) fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<(SchemaRef, Vec
         let schema = reader.schema();
         Ok((schema, reader.collect::<Result<Vec<_>, _>>()?))
     };
-    read().map_err(|error| input_error(py, format!("this is no answer that was pickled: {error}")))
+    read().map_err(|error| {
+        input_error(
+            py,
+            format!(
+                "these are not the bytes of a pickled answer: \
+                                                    {error}"
+            ),
+        )
+    })
 }

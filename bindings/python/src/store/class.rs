@@ -13,7 +13,7 @@ use super::names::{Given, Names};
 use super::results::{self, Found};
 use super::state::{Manifests, State};
 use crate::answer_columns::id_kind;
-use crate::errors::{argument_error, input_error, named, state_error};
+use crate::errors::{argument_error, input_error, named, state_error, warn_of_memory};
 use crate::input::arguments::{is_one_path, text};
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
@@ -21,21 +21,23 @@ use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
 /// A store, open for reading, or several stores that are queried as one: their states when they
-/// were opened, until `refresh`. `open` and `open_all` make it, and `Stores` is another name of the
-/// class.
+/// were opened, until `refresh`. `open` and `build` make it.
 ///
 /// Threads may share it, and `with` closes it. It is pickled as paths and generations, and another
 /// process opens the files itself. One store is also an Arrow stream of its records, with the
-/// columns `fingerprint` and `id`, by ascending fingerprint:
+/// columns `fingerprint` and `id`, by ascending fingerprint.
 ///
+/// Several stores answer as one store with the records of all. Each match has the name of its
+/// store, the path given to `open`, and a fingerprint in two stores is a match in both. Methods
+/// without a column for that name, such as `clusters` and `records`, refuse several stores. Stores
+/// may differ in scheme, tuned `k` and kind of ids, but not in recipe, and no two may be copies of
+/// one store.
+///
+/// Examples
+/// --------
 /// >>> import polars
 /// >>> polars.DataFrame(store).columns
 /// ['fingerprint', 'id']
-///
-/// Several stores answer as one store with the records of all. Each match has the name of its
-/// store, the path given to `open_all`, and a fingerprint in two stores is a match in both. Methods
-/// without a column for that name, such as `clusters` and `records`, refuse several stores.
-///
 /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
 /// >>> stores = fpstore.open([store.path, other.path])
 /// >>> [(found.store == other.path, found.ids) for found in stores.query(0xC0F1789BED2EB9B8, k=0)]
@@ -61,7 +63,7 @@ impl Store {
         Store { paths, names: None, state: Mutex::new(Some(State::new(store, None))) }
     }
 
-    /// Several stores as one, with the names that the user gave them.
+    /// Several stores queried together, with the names given by the user.
     pub(super) fn several(stores: fpstore::Stores, names: &[PathBuf]) -> Self {
         let paths = stores.paths().iter().map(absolute).collect();
         let state = State::new(stores.as_store().clone(), Some(stores));
@@ -154,18 +156,24 @@ impl Store {
 
 #[pymethods]
 impl Store {
-    /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
-    /// ids.
+    /// All stored fingerprints near a query: nearest first, then by value, with their ids.
     ///
-    /// `k` is by default `tuned_k`; any from 0 to 64 is answered exactly. `limit` is the maximum
-    /// number of matches. With `labels` each match is a `LabelledMatch`, which has the label of
-    /// each id. The interpreter is held for searches of less than a millisecond, and also while a
-    /// page is read from disk: see `warm`.
+    /// The interpreter is held for searches of less than a millisecond, and also while a page is
+    /// read from disk: see `warm`.
     ///
-    /// With several stores each match is a `MatchInStores` or a `LabelledMatchInStores`, with the
-    /// ids in its store, in the order of the stores; `limit` counts a fingerprint in two stores
-    /// once.
+    /// Parameters
+    /// ----------
+    /// fingerprint : int or str
+    #[doc = parameters!(k_store limit)]
+    /// labels : bool, default False
+    ///     Whether each match has the labels of its ids.
     ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
+    ///
+    /// Examples
+    /// --------
     /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
     /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
     /// >>> store.query("5057d88dd8f1c6ff")[0].ids
@@ -185,9 +193,24 @@ impl Store {
         self.search(py, k, labels, |searcher, k| searcher.search_with(needle, k, &limits))
     }
 
-    /// The `count` nearest stored fingerprints within `k` bits, at any distance by default. A fingerprint
-    /// in two stores counts once.
+    /// The nearest stored fingerprints. A fingerprint in two stores counts once.
     ///
+    /// Parameters
+    /// ----------
+    /// fingerprint : int or str
+    /// count : int, default 1
+    ///     Maximum number of matches.
+    /// k : int, default 64
+    ///     Maximum distance in bits.
+    /// labels : bool, default False
+    ///     Whether each match has the labels of its ids.
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
+    ///
+    /// Examples
+    /// --------
     /// >>> [match.distance for match in store.nearest(0, count=2)]
     /// [35, 36]
     #[pyo3(signature = (fingerprint, count=1, k=64, *, labels=false))]
@@ -205,10 +228,20 @@ impl Store {
         self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
     }
 
-    /// The fingerprints of the records with these ids: a list for each id, empty if no record has
-    /// it. With several stores each fingerprint is a pair with the name of its store. A store has
-    /// no index of ids: this reads all of them, once for all given ids.
+    /// The fingerprints of the records with these ids. A store has no index of ids: this reads all
+    /// of them, once for all given ids.
     ///
+    /// Parameters
+    /// ----------
+    /// ids : array or list
+    ///
+    /// Returns
+    /// -------
+    /// list of list
+    ///     For each id its fingerprints; with several stores pairs of a fingerprint and a store.
+    ///
+    /// Examples
+    /// --------
     /// >>> store.find(["a.html", "z.html"])
     /// [[13903026135763958200], []]
     #[pyo3(signature = (ids, /))]
@@ -240,8 +273,8 @@ impl Store {
             && id_kind(&self.get()?) == IdKind::Text
         {
             let message = format!(
-                "'in' asks for a fingerprint, and {0} may be an id: find([{0}]) looks for an id, \
-                 int({0}, 16) is a fingerprint",
+                "'in' searches for a fingerprint, and {0} may be an id: find([{0}]) searches for \
+                 an id, int({0}, 16) is a fingerprint",
                 fingerprint.repr()?
             );
             return Err(input_error(fingerprint.py(), message));
@@ -331,12 +364,23 @@ impl Store {
         Ok(is_new)
     }
 
-    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for the
-    /// pages that every query reads, `"all"` for all. Returns their number.
+    /// Reads pages into memory and checks them, so that no query waits for them.
+    ///
+    /// Parameters
+    /// ----------
+    /// what : str, default "hot"
+    ///     `"hot"` for the pages that every query reads, `"all"` for all.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The number of pages. Reading stops at the free memory, with a `RuntimeWarning`.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
         let (store, what) = (self.get()?, choice(py, "what", what)?);
-        run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
+        let warmed = run(py, &Reporter::default(), |_| Ok(store.warm(what)?))?;
+        warn_of_memory(py, warmed)?;
+        Ok(warmed.pages)
     }
 
     /// Closes the store. Running queries end as usual.

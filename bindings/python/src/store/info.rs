@@ -9,30 +9,43 @@ use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
 
 use super::{StatisticsView, Store};
 use crate::errors::Failure;
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Bytes, wide};
 use crate::notebook::escaped;
 use crate::options::{checked, count};
-use crate::tuple_class::{TYPES, plain_value, told};
+use crate::tuple_class::answer;
 use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Store {
-    /// Information about the store: counts, lengths, segments and tables.
+    /// Counts, lengths, segments and tables of the store.
     ///
+    /// Returns
+    /// -------
+    /// fpstore.types.StoreInfo
+    ///
+    /// Examples
+    /// --------
     /// >>> store.info().ids
     /// 3
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         store_info(py, &self.one()?.info())
     }
 
-    /// Checks every byte of the files, and compares the answers of `samples` queries with a scan.
-    /// See `fpstore.verify`.
+    /// Checks every byte of the files, and compares answers with a scan. See `fpstore.verify`.
+    ///
+    /// Parameters
+    /// ----------
+    #[doc = parameters!(samples max_rate progress)]
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.VerifyReport
     #[pyo3(signature = (samples=100, *, max_rate=None, progress=None))]
     fn verify<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = wide)] samples: i128,
-        max_rate: Option<Whole>,
+        max_rate: Option<Bytes>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.one()?;
@@ -87,9 +100,19 @@ fn grouped(count: u64) -> String {
 }
 
 /// Checks every byte of the store at a path, also of a store that is too damaged to be opened, and
-/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes read in a
-/// second. Damage is in the report, and is no exception.
+/// compares answers with a scan. Damage is in the report, and is no exception.
 ///
+/// Parameters
+/// ----------
+/// path : path
+#[doc = parameters!(samples max_rate progress)]
+///
+/// Returns
+/// -------
+/// fpstore.types.VerifyReport
+///
+/// Examples
+/// --------
 /// >>> fpstore.verify(store.path).is_sound
 /// True
 #[pyfunction]
@@ -98,7 +121,7 @@ pub(crate) fn verify<'py>(
     py: Python<'py>,
     path: std::path::PathBuf,
     #[pyo3(from_py_with = wide)] samples: i128,
-    max_rate: Option<Whole>,
+    max_rate: Option<Bytes>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let samples = checked(py, &SAMPLES, samples)?;
@@ -112,16 +135,24 @@ pub(crate) fn verify<'py>(
     for fault in report.faults {
         faults.append(PyErr::from(Failure::from(fault)).value(py))?;
     }
-    let counts =
-        (report.segment_count, report.page_count, report.value_count, report.sample_count, faults);
-    plain_value(py, "VerifyReport", counts)
+    answer!(
+        py,
+        "VerifyReport",
+        report.segment_count,
+        report.page_count,
+        report.value_count,
+        report.sample_count,
+        faults,
+    )
 }
 
 fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         info.segments.iter().map(|segment| segment_info(py, segment)).collect();
     let hex = |bytes: [u8; 16]| format!("{:032x}", u128::from_be_bytes(bytes));
-    let fields = (
+    answer!(
+        py,
+        "StoreInfo",
         info.path.as_os_str(),
         hex(info.store_id),
         info.generation,
@@ -133,9 +164,8 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
         info.width.bits(),
         info.tuned_k,
         info.recipe.as_ref().map(|recipe| recipe.text()),
-        PyTuple::new(py, segments?)?,
-    );
-    plain_value(py, "StoreInfo", fields)
+        PyTuple::new(py, segments?)?
+    )
 }
 
 /// Information about a segment.
@@ -149,8 +179,7 @@ pub(crate) fn segment_info<'py>(
         .map(|table| {
             let bits = table.bits_per_fingerprint;
             let TableInfo { mask, prefix_bits, block_bits, tail_bits, syndrome_bits, .. } = *table;
-            let fields = (mask, prefix_bits, block_bits, tail_bits, bits, syndrome_bits);
-            told(py, TYPES, "TableInfo", fields)
+            answer!(py, "TableInfo", mask, prefix_bits, block_bits, tail_bits, bits, syndrome_bits)
         })
         .collect();
     let written = segment.written.and_then(|time| {
@@ -158,22 +187,23 @@ pub(crate) fn segment_info<'py>(
         let utc = PyTzInfo::utc(py).ok()?;
         PyDateTime::from_timestamp(py, since.as_secs_f64(), Some(&utc)).ok()
     });
-    let fields = vec![
-        segment.path.as_os_str().into_pyobject(py)?.into_any(),
-        segment.number.into_pyobject(py)?.into_any(),
-        segment.label.as_str().into_pyobject(py)?.into_any(),
-        segment.fingerprint_count.into_pyobject(py)?.into_any(),
-        segment.id_count.into_pyobject(py)?.into_any(),
-        segment.deleted_fingerprints.into_pyobject(py)?.into_any(),
-        segment.deleted_ids.into_pyobject(py)?.into_any(),
-        segment.id_kind.name().into_pyobject(py)?.into_any(),
-        segment.sketch_len.into_pyobject(py)?.into_any(),
-        segment.file_len.into_pyobject(py)?.into_any(),
-        segment.tuned_k.into_pyobject(py)?.into_any(),
-        segment.recipe.text().into_pyobject(py)?.into_any(),
-        written.into_pyobject(py)?,
+    answer!(
+        py,
+        "SegmentInfo",
+        segment.path.as_os_str(),
+        segment.number,
+        segment.label.as_str(),
+        segment.fingerprint_count,
+        segment.id_count,
+        segment.deleted_fingerprints,
+        segment.deleted_ids,
+        segment.id_kind.name(),
+        segment.sketch_len,
+        segment.file_len,
+        segment.tuned_k,
+        segment.recipe.text(),
+        written,
         PyTuple::new(py, tables?)?.into_any(),
-        segment.format_version.into_pyobject(py)?.into_any(),
-    ];
-    told(py, TYPES, "SegmentInfo", PyTuple::new(py, fields)?)
+        segment.format_version,
+    )
 }

@@ -142,23 +142,22 @@ impl<'py> Queries<'_, 'py> {
 
 #[pymethods]
 impl Store {
-    /// The answers to many queries at once, as rows with the columns
+    /// The answers to many queries at once. A match has one row for each of its ids; without ids it
+    /// has one row, or with `labels` one row for each segment that holds it.
     ///
-    /// - `query`, the position of the query,
-    /// - `fingerprint` and `distance`,
-    /// - `store`, the name of the store, if several are open,
-    /// - `label` with `labels=True`,
-    /// - `id` if a store has ids.
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    #[doc = parameters!(k_store ids_labels limit mode threads memory progress)]
     ///
-    /// A match has one row for each of its ids. Without ids it has one row, or with `labels` one row for
-    /// each segment that holds it. A fingerprint in two stores has rows for both.
+    /// Returns
+    /// -------
+    /// Rows
+    ///     `query`, the position of the query, `fingerprint`, `distance`, `store` with several
+    ///     stores, `label` and `id`. A fingerprint in two stores has rows for both.
     ///
-    /// Uses all cores, or `threads`, and at most `memory` bytes in addition to the answer. `mode`
-    /// is `"probe"` to look up each query in the tables, `"pass"` to read everything, or `"auto"`
-    /// for the mode that is expected to be faster. If it takes longer than a millisecond, other
-    /// threads of Python run meanwhile. Ctrl-C ends it. `progress` is a function that gets a
-    /// `Progress`, or `True` for a line on standard error.
-    ///
+    /// Examples
+    /// --------
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]
     #[pyo3(signature = (
@@ -182,9 +181,19 @@ impl Store {
         queries.rows((ids, labels), limit, mode)
     }
 
-    /// The number of stored fingerprints within `k` bits of each query. A fingerprint in two stores counts
-    /// once.
+    /// The number of stored fingerprints near each query. A fingerprint in two stores counts once.
     ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    #[doc = parameters!(k_store threads memory progress)]
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray of uint32
+    ///
+    /// Examples
+    /// --------
     /// >>> store.count_many([0xC0F1789BED2EB9B9, 7])
     /// array([2, 0], dtype=uint32)
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
@@ -199,8 +208,19 @@ impl Store {
         Queries { store: self, fingerprints, k, threads, memory, progress }.counts()
     }
 
-    /// Whether any stored fingerprint lies within `k` bits of each query: a mask for a data frame.
+    /// Whether any stored fingerprint is near each query: a mask for a data frame.
     ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    #[doc = parameters!(k_store threads memory progress)]
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray of bool
+    ///
+    /// Examples
+    /// --------
     /// >>> store.has_near([0xC0F1789BED2EB9B9, 7])
     /// array([ True, False])
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]

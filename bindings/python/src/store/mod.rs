@@ -12,5 +12,5 @@ mod state;
 
 pub(crate) use class::{Store, if_store, one_store, stores_or_none};
 pub(crate) use names::{Given, Names, name_of};
-pub(crate) use opening::{_reopen, open, open_all, open_one};
+pub(crate) use opening::{_reopen, open, open_one};
 pub(crate) use results::{StatisticsView, owned_matches};

@@ -36,8 +36,8 @@ impl Names {
     /// The message where several stores are given and one is expected.
     pub(crate) fn one_alone(&self) -> String {
         format!(
-            "one store is taken, and {} are given: {}; give each by itself, or make one store of \
-             them with Writer.import_",
+            "expected one store, {} are given: {}; give each store separately, or combine them \
+             with Writer.import_",
             self.paths.len(),
             self.texts.join(", ")
         )

@@ -106,9 +106,24 @@ impl Queries<'_, '_> {
 
 #[pymethods]
 impl Store {
-    /// The `count` nearest stored fingerprints within `k` bits of each of many queries, on all cores or
-    /// on `threads`, as the rows of `query_many`. A fingerprint in two stores counts once.
+    /// The nearest stored fingerprints of many queries. A fingerprint in two stores counts once.
     ///
+    /// Parameters
+    /// ----------
+    /// fingerprints : array, list or Column
+    /// count : int, default 1
+    ///     Maximum number of matches of each query.
+    /// k : int, default 64
+    ///     Maximum distance in bits.
+    #[doc = parameters!(ids_labels mode threads memory progress)]
+    ///
+    /// Returns
+    /// -------
+    /// Rows
+    ///     As `query_many`.
+    ///
+    /// Examples
+    /// --------
     /// >>> store.nearest_many([0, 7]).to_pylist()
     /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
     #[pyo3(signature = (

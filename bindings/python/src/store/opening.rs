@@ -2,27 +2,43 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Access, OpenOptions, Warm};
+use fpstore::{Access, OpenOptions, Warm, Warmed};
 use pyo3::prelude::*;
 
 use super::Store;
-use crate::errors::{Failure, input_error};
-use crate::input::arguments::{Paths, is_one_path, paths as many_paths, text, text_or_none};
+use crate::errors::{Failure, input_error, warn_of_memory};
+use crate::input::arguments::{Paths, paths as many_paths, text, text_or_none};
 use crate::options::choice;
 use crate::work::{Reporter, run};
 
-/// Opens a store, or a list of stores as `open_all` does.
+/// Opens a store, or several stores that are queried as one, see `Store`. Opening reads a header,
+/// whatever the size of the store. Pages are read and checked when a query first needs them.
 ///
-/// Opening reads a header, whatever the size of the store. Pages are read and checked when a query
-/// first needs them.
+/// Parameters
+/// ----------
+/// path : path, or iterable of paths
+///     Directories of stores. The paths of several are their names in answers.
+/// generation : int, optional
+///     The expected state. Any other state is refused with `StaleStoreError`, also by `refresh`. A
+///     path opens the newest state; older ones are kept by `backup`, or by `export` with
+///     `hard_link`.
+/// access : str, default "auto"
+///     `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on
+///     network file systems if it fits, a map elsewhere.
+/// warm : str, optional
+///     Reads pages now: `"hot"` for the pages that every query reads, `"all"` for all.
 ///
-/// - `generation` is the expected state. Any other state is refused with `StaleStoreError`, also by
-///   `refresh`. A path opens the newest state; older ones are kept by `backup`, or by `export` with
-///   `hard_link`: `open(copy, generation=N)`.
-/// - `access` is `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`:
-///   memory on network file systems if it fits, a map elsewhere.
-/// - `warm` reads pages now: `"hot"` for the pages that every query reads, `"all"` for all.
+/// Returns
+/// -------
+/// Store
 ///
+/// Raises
+/// ------
+/// NoStoreError
+///     There is no store at the path.
+///
+/// Examples
+/// --------
 /// >>> with fpstore.open(store.path) as again:
 /// ...     len(again)
 /// 3
@@ -37,35 +53,13 @@ pub(crate) fn open(
 ) -> PyResult<Store> {
     match path {
         Paths::One(path) => open_one(py, &path, generation, access, warm),
-        Paths::Several(_) if generation.is_some() => {
-            Err(input_error(py, "generation is that of one store; leave it out for several"))
-        }
+        Paths::Several(_) if generation.is_some() => Err(input_error(
+            py,
+            "each store has its own generation; leave generation out for \
+                                 several stores",
+        )),
         Paths::Several(paths) => open_several(py, &paths, access, warm),
     }
-}
-
-/// Opens several stores, to query them as one. `paths` are their directories, which are also their
-/// names in answers. See `Store`; `access` and `warm` are as for `open`.
-///
-/// Stores may differ in scheme, tuned `k` and kind of ids, but not in recipe, and no two may be copies
-/// of one store.
-///
-/// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9BA], ["d.html"])
-/// >>> with fpstore.open([store.path, other.path]) as stores:
-/// ...     len(stores)
-/// 4
-#[pyfunction]
-#[pyo3(signature = (paths, *, access="auto", warm=None))]
-pub(crate) fn open_all(
-    py: Python<'_>,
-    paths: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = text)] access: &str,
-    #[pyo3(from_py_with = text_or_none)] warm: Option<&str>,
-) -> PyResult<Store> {
-    if is_one_path(paths)? {
-        return Err(input_error(py, "paths is one path: open opens one store, open_all a list"));
-    }
-    open_several(py, &many_paths(paths)?, access, warm)
 }
 
 /// Opens the store of one directory.
@@ -106,13 +100,13 @@ fn opened<T: Send>(
     let access: Access = choice(py, "access", access)?;
     let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
     // Opening takes microseconds, unless pages are read, as on network file systems.
-    run(py, &Reporter::default(), |_| {
+    let (opened, warmed) = run(py, &Reporter::default(), |_| {
         let (store, opened) = open(OpenOptions::default().access(access))?;
-        if let Some(warm) = warm {
-            store.warm(warm)?;
-        }
-        Ok(opened)
-    })
+        let warmed = warm.map_or(Ok(Warmed::default()), |warm| store.warm(warm))?;
+        Ok((opened, warmed))
+    })?;
+    warn_of_memory(py, warmed)?;
+    Ok(opened)
 }
 
 /// Opens pickled stores at their generations: one store, or several with their names.

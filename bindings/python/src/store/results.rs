@@ -5,24 +5,19 @@ use std::path::Path;
 use fpstore::profile::Statistics;
 use fpstore::{Answer, Hit, Id, IdRef, Match, StoreIndex};
 use fpstore_report::doctor::{self, PageOptions, page};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyType};
+use pyo3::types::PyList;
 
 use super::Names;
 use crate::errors::Failure;
 use crate::notebook::framed;
-use crate::tuple_class::{TupleClass, plain_value};
+use crate::tuple_class::{AnswerClass, answer};
 
 /// The class `Match`.
-static MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
-/// The class `LabelledMatch`.
-static LABELLED_MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
-/// The class `MatchInStores`.
-static MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
-/// The class `LabelledMatchInStores`.
-static LABELLED_MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
+static MATCH: PyOnceLock<AnswerClass> = PyOnceLock::new();
 
 /// A match with its ids and, if they are wanted, their labels, owned.
 pub(super) struct Found {
@@ -44,17 +39,6 @@ impl Found {
     }
 }
 
-fn class_of(
-    py: Python<'_>,
-    class: &'static PyOnceLock<TupleClass>,
-    name: &str,
-) -> PyResult<&'static TupleClass> {
-    class.get_or_try_init(py, || {
-        let class = py.import("fpstore._types")?.getattr(name)?;
-        TupleClass::new(class.cast_into::<PyType>()?)
-    })
-}
-
 fn new_match<'py>(
     py: Python<'py>,
     (fingerprint, distance): (u64, u32),
@@ -62,25 +46,14 @@ fn new_match<'py>(
     labels: Option<Bound<'py, PyList>>,
     ids: Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let store = store.map(Path::as_os_str);
-    match (store, labels) {
-        (None, None) => {
-            let class = class_of(py, &MATCH, "Match")?;
-            class.make(&(fingerprint, distance, ids).into_pyobject(py)?)
-        }
-        (None, Some(labels)) => {
-            let class = class_of(py, &LABELLED_MATCH, "LabelledMatch")?;
-            class.make(&(fingerprint, distance, labels, ids).into_pyobject(py)?)
-        }
-        (Some(store), None) => {
-            let class = class_of(py, &MATCH_IN_STORES, "MatchInStores")?;
-            class.make(&(fingerprint, distance, store, ids).into_pyobject(py)?)
-        }
-        (Some(store), Some(labels)) => {
-            let class = class_of(py, &LABELLED_MATCH_IN_STORES, "LabelledMatchInStores")?;
-            class.make(&(fingerprint, distance, store, labels, ids).into_pyobject(py)?)
-        }
-    }
+    let values = [
+        fingerprint.into_bound_py_any(py)?,
+        distance.into_bound_py_any(py)?,
+        ids.into_any(),
+        store.map_or_else(|| "".as_ref(), Path::as_os_str).into_bound_py_any(py)?,
+        labels.unwrap_or_else(|| PyList::empty(py)).into_any(),
+    ];
+    MATCH.get_or_try_init(py, || AnswerClass::new(py, "Match"))?.make(py, &values)
 }
 
 fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyResult<()> {
@@ -204,8 +177,14 @@ impl StatisticsView {
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for of in doctor::findings(&self.statistics) {
-            let fields = (of.code.to_string(), of.severity.to_string(), of.sentence, of.remedy);
-            list.append(plain_value(py, "Finding", fields)?)?;
+            list.append(answer!(
+                py,
+                "Finding",
+                of.code.to_string(),
+                of.severity.to_string(),
+                of.sentence,
+                of.remedy
+            )?)?;
         }
         Ok(list)
     }
@@ -221,7 +200,7 @@ impl StatisticsView {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("statistics are not pickled; findings and html() can be"))
+        Err(PyTypeError::new_err("statistics cannot be pickled; pickle findings or html()"))
     }
 
     fn __str__(&self) -> String {

@@ -29,7 +29,7 @@ use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::column_named;
 use crate::input::fingerprints::extend_by_arrow;
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Whole, wide, wide_bytes};
 use crate::options::{Limits, TASK_MEMORY, distance_of};
 use crate::rows::Rows;
 use crate::text::{Recipe, looked_at, of_all};
@@ -50,15 +50,28 @@ fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fing
     Some((fingerprint, (feature_digest(&features), Outline::of(&features))))
 }
 
-/// Describes documents, to find out which ones a cleaning must compare. For each row of an Arrow
-/// table a row of `fingerprint`, which is null without features, `digest` and `outline` of the
-/// features, and `merit`.
+/// Describes documents, to find out which ones a cleaning must compare.
 ///
-/// `documents` is the table, or `Documents` with it and the name of the column of texts. `compared`
-/// is whether features will be compared, as in `clean` with `confirm`. Of near documents the one
-/// with the largest `merit`, compared as bytes, is kept; among equal merits the first one, or the
-/// last one if `keep_order(keep).keeps_last`.
+/// Parameters
+/// ----------
+/// documents : Arrow table or Documents
+///     The table, or `Documents` with it and the name of the column of texts.
+/// recipe : Recipe
+/// compared : bool, default False
+///     Whether features will be compared, as in `clean` with `confirm`.
+/// keep, source_field
+///     As for `clean`.
+#[doc = parameters!(task_threads)]
 ///
+/// Returns
+/// -------
+/// Rows
+///     For each document `fingerprint`, which is null without features, `digest` and `outline` of
+///     the features, and `merit`. Of near documents the one with the largest `merit`, compared as
+///     bytes, is kept; among equal merits the first one, or with `keep="last"` the last one.
+///
+/// Examples
+/// --------
 /// >>> import pyarrow as pa
 /// >>> table = pa.table({"text": ["one two three", ""], "date": ["2026-11-23", None]})
 /// >>> known = fpstore.tasks.describe_documents(table, fpstore.Recipe(), keep="newest:date")
@@ -163,14 +176,29 @@ pub(crate) fn _check_merits(
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
 }
 
-/// Groups the documents that a cleaning compares, from all rows of `describe_documents`: `row`, the
-/// number of the document, and `group`. Documents without a near one are omitted.
+/// Groups the documents that a cleaning compares. All documents of a group must be cleaned
+/// together, in their order; several groups may be cleaned together. Takes 110 bytes of memory for
+/// each document, in addition to the join.
 ///
-/// All documents of a group must be cleaned together, in their order; several groups may be cleaned
-/// together. `k` is the distance of candidates, `confirm` the required similarity. The number of a
-/// group is its smallest fingerprint as a signed number, so it does not depend on the order of
-/// documents. Takes 110 bytes of memory for each document, in addition to the join.
+/// Parameters
+/// ----------
+/// described : Rows, Arrow table, or iterator over these
+///     All rows of `describe_documents`.
+/// k : int
+///     Distance of candidates.
+/// confirm : float, optional
+///     Minimum similarity.
+#[doc = parameters!(task_threads task_memory temp_dir)]
 ///
+/// Returns
+/// -------
+/// Rows
+///     `row`, the number of the document, and `group`, the smallest fingerprint of the group as a
+///     signed number, which does not depend on the order of documents. Documents without a near one
+///     are omitted.
+///
+/// Examples
+/// --------
 /// >>> import pyarrow as pa
 /// >>> texts = ["one two three four", "some other text", "one two three four"]
 /// >>> known = fpstore.tasks.describe_documents(pa.table({"text": texts}), fpstore.Recipe())
@@ -186,7 +214,7 @@ pub(crate) fn group_documents(
     k: Whole,
     confirm: Option<f64>,
     #[pyo3(from_py_with = wide)] threads: i128,
-    #[pyo3(from_py_with = wide)] memory: i128,
+    #[pyo3(from_py_with = wide_bytes)] memory: i128,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<Rows> {
     let k = distance_of(py, k)?;
@@ -271,8 +299,10 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
         let outline = Outline::from_bytes(bytes);
         if outline.is_none() && !bytes.is_empty() {
             let len = bytes.len();
-            let message =
-                format!("an outline has {OUTLINE_LEN} bytes, these are {len} or no outline");
+            let message = format!(
+                "an outline has {OUTLINE_LEN} bytes, these {len} bytes are not a valid \
+                         outline"
+            );
             return Err(input_error(py, message));
         }
         given.list.push_outlined(value, digest.value(), outline);

@@ -19,7 +19,7 @@ use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;
 use crate::input::arguments::path_or_none;
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Whole, wide, wide_bytes};
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
 use crate::options::{Limits, TASK_MEMORY};
@@ -28,11 +28,21 @@ use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
 const WHAT: &str = "payloads";
-/// Packs fingerprints for the groups of a plan, in which they meet near ones: rows of `group` and
-/// `payload`. An engine collects the payloads of each group for `join_group`.
+/// Packs fingerprints for the groups of a plan, in which they meet near ones. A fingerprint goes to
+/// `plan.k` + 1 groups, 8 bytes each; equal fingerprints go once.
 ///
-/// A fingerprint goes to `plan.k` + 1 groups, 8 bytes each; equal fingerprints go once.
+/// Parameters
+/// ----------
+/// fingerprints : array, list or Column
+/// plan : JoinPlan
 ///
+/// Returns
+/// -------
+/// Rows
+///     `group` and `payload`. An engine collects the payloads of each group for `join_group`.
+///
+/// Examples
+/// --------
 /// >>> plan = fpstore.tasks.JoinPlan(1)
 /// >>> fpstore.tasks.scatter([1, 3], plan)["group"]
 /// array([0, 1], dtype=uint32)
@@ -56,13 +66,24 @@ pub(crate) fn scatter(
     })
 }
 
-/// The near pairs of a group from all its payloads, in any order, as a stream of `first`, `second`
-/// and `distance`. All groups together find each pair once. A repeated payload, from a task that
-/// ran again, changes nothing.
+/// The near pairs of a group. All groups together find each pair once. A repeated payload, from a
+/// task that ran again, changes nothing.
 ///
-/// `payloads` is a column of an Arrow table, or a list of bytes. Payloads of another group or plan
-/// are refused.
+/// Parameters
+/// ----------
+/// payloads : column of an Arrow table, or list of bytes
+///     All payloads of the group, in any order. Payloads of another group or plan are refused.
+/// plan : JoinPlan
+/// group : int
+#[doc = parameters!(max_pairs task_threads task_memory temp_dir)]
 ///
+/// Returns
+/// -------
+/// RowStream
+///     Rows of `first`, `second` and `distance`.
+///
+/// Examples
+/// --------
 /// >>> import pyarrow as pa
 /// >>> plan = fpstore.tasks.JoinPlan(1)
 /// >>> packed = pa.table(fpstore.tasks.scatter([1, 3, 7], plan)).group_by("group").aggregate(
@@ -82,7 +103,7 @@ pub(crate) fn join_group(
     group: Whole,
     max_pairs: Option<Whole>,
     #[pyo3(from_py_with = wide)] threads: i128,
-    #[pyo3(from_py_with = wide)] memory: i128,
+    #[pyo3(from_py_with = wide_bytes)] memory: i128,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?

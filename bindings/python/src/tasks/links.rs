@@ -16,14 +16,23 @@ use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
-/// The links of the components of pairs: for each fingerprint except the smallest of its component,
-/// a row with the smallest as `first` and itself as `second`, in order.
-///
-/// `pairs` are rows or a stream of this package, an Arrow table with the columns `first` and
-/// `second`, or an iterator over these. Each task makes a forest of its pairs; the forest of all
+/// The links of the components of pairs. Each task makes a forest of its pairs; the forest of all
 /// forests has the components of all pairs. A group of n near documents is then n - 1 links instead
 /// of n * (n - 1) / 2 pairs. Takes about 30 bytes for each fingerprint with a pair.
 ///
+/// Parameters
+/// ----------
+/// pairs : Rows, RowStream, Arrow table, or iterator over these
+///     Rows with the columns `first` and `second`.
+///
+/// Returns
+/// -------
+/// Rows
+///     For each fingerprint except the smallest of its component, the smallest as `first` and
+///     itself as `second`, in order.
+///
+/// Examples
+/// --------
 /// >>> of_task = fpstore.tasks.forest(fpstore.near_pairs([7, 15, 31], k=1))
 /// >>> other = fpstore.near_pairs([3, 7], k=1)
 /// >>> fpstore.tasks.forest(iter([of_task, other])).to_pylist()

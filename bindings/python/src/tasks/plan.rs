@@ -11,7 +11,7 @@ use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text};
 use crate::input::fingerprints;
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Whole, wide, wide_bytes};
 use crate::join::{PairRows, share_of};
 use crate::options::{Limits, TASK_MEMORY, distance, tuned_distance};
 use crate::recipes::recipe_of;
@@ -19,15 +19,22 @@ use crate::store::one_store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// The division of a join within `k` bits: into shares of a store, or into groups of fingerprints
-/// that an engine collects.
+/// The division of a join: into shares of a store, or into groups of fingerprints that an engine
+/// collects. One process makes the plan and all tasks follow it. It can be pickled, and `str(plan)`
+/// is its complete form in one line.
 ///
-/// One process makes the plan and all tasks follow it. It can be pickled, and `str(plan)` is its
-/// complete form in one line. `groups` is rounded up to a multiple of `k` + 1; a group should fit
-/// into the memory of a task with 16 bytes for each of its fingerprints. Groups are made by blocks
-/// of bits, cut from bits that vary in `sample`, if it is given: it affects the balance of the
-/// groups, never the pairs found.
+/// Parameters
+/// ----------
+/// k : int, optional
+///     Distance in bits.
+/// groups : int, default 1
+///     Number of groups, rounded up to a multiple of `k` + 1. A group should fit into the memory of
+///     a task with 16 bytes for each of its fingerprints.
+/// sample : array, list or Column, optional
+///     Fingerprints that balance the groups; they never change the pairs found.
 ///
+/// Examples
+/// --------
 /// >>> plan = fpstore.tasks.JoinPlan(3, groups=40)
 /// >>> plan.group_count, plan.scheme
 /// (40, 'blocks-4')
@@ -62,9 +69,20 @@ impl JoinPlan {
         Ok(JoinPlan(plan))
     }
 
-    /// The plan for all pairs of a store within `k` bits. Its shares read ranges (see `reads`) if
-    /// the tables allow it, such as the scheme `"blocks-4"` for `k` = 3.
+    /// The plan of a join of a store with itself. Its shares read ranges (see `reads`) if the tables
+    /// allow it, such as the scheme `"blocks-4"` for `k` = 3.
     ///
+    /// Parameters
+    /// ----------
+    /// store : Store
+    #[doc = parameters!(k_store)]
+    ///
+    /// Returns
+    /// -------
+    /// JoinPlan
+    ///
+    /// Examples
+    /// --------
     /// >>> fpstore.tasks.JoinPlan.of(store, 3).reads
     /// 'everything'
     #[staticmethod]
@@ -78,7 +96,15 @@ impl JoinPlan {
         Ok(JoinPlan(fpstore::join::JoinPlan::of(&store, k).map_err(Failure::from)?))
     }
 
-    /// Reads the text form, as `str(plan)` writes it and `fpstore pairs --explain` prints it.
+    /// Reads the text form of a plan.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///
+    /// Returns
+    /// -------
+    /// JoinPlan
     #[staticmethod]
     fn parse(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Self> {
         Ok(parse(text)?)
@@ -139,12 +165,26 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
     Ok(parse(text)?)
 }
 
-/// Share `number` of `count` of a join of a store with itself, as a stream of `first`, `second` and
-/// `distance`. All shares together find each pair once, whatever the threads and memory of each.
+/// A share of the join of a store with itself. All shares together find each pair once, whatever
+/// the threads and memory of each. All must read the same state.
 ///
-/// `store` is a path or an open store. All shares must read the same state: a path with a
-/// `generation` refuses any other state, and so does a pickled store.
+/// Parameters
+/// ----------
+/// store : Store or path
+/// plan : JoinPlan
+/// number, count : int
+///     The number of the share, from 0, and the number of shares.
+/// generation : int, optional
+///     The expected state of a path; any other is refused. A pickled store has its own.
+#[doc = parameters!(max_pairs task_threads task_memory temp_dir)]
 ///
+/// Returns
+/// -------
+/// RowStream
+///     Rows of `first`, `second` and `distance`.
+///
+/// Examples
+/// --------
 /// >>> plan = fpstore.tasks.JoinPlan.of(store, 3)
 /// >>> [len(fpstore.tasks.join_share(store, plan, number, 2).read_all()) for number in range(2)]
 /// [1, 0]
@@ -163,7 +203,7 @@ pub(crate) fn join_share(
     generation: Option<u64>,
     max_pairs: Option<Whole>,
     #[pyo3(from_py_with = wide)] threads: i128,
-    #[pyo3(from_py_with = wide)] memory: i128,
+    #[pyo3(from_py_with = wide_bytes)] memory: i128,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let store = store_of(store, generation)?;

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 
 use fpstore::SegmentReceipt;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple, PyType};
 use std::path::PathBuf;
 
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path, text};
-use crate::tuple_class::told;
+use crate::tuple_class::TupleClass;
 
 type Fields = (OsString, String, u64, u64, u64, u8, Vec<String>, String);
 
@@ -28,7 +28,8 @@ fn fields_of(receipt: SegmentReceipt) -> Fields {
 
 /// The named tuple of a receipt.
 pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
-    told(py, "fpstore.tasks", "Receipt", fields_of(receipt))
+    let class = py.import("fpstore.tasks")?.getattr("Receipt")?.cast_into::<PyType>()?;
+    TupleClass::new(class)?.make(&fields_of(receipt).into_pyobject(py)?)
 }
 
 /// A receipt, a row of a data frame with the same fields, or a text form.

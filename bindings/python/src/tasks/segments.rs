@@ -13,23 +13,37 @@ use crate::build::{LateBuilder, Tables, WORDS};
 use crate::errors::input_error;
 use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, text, text_or_none};
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Whole, budget_or_none, wide, wide_bytes};
 use crate::lent::Lent;
 use crate::options::{Limits, TASK_MEMORY, wait_of};
 use crate::text::recipe_text_of;
-use crate::tuple_class::told;
+use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change};
 
-/// Writes one segment as the file `path`, without directory or lock, and returns its receipt: a
-/// task of a build whose segments are committed together.
+/// Writes one segment as a file, without directory or lock: a task of a build whose segments are
+/// committed together. The same records make the same bytes, so a task that runs twice replaces its
+/// file with an equal one. All segments of a store have the same recipe.
 ///
-/// Records are given as for `Builder.add`: fingerprints with as many `ids` or without ids, an Arrow
-/// stream with the columns `fingerprint` and `id`, or an iterator over batches, which need not fit
-/// into memory. The same records make the same bytes, so a task that runs twice replaces its file
-/// with an equal one; with `replace=False` an existing file is refused. `recipe` is required;
-/// `None` is for ready-made fingerprints. All segments of a store have the same recipe. `k` is as
-/// for a `Builder`.
+/// Parameters
+/// ----------
+/// path : path
+///     The file.
+/// fingerprints, ids
+///     As for `Builder.add`; batches need not fit into memory.
+/// recipe : Recipe, str or None
+///     Required; `None` is for ready-made fingerprints.
+/// k, scheme, budget, id_type
+///     As for `Builder`.
+/// replace : bool, default True
+///     `False` refuses an existing file.
+#[doc = parameters!(task_threads task_memory temp_dir)]
 ///
+/// Returns
+/// -------
+/// Receipt
+///
+/// Examples
+/// --------
 /// >>> part = fpstore.tasks.write_segment(folder / "part-0.fps", [1, 2], ["a", "b"], recipe=None)
 /// >>> part.fingerprints, part.ids
 /// (2, 2)
@@ -47,18 +61,18 @@ pub(crate) fn write_segment<'py>(
     recipe: Option<&Bound<'py, PyAny>>,
     k: Option<Whole>,
     #[pyo3(from_py_with = text_or_none)] scheme: Option<&str>,
-    #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
+    #[pyo3(from_py_with = budget_or_none)] budget: Option<String>,
     #[pyo3(from_py_with = text)] id_type: &str,
     replace: bool,
     #[pyo3(from_py_with = wide)] threads: i128,
-    #[pyo3(from_py_with = wide)] memory: i128,
+    #[pyo3(from_py_with = wide_bytes)] memory: i128,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let path = std::path::absolute(&path).unwrap_or(path);
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
     let shared = Arc::new(Shared::default());
     let recipe = recipe.map(recipe_text_of).transpose()?;
-    let (scheme, budget) = (scheme.map(str::to_owned), budget.map(str::to_owned));
+    let scheme = scheme.map(str::to_owned);
     let tables = Tables { k, scheme, budget };
     let options = BuildOptions::default().replace(replace).resources(limits.given(&shared));
     let begin = move |options| Builder::segment_file(&path, options);
@@ -70,15 +84,27 @@ pub(crate) fn write_segment<'py>(
     receipt::to_python(py, lent.finish(py, "is finished", finish)?)
 }
 
-/// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts are
-/// named tuples, rows of a data frame with the same fields, or texts.
+/// Adds the segments of `receipts` to the store in one step, or makes a store of them. All segments
+/// are checked first: each file must match its receipt, and recipes must agree. A repeated call
+/// changes nothing: segments are known by their digests, and a whole job by the name `run`.
 ///
-/// All segments are checked first: each file must match its receipt, and recipes must agree. A
-/// repeated call changes nothing: segments are known by their digests, and a whole job by the name
-/// `run`. On one file system files are linked; with `remove` their first names are removed
-/// afterwards. `wait` is the number of seconds to wait for another process that writes, `None` for
-/// no limit.
+/// Parameters
+/// ----------
+/// store : path
+/// receipts : iterable of Receipt, tuple or str
+///     Receipts, rows of a data frame with the same fields, or texts.
+/// label : str, optional
+/// run : str, optional
+/// remove : bool, default False
+///     On one file system files are linked; `True` removes their first names afterwards.
+#[doc = parameters!(wait)]
 ///
+/// Returns
+/// -------
+/// SegmentsCommitted
+///
+/// Examples
+/// --------
 /// >>> parts = [fpstore.tasks.write_segment(folder / f"{n}.fps", [n], recipe=None) for n in (1, 2)]
 /// >>> fpstore.tasks.commit(folder / "all.fps", parts, label="2026-11", run="crawl-11").added
 /// 2
@@ -112,7 +138,9 @@ pub(crate) fn commit<'py>(
     let done = run_change(py, &Reporter::default(), &shared, move |_| {
         Ok(commit_all(store, &given, &options)?)
     })?;
-    let fields = (
+    answer!(
+        py,
+        "SegmentsCommitted",
         done.generation,
         done.added,
         done.fingerprints,
@@ -122,6 +150,5 @@ pub(crate) fn commit<'py>(
         done.copied,
         done.known_run,
         done.tables_differ,
-    );
-    told(py, "fpstore.tasks", "SegmentsCommitted", fields)
+    )
 }

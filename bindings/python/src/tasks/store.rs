@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Failure;
 use crate::input::arguments::{path, text};
-use crate::input::whole::{Whole, wide};
+use crate::input::whole::{Whole, wide, wide_bytes};
 use crate::options::TASK_MEMORY;
 use crate::rows::Rows;
 use crate::store::{Store, if_store, open_one};
@@ -26,12 +26,30 @@ pub(super) fn store_of(
     Ok(store)
 }
 
-/// Many queries to one segment of a store, as `Store.query_many` on that segment alone: rows of
-/// `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
+/// Many queries to one segment of a store. The answers of all segments together are the answer of
+/// the store.
 ///
-/// The answers of all segments together are the answer of the store. `segment` is the number in
-/// `Store.info`. A path with a `generation` refuses any other state of the store.
+/// Parameters
+/// ----------
+/// store : Store or path
+/// segment : int
+///     The number in `Store.info`.
+/// fingerprints : array, list or Column
+#[doc = parameters!(k_store)]
+/// ids : bool, default True
+///     Whether rows have ids.
+#[doc = parameters!(limit)]
+/// generation : int, optional
+///     The expected state of a path; any other is refused.
+#[doc = parameters!(task_threads task_memory)]
 ///
+/// Returns
+/// -------
+/// Rows
+///     `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
+///
+/// Examples
+/// --------
 /// >>> number = store.info().segments[0].number
 /// >>> fpstore.tasks.query_segment(store, number, [0xC0F1789BED2EB9B9], 0)["id"]
 /// array(['b.html'], dtype=object)
@@ -50,7 +68,7 @@ pub(crate) fn query_segment(
     limit: Option<Whole>,
     generation: Option<u64>,
     #[pyo3(from_py_with = wide)] threads: i128,
-    #[pyo3(from_py_with = wide)] memory: i128,
+    #[pyo3(from_py_with = wide_bytes)] memory: i128,
 ) -> PyResult<Rows> {
     let whole = store_of(store, generation)?;
     // The default distance of the store, not of the segment.
@@ -61,8 +79,20 @@ pub(crate) fn query_segment(
 }
 
 /// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes
-/// nothing, so its tasks need not run again. `False` without a store.
+/// nothing, so its tasks need not run again.
 ///
+/// Parameters
+/// ----------
+/// store : path
+/// run : str
+///
+/// Returns
+/// -------
+/// bool
+///     `False` without a store.
+///
+/// Examples
+/// --------
 /// >>> fpstore.tasks.has_run(store.path, "crawl-2026-11")
 /// False
 #[pyfunction]

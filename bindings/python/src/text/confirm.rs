@@ -1,7 +1,6 @@
 //! Pairs of texts with similar features, exact: near fingerprints are candidates, the features
 //! decide.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::Fingerprint;
@@ -9,17 +8,14 @@ use fpstore::join::JoinOptions;
 use fpstore::join::confirm::Confirmer;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::hashing::of_all;
 use super::recipe::Recipe;
-use crate::columns::{Distances, F64, RowsBuilder, U32};
-use crate::errors::{Failure, input_error};
-use crate::input::arguments::path_or_none;
+use crate::errors::{Failure, warn_of_old};
 use crate::input::texts::TextInput;
-use crate::input::whole::{Bytes, Whole};
-use crate::options::{Limits, distance_of};
-use crate::rows::Rows;
-use crate::work::{Reporter, Shared, run};
+use crate::options::Limits;
+use crate::work::Shared;
 
 /// The fingerprint of a text and its distinct features, ascending. `None` without features.
 pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerprint, Vec<u64>)> {
@@ -73,44 +69,22 @@ pub(crate) fn confirmed(
 
 #[pymethods]
 impl Recipe {
-    /// The pairs of texts with this Jaccard similarity of features or more, all of them and exact.
-    /// Rows of `first` and `second`, the positions of the texts, `distance` and `similarity`. With
-    /// `k`, only pairs within `k` bits.
-    ///
-    /// >>> texts = ["one two three four five", "something else", "one two three four five six"]
-    /// >>> fpstore.Recipe().confirmed_pairs(texts, 0.6).to_pylist()
-    /// [(0, 2, 6, 0.8)]
-    #[pyo3(signature = (
-        texts, similarity=0.8, *, k=None, max_pairs=None, threads=None, memory=None,
-        temp_dir=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn confirmed_pairs(
-        &self,
-        py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
+    /// The old name of `fpstore.pairs(texts, confirm=..., recipe=recipe)`.
+    #[pyo3(
+        signature = (texts, similarity=0.8, **options),
+        text_signature = "($self, texts, similarity=0.8, **options)"
+    )]
+    fn confirmed_pairs<'py>(
+        slf: &Bound<'py, Self>,
+        texts: &Bound<'py, PyAny>,
         similarity: f64,
-        k: Option<Whole>,
-        max_pairs: Option<Whole>,
-        threads: Option<Whole>,
-        memory: Option<Bytes>,
-        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Rows> {
-        self.check_takes_texts(py)?;
-        let k = k.map_or(Ok(u64::BITS), |k| distance_of(py, k))?;
-        let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-        let reporter = Reporter::new(progress)?;
-        let texts = TextInput::of(texts)?;
-        if texts.len() >= u32::MAX as usize {
-            let message = format!("{} texts, one call takes 2**32 - 2 at most", texts.len());
-            return Err(input_error(py, message));
-        }
-        run(py, &reporter, |shared| {
-            let looked = looked_at_all(self, &texts, &limits, shared)?;
-            let pairs = confirmed(&looked, similarity, k, limits.join(k, shared), |_, _| true)?;
-            let columns = (U32::default(), U32::default(), Distances::default(), F64::default());
-            RowsBuilder::of(["first", "second", "distance", "similarity"], columns, pairs)
-        })
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        warn_of_old(py, "Recipe.confirmed_pairs", "fpstore.pairs, with confirm and recipe")?;
+        let given = options.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+        given.set_item("confirm", similarity)?;
+        given.set_item("recipe", slf)?;
+        py.import("fpstore._fpstore")?.getattr("pairs")?.call((texts,), Some(&given))
     }
 }

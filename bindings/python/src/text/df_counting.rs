@@ -52,13 +52,26 @@ impl Counting<'_> {
 
 #[pymethods]
 impl Recipe {
-    /// Counts the documents in which each feature occurs. The documents are `inputs`, as for
-    /// `Documents`, or `texts`, as for `fingerprints`. Features of fewer than `min_df` documents
-    /// are omitted, and weighted as features of one document.
+    /// Counts the documents in which each feature occurs. Takes about 20 bytes of memory for each
+    /// distinct feature.
     ///
-    /// Takes about 20 bytes of memory for each distinct feature. Without any document with features
-    /// it is an error, unless `allow_empty`.
+    /// Parameters
+    /// ----------
+    /// inputs : Documents, path, list of paths, or table
+    /// texts : list, array or Series of str
+    ///     Texts in place of `inputs`.
+    /// min_df : int, default 2
+    ///     Features of fewer documents are omitted, and weighted as features of one document.
+    /// allow_empty : bool, default False
+    ///     Whether no document needs to have features.
+    #[doc = parameters!(threads temp_dir progress)]
     ///
+    /// Returns
+    /// -------
+    /// DfTable
+    ///
+    /// Examples
+    /// --------
     /// >>> fpstore.Recipe("simhash").df_table(texts=["a cat", "a dog", "a cat"])
     /// <fpstore.DfTable of 1 feature in 3 documents>
     #[pyo3(signature = (
@@ -78,8 +91,8 @@ impl Recipe {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<DfTable> {
         if self.text_recipe().votes().is_some_and(|rules| rules.factor != Factor::None) {
-            let message = "the recipe has df or weights, which have no meaning here: a table of \
-                           document frequencies has no weights";
+            let message = "leave df and weights out of the recipe: a table of document frequencies \
+                           is counted without weights";
             return Err(input_error(py, message));
         }
         let least = u32::try_from(min_df).ok().filter(|least| *least > 0);

@@ -16,11 +16,16 @@ use crate::input::arguments::path;
 use crate::work::{Reporter, run};
 
 /// The number of documents of a corpus in which each feature occurs, for weighting: rare features
-/// weigh more. It belongs to the recipe that made the features.
+/// weigh more. It belongs to the recipe that made the features. `Recipe.df_table` counts a new
+/// table, and `Recipe("simhash", df=table)` weights by it.
 ///
-/// `DfTable(path)` reads a file of `save` or of the program `fpstore df`, `Recipe.df_table` counts
-/// a new table, and `Recipe("simhash", df=table)` weights by it.
+/// Parameters
+/// ----------
+/// path : path
+///     A file of `save`, or of the program `fpstore df`.
 ///
+/// Examples
+/// --------
 /// >>> recipe = fpstore.Recipe("simhash", shingle=1)
 /// >>> table = recipe.df_table(texts=["the cat", "the dog"], min_df=1)
 /// >>> len(table), table.documents
@@ -60,7 +65,7 @@ impl DfTable {
                 return Err(Failure::Python(error));
             }
             Ok(found) if !found.is_file() => {
-                let message = format!("cannot write {}: it is no file", path.display());
+                let message = format!("cannot write {}: it is not a file", path.display());
                 return Err(Failure::Input(message));
             }
             Ok(found) => Some(found),
@@ -97,7 +102,13 @@ impl DfTable {
         true
     }
 
-    /// Writes the table to a file, atomically: the same bytes as of the program `fpstore df`.
+    /// Writes the table to a file, atomically: the same bytes as the program `fpstore df`.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    /// replace : bool, default False
+    ///     Whether an existing file is replaced.
     #[pyo3(signature = (path, *, replace=false))]
     fn save(
         &self,

@@ -15,7 +15,7 @@ use crate::input::fingerprints::many_or_null;
 use crate::input::whole::Whole;
 use crate::notebook::framed;
 use crate::tuple_class::FRAMES;
-use crate::tuple_class::plain_value;
+use crate::tuple_class::answer;
 use crate::work::{Reporter, run};
 
 /// The results of an evaluation at each distance. A notebook shows the curves.
@@ -51,18 +51,35 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
     Ok(rows)
 }
 
-/// Evaluates how well fingerprints find labelled duplicates. `first` and `second` are numbers of
-/// rows, `labels` 1 for duplicates (the default), 0 for others, -1 for pairs to skip. With
-/// `unlisted_differ` every unlisted pair counts as different.
+/// Evaluates how well fingerprints find labelled duplicates, given by row numbers or by ids.
 ///
+/// Parameters
+/// ----------
+/// fingerprints : array, list, Column, Store or Documents
+/// first, second : array or list of int, optional
+///     Row numbers of pairs.
+/// labels : array or list of int or bool, optional
+///     1 for duplicates (the default), 0 for others, -1 for pairs to skip.
+/// pairs : path or table, optional
+///     Labelled pairs by their ids, in place of row numbers: a file with two ids and a label on
+///     each line, separated by tabs, or as CSV, or a table with these columns.
+/// ids : array or list, optional
+///     The ids of the fingerprints; a store and `Documents` have their own.
+/// recipe : Recipe or str, optional
+///     Makes the fingerprints of `Documents`.
+/// unlisted_differ : bool, default False
+///     Whether every unlisted pair counts as different.
+#[doc = parameters!(threads progress)]
+///
+/// Returns
+/// -------
+/// fpstore.types.Evaluation
+///
+/// Examples
+/// --------
 /// >>> found = fpstore.evaluate([0, 1, 255], [0, 0], [1, 2], [1, 0])
 /// >>> found.best.k, found.best.f1
 /// (1, 1.0)
-///
-/// Or `pairs` is a file of labels, as for `fpstore evaluate`: on each line two ids, then 1, 0 or
-/// -1, separated by tabs; or a table with these three columns. Then the ids are in a store, in `Documents`, whose fingerprints are made
-/// by `recipe`, or are given with the fingerprints as `ids`.
-///
 /// >>> labels = folder / "labels.tsv"
 /// >>> _ = labels.write_text("a.html\tb.html\t1\na.html\tc.html\t0\n")
 /// >>> fpstore.evaluate(store, pairs=labels).best.k
@@ -161,12 +178,12 @@ pub(crate) fn evaluate(
 
 fn python_of<'py>(py: Python<'py>, of: &Point) -> PyResult<Bound<'py, PyAny>> {
     let Point { k, found, wrong, missed, precision, recall, f1 } = *of;
-    plain_value(py, "Point", (k, found, wrong, missed, precision, recall, f1))
+    answer!(py, "Point", k, found, wrong, missed, precision, recall, f1)
 }
 
 fn expected_of<'py>(py: Python<'py>, of: &Expected) -> PyResult<Bound<'py, PyAny>> {
     let Expected { k, found, wrong, by_chance, precision, recall, f1 } = *of;
-    plain_value(py, "Expected", (k, found, wrong, by_chance, precision, recall, f1))
+    answer!(py, "Expected", k, found, wrong, by_chance, precision, recall, f1)
 }
 
 #[pymethods]
@@ -202,9 +219,20 @@ impl Evaluation {
         self.0.other_count()
     }
 
-    /// The expected results of each k in a larger collection of such documents, and the `k` with
-    /// the greatest F1 there. It is valid if all pairs were measured, with `unlisted_differ`.
+    /// The expected results of each k in a larger collection of such documents. Valid if all pairs
+    /// were measured, with `unlisted_differ`.
     ///
+    /// Parameters
+    /// ----------
+    /// collection_size : int
+    ///     Documents of the collection.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Forecast
+    ///
+    /// Examples
+    /// --------
     /// >>> found = fpstore.evaluate([0, 1, 255], [0], [1], unlisted_differ=True)
     /// >>> found.forecast(10_000).recommended_k
     /// 1
@@ -213,7 +241,7 @@ impl Evaluation {
         let forecast = self.0.forecast(collection_size);
         let points: PyResult<Vec<_>> =
             forecast.points.iter().map(|of| expected_of(py, of)).collect();
-        plain_value(py, "Forecast", (collection_size, forecast.recommended_k, points?))
+        answer!(py, "Forecast", collection_size, forecast.recommended_k, points?)
     }
 
     /// Precision, recall and F1 over the distance, as a picture.
@@ -231,7 +259,7 @@ impl Evaluation {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        let message = "an evaluation is not pickled; points and svg() can be";
+        let message = "an evaluation cannot be pickled; pickle points or svg()";
         Err(PyTypeError::new_err(message))
     }
 

@@ -57,11 +57,20 @@ pub(crate) fn of_all<T: Send + Default + Clone>(
 
 #[pymethods]
 impl Recipe {
-    /// The fingerprints of many texts, on all cores or on `threads`. A text without features and a
-    /// null give null.
+    /// The fingerprints of many texts.
     ///
-    /// Texts come as a list, an array, a Series, or anything else with an Arrow interface.
+    /// Parameters
+    /// ----------
+    /// texts : list, array, Series, or object with an Arrow interface
+    #[doc = parameters!(threads progress)]
     ///
+    /// Returns
+    /// -------
+    /// Column
+    ///     Null for a null and for a text without features.
+    ///
+    /// Examples
+    /// --------
     /// >>> fpstore.Recipe().fingerprints(["a text of some words", None, ""]).null_count
     /// 2
     #[pyo3(signature = (texts, /, *, threads=None, progress=None))]

@@ -34,7 +34,7 @@ impl Labelled<'_, '_> {
     ) -> PyResult<Evaluation> {
         let py = self.fingerprints.py();
         let labels = labels_of(pairs)?;
-        let reporter = Reporter::new(self.progress)?;
+        let reporter = Reporter::new(self.progress)?.phases(2);
         let found = self.found(&reporter)?;
         let numbered = found.pairs(&labels);
         let numbered = numbered.map_err(|fault| input_error(py, format!("{pairs}: {fault}")))?;

@@ -20,7 +20,7 @@ use crate::input::texts::Text;
 use crate::input::whole::Whole;
 use crate::notebook::Page;
 use crate::rows::Column;
-use crate::tuple_class::plain_value;
+use crate::tuple_class::answer;
 use crate::work::{Reporter, held, run};
 
 /// Maximum length of a text that is hashed with the interpreter held, in bytes.
@@ -33,16 +33,34 @@ const HASHERS_KEPT: usize = 16;
 /// The method that makes fingerprints of texts. Equal recipes make equal fingerprints on every
 /// machine; `print` shows the complete recipe.
 ///
-/// The names are `minhash` (the default, for texts in any language), `simhash`, `code`, and
-/// `1e0ng`, which gives the values of the package `simhash` of PyPI. Keywords change single parts,
-/// as the options of the program do:
+/// Parameters
+/// ----------
+/// name : str, optional
+///     `"minhash"` (the default, for texts in any language), `"simhash"`, `"code"`, or `"1e0ng"`,
+///     which gives the values of the package `simhash` of PyPI. The other parameters change single
+///     parts, as the options of the program do.
+/// segment : str, optional
+/// shingle, ngram : int, optional
+///     How texts are cut into features.
+/// count : str, optional
+///     `"once"`, `"log"` or `"count"`.
+/// top, tie : int, optional
+/// df : DfTable or path, optional
+/// weights : dict, optional
+///     With `count`, the vote of `simhash`.
+/// hash, hash_key : str, optional
+/// keep_case, keep_form, keep_marks : bool, default False
+///     Whether differences are preserved that are otherwise removed.
+/// stop_words : str or list of str, optional
+///     A language such as `"en"`, or words.
 ///
-/// - `segment`, `shingle` and `ngram` cut texts into features,
-/// - `count`, `top`, `tie`, `weights` and `df`, a `DfTable` or its file, set the vote of `simhash`,
-/// - `hash` and `hash_key` set the hash,
-/// - `keep_case`, `keep_form` and `keep_marks` preserve differences that are otherwise removed,
-/// - `stop_words` is a language such as `"en"`, or words.
+/// Raises
+/// ------
+/// RecipeError
+///     The parts do not fit together.
 ///
+/// Examples
+/// --------
 /// >>> recipe = fpstore.Recipe("simhash", shingle=3)
 /// >>> recipe == fpstore.Recipe("simhash", shingle=3), recipe.method
 /// (True, 'simhash')
@@ -277,8 +295,17 @@ impl Recipe {
         self.recipe.usual_k()
     }
 
-    /// The distance within which the fingerprints of 99 of 100 pairs of texts with this Jaccard
-    /// similarity lie.
+    /// The distance within which the fingerprints of 99 of 100 pairs of texts with a similarity
+    /// lie.
+    ///
+    /// Parameters
+    /// ----------
+    /// similarity : float
+    ///     Jaccard similarity of features.
+    ///
+    /// Returns
+    /// -------
+    /// int
     pub(crate) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
         if !(similarity > 0.0 && similarity <= 1.0) {
             let message = format!("similarity is {similarity}, expected above 0 and at most 1");
@@ -287,8 +314,19 @@ impl Recipe {
         Ok(self.recipe.candidate_k(similarity))
     }
 
-    /// The fingerprint of a text, or `None` if it has no features.
+    /// The fingerprint of a text.
     ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///
+    /// Returns
+    /// -------
+    /// int or None
+    ///     `None` for a text without features.
+    ///
+    /// Examples
+    /// --------
     /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
     /// True
     #[pyo3(signature = (text, /))]
@@ -301,6 +339,14 @@ impl Recipe {
     }
 
     /// The words or characters into which a text is cut.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///
+    /// Returns
+    /// -------
+    /// list of str
     #[pyo3(signature = (text, /))]
     fn tokens(&self, py: Python<'_>, text: Text) -> PyResult<Vec<String>> {
         self.check_takes_texts(py)?;
@@ -312,7 +358,15 @@ impl Recipe {
         })
     }
 
-    /// The features of a text with their hashes, counts and weights, in the order of the text.
+    /// The features of a text, in the order of the text.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Feature
     #[pyo3(signature = (text, /))]
     fn features<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
@@ -320,14 +374,30 @@ impl Recipe {
         let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
         let features: PyResult<Vec<_>> = features
             .into_iter()
-            .map(|of| plain_value(py, "Feature", (of.text, of.hash, of.count, of.weight.as_f64())))
+            .map(|of| answer!(py, "Feature", of.text, of.hash, of.count, of.weight.as_f64()))
             .collect();
         PyList::new(py, features?)
     }
 
-    /// Compares two texts: the distance of their fingerprints, the similarity estimated from it,
-    /// and the exact similarity. Fails if a text has no features.
+    /// Compares two texts.
     ///
+    /// Parameters
+    /// ----------
+    /// first, second : str
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Comparison
+    ///     The distance of the fingerprints, the similarity estimated from it, and the exact
+    ///     similarity.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     A text has no features.
+    ///
+    /// Examples
+    /// --------
     /// >>> round(fpstore.Recipe().compare("one two three four", "one two three five").jaccard, 2)
     /// 0.5
     #[pyo3(signature = (first, second, /))]
@@ -349,12 +419,28 @@ impl Recipe {
         let (distance, estimate, jaccard) = (found.distance, found.estimate, found.jaccard);
         let values = <(u64, u64)>::from(values);
         let common = found.common_count;
-        plain_value(py, "Comparison", (values, distance, estimate, jaccard, common, first, second))
+        answer!(py, "Comparison", values, distance, estimate, jaccard, common, first, second)
     }
 
-    /// A page with the differences of two texts, their fingerprints and features, for a browser or
-    /// a notebook. `names` are titles of the texts. Fails if a text has no features.
+    /// A page with the differences of two texts, their fingerprints and features.
     ///
+    /// Parameters
+    /// ----------
+    /// first, second : str
+    /// names : tuple of str, optional
+    ///     Titles of the texts.
+    ///
+    /// Returns
+    /// -------
+    /// fpstore.types.Page
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     A text has no features.
+    ///
+    /// Examples
+    /// --------
     /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
     /// >>> "<del>quick</del><ins>slow</ins>" in page.html()
     /// True
@@ -392,9 +478,20 @@ impl Recipe {
         Ok(Page(py.detach(|| page.page())))
     }
 
-    /// The fingerprint of features made elsewhere: a dictionary of features and weights. Of many
-    /// documents a `Column`: for each a dictionary, or distinct tokens, whose weights are 1.
+    /// The fingerprint of features made elsewhere, or the fingerprints of many documents.
     ///
+    /// Parameters
+    /// ----------
+    /// features : dict, or list or iterator of dict or list
+    ///     Features and their weights; of many documents for each a dictionary, or distinct tokens,
+    ///     whose weights are 1.
+    ///
+    /// Returns
+    /// -------
+    /// int, None or Column
+    ///
+    /// Examples
+    /// --------
     /// >>> recipe = fpstore.Recipe()
     /// >>> column = recipe.of_features([["one", "two"], {"two": 1.0, "one": 1.0}, []])
     /// >>> column[0] == column[1] == recipe.of_features({"one": 1.0, "two": 1.0}), column[2]
@@ -438,7 +535,7 @@ impl Recipe {
 impl Recipe {
     pub(crate) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
         if self.recipe.tokenizer == Tokenizer::Given {
-            let message = "this recipe takes features with weights, see of_features";
+            let message = "this recipe needs features with weights, see of_features";
             return Err(recipe_error(py, message));
         }
         Ok(())

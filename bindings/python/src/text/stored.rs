@@ -12,11 +12,23 @@ use crate::store::Store;
 
 #[pymethods]
 impl Store {
-    /// The recipe of the store or stores, to make fingerprints of new texts. Fails for ready
-    /// fingerprints.
+    /// The recipe of the store or stores, to make fingerprints of new texts. A recipe has only the
+    /// digests of its lists and tables, which the parameters supply; the stop words of a language
+    /// need not be given.
     ///
-    /// A recipe has only the digests of its lists and tables: `df`, `stop_words` and `weights` supply
-    /// them, as for `Recipe`. The stop words of a language need not be given.
+    /// Parameters
+    /// ----------
+    /// stop_words, df, weights
+    ///     As for `Recipe`.
+    ///
+    /// Returns
+    /// -------
+    /// Recipe
+    ///
+    /// Raises
+    /// ------
+    /// RecipeError
+    ///     The fingerprints of the store were ready-made.
     #[pyo3(signature = (*, stop_words=None, df=None, weights=None))]
     fn text_recipe(
         &self,
@@ -38,9 +50,22 @@ impl Store {
         Ok(Recipe::made(recipe, sources)?)
     }
 
-    /// The stored fingerprints near the fingerprint of a text, as `query` returns them; none for a
-    /// text without features. The recipe is `text_recipe()`.
+    /// The stored fingerprints near the fingerprint of a text, by `text_recipe()`. A text without
+    /// features has none.
     ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    #[doc = parameters!(k_store limit)]
+    /// labels : bool, default False
+    ///     Whether each match has the labels of its ids.
+    ///
+    /// Returns
+    /// -------
+    /// list of fpstore.types.Match
+    ///
+    /// Examples
+    /// --------
     /// >>> texts = fpstore.Documents({"id": ["a", "b"], "text": ["one two three", "other words"]})
     /// >>> fpstore.build(folder / "texts.fps", texts, recipe="minhash").query_text("One two, three!")[0].ids
     /// ['a']

@@ -97,7 +97,7 @@ def run(master: str, archive: str, folder: Path) -> None:
         rows = [(at, value) for at, value in enumerate(values.view(np.int64).tolist())]
         df = session.createDataFrame(rows, "id bigint, fingerprint bigint").repartition(4)
         store = folder / "store.fps"
-        done = fs.build(df, store, recipe=None, id="id", scheme="blocks-4")
+        done = fs.build(df, store, recipe=None, id_field="id", scheme="blocks-4")
         assert done.added == 4, done
         expected = len(fpstore.near_pairs(values, k=3).read_all())
         assert fs.pairs(df).count() == expected >= 1000

@@ -172,7 +172,7 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "built.fps"
     df = frame(spark).where("fingerprint is not null")
     done = fs.build(
-        killed_once(df, tmp_path), path, recipe=None, id="id", scheme="blocks-4", run="night"
+        killed_once(df, tmp_path), path, recipe=None, id_field="id", scheme="blocks-4", run="night"
     )
     assert (tmp_path / "killed").exists() and done.added == 6
     store = fpstore.open(path)
@@ -181,12 +181,12 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
     assert sorted(store.records().read_all().to_pylist()) == expected
     # Nothing is left of killed tasks.
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["built.fps", "killed"]
-    again = fs.build(df, path, recipe=None, id="id", run="night")
+    again = fs.build(df, path, recipe=None, id_field="id", run="night")
     assert again.known_run and again.generation == store.generation
     with pytest.raises(fpstore.errors.StoreExistsError, match="append=True"):
-        fs.build(df, path, recipe=None, id="id")
+        fs.build(df, path, recipe=None, id_field="id")
     with pytest.raises(fpstore.FpstoreError, match="recipe"):
-        fs.build(df, path, recipe="minhash", id="id", append=True)
+        fs.build(df, path, recipe="minhash", id_field="id", append=True)
     assert fpstore.open(path).generation == store.generation
     assert len(list(path.glob("*"))) == len(list(path.iterdir()))
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["built.fps", "killed"]
@@ -207,7 +207,7 @@ def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(
         fpstore.errors.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"
     ):
-        fs.build(frame(spark), tmp_path / "no.fps", recipe=None, id="id")
+        fs.build(frame(spark), tmp_path / "no.fps", recipe=None, id_field="id")
     bad = (
         frame(spark)
         .where("fingerprint is not null")
@@ -216,7 +216,7 @@ def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(
         fpstore.errors.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"
     ):
-        fs.build(bad, tmp_path / "no.fps", recipe=None, id="id")
+        fs.build(bad, tmp_path / "no.fps", recipe=None, id_field="id")
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"fingerprint": "name"}, "from_hex"),
         ({"fingerprint": "fp"}, "no column 'fp'"),
@@ -325,6 +325,6 @@ def test_an_empty_frame_has_no_pairs_and_loses_nothing(spark: Any, tmp_path: Pat
     df = frame(spark).where("id < 0")
     assert fs.pairs(df).collect() == [] and fs.clusters(df).collect() == []
     assert fs.dedup(df).collect() == []
-    assert fs.build(df, tmp_path / "empty.fps", recipe=None, id="id").fingerprints == 0
+    assert fs.build(df, tmp_path / "empty.fps", recipe=None, id_field="id").fingerprints == 0
     assert len(fpstore.open(tmp_path / "empty.fps")) == 0
     assert pa.__version__

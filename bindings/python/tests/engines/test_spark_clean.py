@@ -148,7 +148,7 @@ def test_rows_without_text_stay_and_ids_may_be_anything(spark: Any) -> None:
     empty = spark.createDataFrame([], SCHEMA)
     assert told_by_spark(empty, k=7) == {} and told_by_spark(empty, confirm=0.8) == {}
     odd = spark.createDataFrame([(1, "a b c", 7)], "`the id` int, `a.text` string, id int")
-    assert fs.clean(odd, id="the id", text="a.text").count() == 1
+    assert fs.clean(odd, id_field="the id", text_field="a.text").count() == 1
 
 
 def test_bad_rows_are_named_once(spark: Any) -> None:
@@ -170,17 +170,17 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
         fs.clean(latin)
     with pytest.raises(fpstore.errors.InputError, match="4 rows have no 'id', by which"):
         fs.clean(df.selectExpr("if(id < 'd12', null, id) as id", "text"))
-    with pytest.raises(fpstore.errors.InputError, match="2 values of 'id' are those of several rows, such as d3: "):
+    with pytest.raises(fpstore.errors.InputError, match="2 values of 'id' occur in several rows, such as d3: "):
         fs.clean(df.selectExpr("if(id in ('d7', 'd8'), 'd3', if(id = 'd9', 'd4', id)) as id", "text"))
     with pytest.raises(fpstore.errors.InputError, match="no document has the field 'date'"):
         fs.clean(df.selectExpr("id", "text", "' ' as date"), keep="best:date")
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"confirm": 1.5}, "similarity 1.5, expected one above 0"),
+        ({"confirm": 1.5}, "similarity 1.5, expected a number above 0"),
         ({"k": 65}, "k is 65"),
         ({"keep": "oldest"}, "keep is 'oldest'"),
-        ({"keep": "best:score"}, "keep is 'best:score', and there is not one column 'score'"),
+        ({"keep": "best:score"}, "keep is 'best:score', which needs one column 'score'"),
         ({"judge": "address"}, "no field of addresses"),
-        ({"judge": "bytes", "k": 3}, "judge by that, too"),
+        ({"judge": "bytes", "k": 3}, "judge near-duplicates, too"),
         ({"per_cluster": 0}, "per_cluster is 0"),
         ({"text": "body"}, "no column 'body' for texts"),
         ({"id": "ids"}, "no column 'ids' for ids"),

@@ -11,7 +11,7 @@ use fpstore::options::THREADS;
 use fpstore::{Resources, WriterOptions};
 
 use crate::session::command::variable;
-use crate::session::monitor::{Monitor, Shown};
+use crate::session::monitor::{Monitor, ProgressForm};
 use crate::session::wait::WaitArgs;
 
 const THREADS_VARIABLE: &str = "FPSTORE_THREADS";
@@ -157,16 +157,16 @@ impl ProgressArgs {
         self.monitor_beside(quiet, false)
     }
 
-    /// The same for a command that may print its results to the terminal, where a bar would
-    /// overwrite them.
+    /// Starts a monitor for a command that may print its results to the terminal: then without a
+    /// progress bar, which would overwrite them.
     pub(crate) fn monitor_beside(&self, quiet: bool, prints: bool) -> anyhow::Result<Monitor> {
         let is_terminal = io::stderr().is_terminal();
         let is_free = is_terminal && !quiet && !(prints && io::stdout().is_terminal());
         Monitor::start(match self.progress {
-            ProgressArg::Auto if is_free => Shown::AsBar,
-            ProgressArg::Always if is_terminal => Shown::AsBar,
-            ProgressArg::Always => Shown::AsLines,
-            ProgressArg::Auto | ProgressArg::Never => Shown::Not,
+            ProgressArg::Auto if is_free => ProgressForm::AsBar,
+            ProgressArg::Always if is_terminal => ProgressForm::AsBar,
+            ProgressArg::Always => ProgressForm::AsLines,
+            ProgressArg::Auto | ProgressArg::Never => ProgressForm::Not,
         })
     }
 }

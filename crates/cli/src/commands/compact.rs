@@ -16,13 +16,15 @@ Merge segments, and remove deleted records from them. Readers and a writer are n
 meanwhile records can be added and deleted, and 'add' does not merge. Only one process compacts at a \
 time. An interrupted compaction keeps its finished merges.
 
---tier, the default, merges neighbours of one label. Tiers are powers of ten of records; the \
-segments of a tier are merged when they come to 3, 6 or 10 times its size, and ten make one \
-segment of the next tier. A segment with more than half of its records deleted is rewritten. So \
-a label has about log(n) segments, and a record is written about twice for each power of ten. \
---all makes one segment of all neighbours of one label. --one makes one segment of everything; \
-it gets the greatest label, or no label if any segment has none. --rewrite writes each segment \
-by itself.";
+The options choose the segments to merge:
+
+  --tier     (default) neighbours of one label, by size: segments of 1 000 to 9 999 records form a
+             tier, which is merged when it has 3 000, 6 000 and 10 000 records in all; so for each
+             power of ten. A label has about log(n) segments, and a record is written about twice
+             for each tier. A segment with more than half of its records deleted is rewritten.
+  --all      all neighbours of one label
+  --one      all segments; the result has the greatest label, or none if a segment has none
+  --rewrite  each segment by itself";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -149,7 +151,7 @@ fn report_planned(store: &Store, compaction: &Compaction) {
             label => format!(" with the label '{label}'"),
         };
         message!(
-            "{} ({}) would be merged into one{label}; {} removed that {} deleted",
+            "{} ({}) would be merged into one{label}, without the {} that {} deleted",
             counted(merge.segments, "segment", "segments"),
             bytes(merge.read_len),
             counted(merge.deleted_fingerprints, "fingerprint", "fingerprints"),

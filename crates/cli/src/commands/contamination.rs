@@ -26,10 +26,11 @@ const LONG_ABOUT: &str = "\
 Find benchmark items that occur in a corpus. With -o, copy the corpus without the documents that \
 contain items.
 
-A document contains an item if a passage of it, at most half as many words longer than the item, has \
-enough shingles of the item: the part --contains of its runs of --shingle words. Items of less than 50 \
-words use --short-shingle and --short-contains; if these allow no exchanged word (by default below 12 \
-words), the item must occur whole. Items of fewer words than --min-words are counted and not searched. \
+A shingle is a run of --shingle words. A document contains an item if a passage has at least the \
+share --contains of the item's shingles; the passage may be up to 1.5 times as long as the item. Items \
+of less than 50 words use --short-shingle and --short-contains; if these allow no exchanged word (by \
+default below 12 words), the item must occur whole. Items of fewer words than --min-words are counted \
+and not searched. \
 Case, punctuation, white space, invisible characters (soft hyphens, joiners) and the form of \
 apostrophes make no difference. All such passages are found, and no others.
 

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
 use fpstore::input::{open_input, read_records};
 use fpstore::{Fingerprint, IdRef, Writer, WriterOptions};
-use fpstore_base::lists;
 use fpstore_base::source::name_of;
+use fpstore_base::{fields, lists};
 
 use crate::args::fingerprint_arg;
 use crate::args::inputs::{ReadArgs, check_stdin, report_skipped};
@@ -41,7 +41,7 @@ Exit status: 0 done; 1 nothing to delete in the store; 2 error.";
     group = ArgGroup::new("what").required(true).multiple(true).args(["ids", "id", "fingerprints", "fingerprint"])
 )]
 pub(crate) struct DeleteArgs {
-    /// Delete the ids of a file, one on each line; - is standard input
+    /// Delete the ids of a file, one on each line, comments begin with #; - is standard input
     #[arg(long, value_name = "FILE")]
     ids: Vec<PathBuf>,
     /// Delete this id; may be repeated
@@ -133,11 +133,17 @@ pub(crate) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     Ok(if is_missing { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Reads the ids of a file, one on each line; blank lines are ignored.
+/// Reads the ids of a file, one on each line, perhaps below a header.
 fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
     let name = name_of(file);
     let text = lists::text_of(open_input(file)?).with_context(|| format!("cannot read {name}"))?;
-    for (number, id) in (1_u64..).zip(text.lines()).filter(|(_, id)| !id.is_empty()) {
+    let mut rows = lists::rows(&text).peekable();
+    if lists::rows(&text).nth(1).is_some()
+        && let Some((number, header)) = rows.next_if(|(_, row)| fields::is_id(row))
+    {
+        message!("{name}: line {number}, '{header}', is taken for a header, not for an id");
+    }
+    for (number, id) in rows {
         if let Some(fault) = IdRef::fault_of_text(id) {
             bail!("{name}: line {number} is not an id: {fault}");
         }

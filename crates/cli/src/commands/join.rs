@@ -49,7 +49,7 @@ Exit status: 0 found; 1 nothing found; 2 error.";
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
     mut_args = in_long_help,
-    mut_arg("store", |arg| arg.help("In place of OTHER, a store; -s A -s B searches several as one"))
+    mut_arg("store", |arg| arg.help("Store to search in place of OTHER; -s A -s B searches both together"))
 )]
 pub(crate) struct JoinArgs {
     /// The list of queries: a store, or a file; - is standard input
@@ -87,7 +87,10 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     };
     if places.contains(&args.asked) {
         let path = args.asked.display();
-        bail!("{path} is both lists; 'fpstore pairs {path}' finds each near pair of one list once");
+        bail!(
+            "{path} is given as both lists; 'fpstore pairs {path}' finds each near pair of one \
+               list once"
+        );
     }
     let documents = args.documents.prepare(&args.read, args.resources.reading()?)?;
     if documents.is_some() && !args.documents.are_given() {

@@ -25,21 +25,19 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
         Ok(Error::Text(error)) => error.into(),
         Ok(Error::Items(error)) => OfItems(error).into(),
         Ok(error @ Error::Exists { adds: true, .. }) => anyhow!(
-            "{error}; if an earlier run made it, the store has its documents, and --force would \
-             replace it by only the documents that the store lacks: move it away, or give --force \
-             to do so"
+            "{error}; if an earlier run made it, the store already has its documents, and --force \
+             would replace it by an output without them: move it away, or give --force"
         ),
         Ok(error @ Error::Exists { .. }) => {
             anyhow!("{error}; --force replaces it once the new one is complete")
         }
-        Ok(Error::KnownRun { run, store }) => {
-            let place = quoted(&store);
+        Ok(ref error @ Error::KnownRun { ref store, .. }) => {
+            let place = quoted(store);
             anyhow!(
-                "{}; 'fpstore dump -s {place}' prints its ids. To list the kept documents again, \
+                "{error}; 'fpstore dump -s {place}' prints its ids. To list the kept documents again, \
                  give the command without --add and --run and with a copy of the store from \
                  before that run; or delete their ids from the store ('fpstore delete'), and give \
-                 another --run",
-                Error::KnownRun { run, store }
+                 another --run"
             )
         }
         Ok(error @ Error::Unfinished { .. }) => {

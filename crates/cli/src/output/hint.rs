@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 
 use fpstore::{Error, InputPlace, IoError};
+use fpstore_base::packed::IS_PARQUET;
 
 use super::remedy::holds_pictures;
 use super::{corpus_error, remedy};
@@ -24,21 +25,21 @@ const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits s
 const REFUSED: [(&str, &str); 17] = [
     ("no field of addresses is named", "--url-field names it"),
     ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
-    ("a store knows no addresses", "--within compares them"),
-    ("what is confirmed is near", "add near to --judge, or leave out --confirm"),
-    ("the distance is that of near documents", "add near to --judge, or leave out -k"),
-    ("what is contained is found by features", "leave out --confirm-contains or -k"),
+    ("a store has no addresses", "--within compares them"),
+    ("the similarity decides on near-duplicates", "add near to --judge, or leave out --confirm"),
+    ("the distance decides on near-duplicates", "add near to --judge, or leave out -k"),
+    ("containment is computed from features", "leave out --confirm-contains or -k"),
     ("so a distance has no effect", "leave out -k or --confirm"),
-    ("does not know what its documents contain", "leave out --confirm-contains or -s"),
-    ("several of a cluster would be more", "leave out --per-cluster or --target"),
-    ("the target is reached by what is near, and judged", "leave out --pairs or --target"),
-    ("the target is reached by what is near; judge", "add near to --judge, or leave out --target"),
-    ("judged pairs are of new documents", "--within compares them"),
-    ("two new fields have one name", "--annotate and --cluster-size name them"),
-    ("documents that are annotated stay", "leave out --max-loss or --annotate"),
-    ("which says where it comes from", "--source-field names another"),
-    ("which holds its address", "--url-field names another"),
-    ("by which '", "the rule of --keep names it"),
+    ("has no features of its documents", "leave out --confirm-contains or -s"),
+    ("for one document per cluster", "leave out --per-cluster or --target"),
+    ("which does not change judged pairs", "leave out --pairs or --target"),
+    ("changing the bar for near-duplicates; judge", "add near to --judge, or leave out --target"),
+    ("judged pairs name new documents", "--within compares them"),
+    ("two new fields have the same name", "--annotate and --cluster-size name them"),
+    ("annotated documents are kept", "leave out --max-loss or --annotate"),
+    ("with the source of the documents", "--source-field names another"),
+    ("with an address", "--url-field names another"),
+    ("which the rule '", "the rule of --keep names it"),
 ];
 
 /// The hint for an error, if there is one. `told` is the printed message, `given` the command line,
@@ -96,6 +97,11 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
                     is_first.then(|| remedy::of_first_line(name, reason, &with_docs))
                 })
                 .or_else(|| of_bad_record(given, offers))
+        }
+        Error::Io(IoError { path, source, .. }) if is_parquet(source) => {
+            let with_docs =
+                |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
+            Some(remedy::of_parquet(path, &with_docs))
         }
         Error::Io(IoError { path, source, .. })
             if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
@@ -205,6 +211,12 @@ fn of_text(
             _ => None,
         };
     }
+    if let fpstore_documents::Error::Io(IoError { path, source, .. }) = error
+        && is_parquet(source)
+        && path.exists()
+    {
+        return offers("docs_format").then(|| "--docs-format parquet reads it".into());
+    }
     let helps = |found: Option<String>| found.or_else(|| of_bad_record(given, &offers));
     match error {
         fpstore_documents::Error::BadInput { reason, .. } if remedy::says_what_to_do(reason) => {
@@ -217,6 +229,11 @@ fn of_text(
         error if error.is_of_file() && skips_bad(given) => helps(None),
         _ => None,
     }
+}
+
+/// Whether a Parquet file was given in place of lines.
+fn is_parquet(fault: &std::io::Error) -> bool {
+    fault.to_string().contains(IS_PARQUET)
 }
 
 /// Whether the command line already skips bad records.

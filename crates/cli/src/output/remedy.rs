@@ -1,9 +1,11 @@
 //! Hints for errors where skipping bad records would only lose data.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fpstore::{Radix, Recipe, Store};
+use fpstore_base::packed::with_new;
 use fpstore_text::TextRecipe;
 
 /// Maximum number of directory entries that are searched for stores.
@@ -194,16 +196,58 @@ pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<
         return None;
     }
     let (path, more) = (in_quotes(name), "and name the new file");
-    let new = in_quotes(&Path::new(name).with_extension("new.csv").to_string_lossy());
-    if reason.starts_with("line 1 is ") {
+    let new = in_quotes(&with_new(Path::new(name)).to_string_lossy());
+    let head = head_of(Path::new(name))?;
+    let named = given.iter().position(|word| word == "--encoding");
+    let named = named.and_then(|at| given.get(at + 1)).map(|name| name.to_string_lossy());
+    let (from, to) = match (&head[..], named.as_deref()) {
+        ([0xff, 0xfe, ..] | [0xfe, 0xff, ..], _) => ("utf-16", "utf-8"),
+        ([0xef, 0xbb, 0xbf, ..], _) | (_, None) => ("utf-8-sig", "utf-8"),
+        // The encoding that the program detects is unknown here.
+        (_, Some("detect")) => return None,
+        (_, Some(named)) => (named, named),
+    };
+    // Lines that end with CR are no rows.
+    if !head.contains(&b'\n') {
+        return None;
+    }
+    // 'sed' does not know UTF-16.
+    if reason.starts_with("line 1 is ") && from != "utf-16" {
         return Some(format!("run: sed 1d {path} > {new}, {more}"));
     }
-    let (_, separator) = reason.split_once("are separated by '")?;
-    let convert = format!(
-        "import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=\"{}\"))",
-        separator.chars().next()?
-    );
-    Some(format!("run: python3 -c '{convert}' < {path} > {new}, {more}"))
+    let convert = match reason.split_once("are separated by '") {
+        Some((_, separator)) => format!(
+            "csv.field_size_limit(2**31 - 1); csv.writer(sys.stdout).writerows(csv.reader(table, \
+             delimiter=\"{}\"))",
+            separator.chars().next()?
+        ),
+        None if reason.starts_with("line 1 is ") => {
+            "next(table); sys.stdout.writelines(table)".into()
+        }
+        None => return None,
+    };
+    Some(format!(
+        "run: python3 -c 'import csv, sys; sys.stdout.reconfigure(encoding=\"{to}\", newline=\"\"); \
+         table = open(0, encoding=\"{from}\", newline=\"\"); {convert}' < {path} > {new}, {more}"
+    ))
+}
+
+/// The first bytes of a file.
+fn head_of(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    std::fs::File::open(path).ok()?.take(1 << 16).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// The hint for a Parquet file in place of lines.
+pub(crate) fn of_parquet(path: &Path, with_docs: WithDocs<'_>) -> String {
+    let more = ["--docs-format".into(), "parquet".into()];
+    let is_named = has_end(&path.to_string_lossy(), &["parquet"]);
+    // Parquet is read from its end, so it cannot be piped.
+    match path == Path::new(STANDARD_INPUT) {
+        true => DOCUMENTS.into(),
+        false => documents(with_docs, if is_named { &[] } else { &more }),
+    }
 }
 
 /// A word, quoted for a shell.
@@ -366,9 +410,6 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
         let documents = of_format("html", &["html", "htm", "xhtml", "xml"]);
         return Some(format!("the input looks like HTML or XML; {documents}"));
     }
-    if text.starts_with("PAR1") {
-        return Some(format!("the input is Parquet; {}", of_format("parquet", &["parquet"])));
-    }
     let is_of_documents = ["jsonl", "ndjson", "json", "parquet", "html", "htm"];
     has_end(name, &is_of_documents).then(|| documents(with_docs, &[]))
 }
@@ -385,10 +426,10 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
 pub(crate) fn says_what_to_do(reason: &str) -> bool {
     [
         "is an array",
-        "an array, expected one object a line",
+        "an array, expected one object per line",
         "is an object, expected a text",
         " converts it",
-        "bytes, which are not read",
+        "holds bytes, expected fingerprints",
         "it is a floating-point number",
         "it is 64 binary digits",
     ]
@@ -452,7 +493,8 @@ mod tests {
         let remedy = of_fingerprints("a.bin", "byte 1 of the line is not UTF-8", &|_| None);
         assert!(remedy.unwrap().contains("--input-format"));
         assert!(
-            of_documents("a.csv", "the quote that opens in line 2 has no end", &|_| true).is_some()
+            of_documents("a.csv", "the quote that opens in line 2 is never closed", &|_| true)
+                .is_some()
         );
         assert_eq!(of_documents("a.jsonl", "expected value at column 1", &|_| true), None);
     }

@@ -13,7 +13,7 @@ use fpstore_base::source::{Compression, Encoder};
 use fpstore_base::waiting::WaitingFile;
 use fpstore_corpus::NewFile;
 
-use super::text::{InPlaceOfBar, Named, Stdout, stdout};
+use super::text::{InPlaceOfBar, NamedWriter, Stdout, stdout};
 
 /// Maximum number of symbolic links that are followed, as on Linux.
 const LINKS_MAX: usize = 40;
@@ -105,7 +105,7 @@ impl Sink {
         check_output(&path)?;
         let file = NewFile::create(path, found).with_context(cannot_create)?;
         let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
-        let out = buffered(Named::new(name.clone(), Box::new(to)));
+        let out = buffered(NamedWriter::new(name.clone(), Box::new(to)));
         let out = Encoder::new(compression, out).with_context(cannot)?;
         Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
     }
@@ -121,7 +121,7 @@ impl Sink {
             true => Box::new(InPlaceOfBar(device)),
             false => Box::new(device),
         };
-        Ok(Sink::of(buffered(Named::new(name, to)), is_terminal, false))
+        Ok(Sink::of(buffered(NamedWriter::new(name, to)), is_terminal, false))
     }
 
     /// Whether the destination is standard output.
@@ -201,7 +201,7 @@ pub(crate) fn open_page(
     Sink::open_any(path, force)
 }
 
-fn buffered(out: Named) -> BufWriter<Named> {
+fn buffered(out: NamedWriter) -> BufWriter<NamedWriter> {
     BufWriter::with_capacity(1 << 16, out)
 }
 

@@ -79,14 +79,14 @@ pub(crate) fn line_of_message(message: fmt::Arguments<'_>) -> Vec<u8> {
 }
 
 /// A writer that adds the name of its destination to errors.
-pub(crate) struct Named {
+pub(crate) struct NamedWriter {
     name: String,
     to: Box<dyn Write + Send>,
 }
 
-impl Named {
+impl NamedWriter {
     pub(crate) fn new(name: String, to: Box<dyn Write + Send>) -> Self {
-        Named { name, to }
+        NamedWriter { name, to }
     }
 
     fn name_error(&self, source: io::Error) -> io::Error {
@@ -97,7 +97,7 @@ impl Named {
     }
 }
 
-impl Write for Named {
+impl Write for NamedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.to.write(bytes).map_err(|error| self.name_error(error))
     }
@@ -115,12 +115,12 @@ struct CannotWrite {
 }
 
 /// Standard output, buffered.
-pub(crate) type Stdout = BufWriter<Named>;
+pub(crate) type Stdout = BufWriter<NamedWriter>;
 
 /// Standard output. A signal ends a write that is blocked by a slow reader.
 pub(crate) fn stdout() -> Stdout {
     let name = "standard output".to_string();
-    BufWriter::with_capacity(1 << 16, Named::new(name, raw_stdout()))
+    BufWriter::with_capacity(1 << 16, NamedWriter::new(name, raw_stdout()))
 }
 
 fn raw_stdout() -> Box<dyn Write + Send> {

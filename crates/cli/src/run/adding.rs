@@ -5,8 +5,10 @@ use std::path::Path;
 
 use fpstore::{Error, Fingerprint, Id, IdRef, Store};
 use fpstore_base::chain;
+use fpstore_corpus::Error::KnownRun;
 
 use crate::output::text::counted;
+use crate::session::command::ExitStatus;
 use crate::session::monitor::{INTERRUPTED, Monitor};
 
 /// The number of records of an input that are checked.
@@ -16,14 +18,35 @@ const LOOKED_AT: usize = 1000;
 pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
     let known = run.filter(|run| store.has_run(run));
     if let (Some(run), false) = (known, quiet) {
-        report_known_run(&store.info().path, run);
+        let store = store.info().path;
+        message!(
+            "{}: run {run} has added its records before; nothing was changed",
+            store.display()
+        );
     }
     known.is_some()
 }
 
-/// Prints that the records of a run were added before.
-pub(crate) fn report_known_run(store: &Path, run: &str) {
-    message!("{}: run {run} has added its records before; nothing was changed", store.display());
+/// The result of a command with `outputs` if the store already contains its run, else `None`: a new
+/// comparison would find all its records stored. Outputs were complete before the records were
+/// added, so if all are files, nothing is left to do. Otherwise the kept records may be lost, which
+/// is an error.
+pub(crate) fn known_run<'a>(
+    stored: Option<&Store>,
+    run: Option<&str>,
+    mut outputs: impl Iterator<Item = &'a Path>,
+    quiet: bool,
+) -> Option<anyhow::Result<ExitStatus>> {
+    let (stored, run) = (stored?, run?);
+    if !stored.has_run(run) {
+        return None;
+    }
+    let Some(missing) = outputs.find(|path| !path.is_file()) else {
+        return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
+    };
+    // Standard output is no file that could be missing.
+    let missing = Some(missing.to_path_buf()).filter(|path| path.as_os_str() != "-");
+    Some(Err(KnownRun { run: run.into(), store: stored.info().path, missing }.into()))
 }
 
 /// The store returned by [`fpstore::Writer::finish`]. If the records were added but merging failed,
@@ -87,12 +110,13 @@ impl FirstRecords {
 impl Repeated {
     /// Prints the number, after the records were added.
     pub(crate) fn report(&self) {
-        let (was, is) = if self.count == 1 { ("was", "is") } else { ("were", "are") };
         message!(
-            "  {}{} of the input {was} already in the store, and {is} there twice now; --replace \
-             keeps one record of each id, --run NAME lets a repeated command do nothing",
+            "  {}{} of the input {} already in the store: answers give such a record once, but it \
+             takes room twice; --replace keeps one record of each id, --run NAME lets a repeated \
+             command do nothing",
             if self.is_least { "at least " } else { "" },
             counted(self.count, "record", "records"),
+            if self.count == 1 { "was" } else { "were" },
         );
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct NearArgs {
     /// Distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Take documents with a Jaccard similarity of S or more as near
+    /// Minimum Jaccard similarity of near documents
     ///
     /// With --docs the similarity is exact, all such pairs are found, and -k has no place beside it.
     /// From the sketches of a store it is estimated, for documents within -k bits; without -k the

@@ -17,7 +17,7 @@ use crate::args::resources::ResourceArgs;
 use crate::session::command::AccessArgs;
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
-use crate::session::stores::{Asked, StoreNames, StoresArg};
+use crate::session::stores::{QueriedStores, StoreNames, StoresArg};
 
 /// A store, or files of fingerprints and ids, or of documents.
 #[derive(Args, Debug)]
@@ -68,7 +68,7 @@ pub(crate) struct Opened {
 impl Opened {
     /// One store, or several that are queried together.
     pub(crate) fn asked(paths: &[PathBuf], access: AccessArgs) -> anyhow::Result<Self> {
-        let asked = Asked::open(paths, &access.open_options())?;
+        let asked = QueriedStores::open(paths, &access.open_options())?;
         let default_k = asked.store.tuned_k();
         Ok(Opened { default_k, store: asked.store, stores: asked.names, _temporary: None })
     }

@@ -30,7 +30,7 @@ const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
 
 /// The form of the progress output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ProgressForm {
     Not,
     /// A bar that is redrawn, for terminals.
     AsBar,
@@ -52,15 +52,15 @@ impl Monitor {
     pub(crate) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
         let prints_to_terminal = prints && io::stdout().is_terminal();
         let is_shown = io::stderr().is_terminal() && !quiet && !prints_to_terminal;
-        Monitor::start(if is_shown { Shown::AsBar } else { Shown::Not })
+        Monitor::start(if is_shown { ProgressForm::AsBar } else { ProgressForm::Not })
     }
 
     /// Installs the signal handlers and starts the progress output.
-    pub(crate) fn start(shown: Shown) -> anyhow::Result<Self> {
+    pub(crate) fn start(shown: ProgressForm) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
         listen(&interrupted).context("cannot listen to signals")?;
         end_waits_on(interrupted.clone());
-        if shown == Shown::AsLines {
+        if shown == ProgressForm::AsLines {
             message!("progress: begun");
         }
         Ok(Monitor { interrupted, is_deaf: Arc::default(), bar: Arc::new(Bar::new(shown)) })
@@ -209,10 +209,10 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(how: Shown) -> Self {
+    fn new(how: ProgressForm) -> Self {
         let target = match how {
-            Shown::AsBar => ProgressDrawTarget::stderr_with_hz(10),
-            Shown::Not | Shown::AsLines => ProgressDrawTarget::hidden(),
+            ProgressForm::AsBar => ProgressDrawTarget::stderr_with_hz(10),
+            ProgressForm::Not | ProgressForm::AsLines => ProgressDrawTarget::hidden(),
         };
         let width = columns().unwrap_or(WIDTH_MIN);
         let bar = ProgressBar::with_draw_target(None, target).with_style(style(
@@ -220,10 +220,10 @@ impl Bar {
             false,
             width,
         ));
-        if how == Shown::AsBar {
+        if how == ProgressForm::AsBar {
             note_bar(&bar);
         }
-        let line = (how == Shown::AsLines).then(Mutex::default);
+        let line = (how == ProgressForm::AsLines).then(Mutex::default);
         Bar { bar, width, shown: Mutex::new(None), line }
     }
 

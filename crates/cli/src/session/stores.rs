@@ -153,7 +153,7 @@ pub(crate) fn default_store() -> PathBuf {
 
 /// One store, or several that are queried together.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct QueriedStores {
     /// The store, or the union of the stores.
     pub(crate) store: Store,
     /// The names of the stores, if there are several. Answers then include the store of each id.
@@ -163,15 +163,18 @@ pub(crate) struct Asked {
 /// The names of stores that are queried together, in the user's spelling.
 pub(crate) type StoreNames = std::sync::Arc<[String]>;
 
-impl Asked {
+impl QueriedStores {
     /// Opens the stores at these paths. There must be at least one.
     pub(crate) fn open(paths: &[PathBuf], options: &OpenOptions) -> fpstore::Result<Self> {
         if let [path] = paths {
-            return Ok(Asked { store: Store::with_options(path, options.clone())?, names: None });
+            return Ok(QueriedStores {
+                store: Store::with_options(path, options.clone())?,
+                names: None,
+            });
         }
         let stores = Stores::with_options(paths, options.clone())?;
         let names = paths.iter().map(|path| path.display().to_string()).collect();
-        Ok(Asked { store: stores.as_store().clone(), names: Some(names) })
+        Ok(QueriedStores { store: stores.as_store().clone(), names: Some(names) })
     }
 
     /// Opens the stores given by the user; `None` twice if the user gave no store.
@@ -181,7 +184,7 @@ impl Asked {
         if stores.named.is_empty() {
             return Ok((None, None));
         }
-        let asked = Asked::open(&stores.named, &AccessArgs::default().open_options())?;
+        let asked = QueriedStores::open(&stores.named, &AccessArgs::default().open_options())?;
         Ok((Some(asked.store), asked.names))
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::program::{Desk, signal};
+use super::program::{TestDir, signal};
 
 /// A running server, killed on drop.
 pub struct Server {
@@ -44,21 +44,21 @@ impl Answer {
 }
 
 impl Server {
-    /// Serves `store.fps` of a desk at a free port, and waits until the server is ready.
-    pub fn start(desk: &Desk, args: &[&str]) -> Self {
-        let server = Server::begin(desk, &[&["--listen", "127.0.0.1:0"], args].concat());
+    /// Serves `store.fps` of a dir at a free port, and waits until the server is ready.
+    pub fn start(dir: &TestDir, args: &[&str]) -> Self {
+        let server = Server::begin(dir, &[&["--listen", "127.0.0.1:0"], args].concat());
         server.wait_until_ready();
         server
     }
 
     /// Like `start`, but without waiting, at the address given in the arguments.
-    pub fn begin(desk: &Desk, args: &[&str]) -> Self {
-        Server::begin_as(desk, &[&["serve", "-s", "store.fps"], args].concat())
+    pub fn begin(dir: &TestDir, args: &[&str]) -> Self {
+        Server::begin_as(dir, &[&["serve", "-s", "store.fps"], args].concat())
     }
 
     /// Like `begin`, but the caller passes all arguments.
-    pub fn begin_as(desk: &Desk, args: &[&str]) -> Self {
-        let mut child = desk.command(args).spawn().unwrap();
+    pub fn begin_as(dir: &TestDir, args: &[&str]) -> Self {
+        let mut child = dir.command(args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         // Faults of the store may be printed earlier.

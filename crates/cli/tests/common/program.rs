@@ -12,21 +12,21 @@ use tempfile::TempDir;
 pub use super::{names_in, test_process};
 
 /// A scratch folder in which the program runs, removed on drop.
-pub struct Desk {
+pub struct TestDir {
     folder: TempDir,
 }
 
-impl Desk {
+impl TestDir {
     /// An empty folder.
     pub fn new() -> Self {
-        Desk { folder: tempfile::tempdir().unwrap() }
+        TestDir { folder: tempfile::tempdir().unwrap() }
     }
 
     /// A folder that contains one file.
     pub fn with(name: &str, content: &str) -> Self {
-        let desk = Desk::new();
-        desk.write(name, content);
-        desk
+        let dir = TestDir::new();
+        dir.write(name, content);
+        dir
     }
 
     pub fn folder(&self) -> &Path {
@@ -88,7 +88,7 @@ impl Desk {
         (out, err)
     }
 
-    /// [`Desk::run_on`] with an empty input.
+    /// [`TestDir::run_on`] with an empty input.
     pub fn run(&self, args: &[&str], status: i32) -> (String, String) {
         self.run_on(args, "", status)
     }

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::names::names;
 use super::program::lines;
-use super::{Found, cases, desk, left, part, word};
+use super::{Found, cases, dir, left, part, word};
 use crate::common::http::{Answer, Server};
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
-pub fn answer(desk: &Desk, case: &Value) -> Found {
+pub fn answer(dir: &TestDir, case: &Value) -> Found {
     let operation = word(&case["operation"]);
     let writes = ["check and add", "delete", "replace"].contains(&operation);
-    let server = Server::start(desk, if writes { &["--writable"] } else { &[] });
+    let server = Server::start(dir, if writes { &["--writable"] } else { &[] });
     let options = &case["options"];
     if operation == "find" {
         return find(&server, options);
@@ -56,12 +56,12 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
         (200, "segment") => Ok(part(&body["store"]["segments"][0], case)),
         (200, "check and add") => {
             let results = body["results"].as_array().unwrap().iter().map(result);
-            Ok(json!({ "results": results.collect::<Value>(), "left": left(desk) }))
+            Ok(json!({ "results": results.collect::<Value>(), "left": left(dir) }))
         }
         (200, "replace") => find(&server, options),
         (200, "delete") => {
             body.as_object_mut().unwrap().remove("generation");
-            body["left"] = left(desk).into();
+            body["left"] = left(dir).into();
             Ok(body)
         }
         (200, _) => Ok(part(&body["store"], case)),
@@ -101,8 +101,8 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
         if case["operation"] != "query" || case["expected"] == "error" {
             continue;
         }
-        let desk = desk(&table, case);
-        let server = Server::start(&desk, &[]);
+        let dir = dir(&table, case);
+        let server = Server::start(&dir, &[]);
         let fingerprint = case["options"]["fingerprint"].as_str().unwrap();
         for options in ["k=3", "k=64&limit=1", "k=64&ids=0", "k=64&ids=1"] {
             let body = server.get(&format!("/v1/query?fingerprint={fingerprint}&{options}")).body;
@@ -112,12 +112,12 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
         }
         let path = format!("/v1/query?fingerprint={fingerprint}&k=3&explain=true");
         let explained = server.get(&path).json()["explain"].clone();
-        let store = Store::open(desk.path("store.fps")).unwrap();
+        let store = Store::open(dir.path("store.fps")).unwrap();
         let row = json!(Explained::of(&store, 3, Default::default()).unwrap());
         assert_eq!(names(&explained), names(&row));
         assert_eq!(explained["segments"], row["segments"]);
         let printed = ["query", "-s", "store.fps", fingerprint, "-k", "3", "--explain"];
-        let printed = lines(&desk, &[&printed[..], &["--format", "json"]].concat()).unwrap();
+        let printed = lines(&dir, &[&printed[..], &["--format", "json"]].concat()).unwrap();
         let printed: Value = serde_json::from_str(&printed).unwrap();
         assert_eq!(names(&printed["explain"]), names(&row));
         assert_eq!(printed["explain"]["segments"], row["segments"]);
@@ -132,8 +132,8 @@ fn the_description_of_the_server_has_the_names_of_the_rows() {
             .unwrap();
     let schema = |name: &str| &api["components"]["schemas"][name]["properties"];
     let table = cases();
-    let desk = desk(&table, &table["cases"][0]);
-    let store = Store::open(desk.path("store.fps")).unwrap();
+    let dir = dir(&table, &table["cases"][0]);
+    let store = Store::open(dir.path("store.fps")).unwrap();
     let info = json!(store.info());
     let explain = Explained::of(&store, 3, Default::default()).unwrap();
     let found = json!(MatchRow {

@@ -18,7 +18,7 @@ use fpstore_text::{Comparison, TextHasher, TextRecipe};
 use serde_json::{Value, json};
 
 use super::{Found, built, fingerprint, kept_ids, left, part, word, words};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -28,17 +28,17 @@ fn k_of(case: &Value) -> Option<u32> {
     case["options"]["k"].as_u64().map(|k| k as u32)
 }
 
-pub fn answer(desk: &Desk, case: &Value) -> Found {
+pub fn answer(dir: &TestDir, case: &Value) -> Found {
     let options = &case["options"];
     let operation = word(&case["operation"]);
     match operation {
         "compare" => return Ok(part(&compare(options)?, case)),
-        "clean" => return clean(desk, case),
-        "confirmed pairs" => return confirmed_pairs(desk, case),
+        "clean" => return clean(dir, case),
+        "confirmed pairs" => return confirmed_pairs(dir, case),
         "plan" => return plan(case),
         _ => {}
     }
-    let store = Store::open(desk.path("store.fps")).map_err(told)?;
+    let store = Store::open(dir.path("store.fps")).map_err(told)?;
     match operation {
         "query" => query(&store, case),
         "find" => find(&store, case),
@@ -47,19 +47,19 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
         "segment" => Ok(part(&json!(store.info().segments[0]), case)),
         "pairs" => pairs(&store, case),
         "clusters" | "keep" => grouped(&store, case),
-        "build" => build(desk, &store, case),
-        "check and add" => check_and_add(desk, case),
-        "delete" => delete(desk, case),
+        "build" => build(dir, &store, case),
+        "check and add" => check_and_add(dir, case),
+        "delete" => delete(dir, case),
         "replace" => {
             let record = |item: &Value| Ok(NewRecord::new(fingerprint(&item[0])?, id_of(item)));
             let records = case["items"].as_array().unwrap().iter().map(record);
             let records = records.collect::<Result<Vec<_>, String>>()?;
-            let mut writer = Writer::open(desk.path("store.fps")).map_err(told)?;
+            let mut writer = Writer::open(dir.path("store.fps")).map_err(told)?;
             writer.replace(&records).map_err(told)?;
             find(writer.store(), case)
         }
-        "dedup" => dedup_records(desk, &store, case),
-        "evaluate" => evaluate(desk, &store, case),
+        "dedup" => dedup_records(dir, &store, case),
+        "evaluate" => evaluate(dir, &store, case),
         other => panic!("the library has no {other}"),
     }
 }
@@ -160,7 +160,7 @@ fn grouped(store: &Store, case: &Value) -> Found {
     Ok(rows.into())
 }
 
-fn build(desk: &Desk, store: &Store, case: &Value) -> Found {
+fn build(dir: &TestDir, store: &Store, case: &Value) -> Found {
     let options = &case["options"];
     let of_recipe = |name: &str| TextRecipe::named(name).unwrap().usual_k();
     let k = k_of(case).or(options["recipe"].as_str().map(of_recipe)).unwrap();
@@ -168,7 +168,7 @@ fn build(desk: &Desk, store: &Store, case: &Value) -> Found {
     let scheme = options["scheme"].as_str().unwrap_or("auto");
     let choice = SchemeChoice::parse(scheme, k, budget).map_err(told)?;
     let options = BuildOptions::default().scheme(choice);
-    let mut builder = Builder::with_options(desk.path("built.fps"), options).map_err(told)?;
+    let mut builder = Builder::with_options(dir.path("built.fps"), options).map_err(told)?;
     let copied = store.for_each(|entry| -> Result<(), fpstore::Error> {
         entry.ids().try_for_each(|id| builder.push(entry.fingerprint(), id?))
     });
@@ -192,8 +192,8 @@ fn id_of(item: &Value) -> Id {
     id.parse().map_or_else(|_| Id::Text(id.into()), Id::U64)
 }
 
-fn check_and_add(desk: &Desk, case: &Value) -> Found {
-    let mut writer = CheckedWriter::new(desk.path("store.fps"), WriterOptions::default());
+fn check_and_add(dir: &TestDir, case: &Value) -> Found {
+    let mut writer = CheckedWriter::new(dir.path("store.fps"), WriterOptions::default());
     let mut rows = Vec::new();
     for item in case["items"].as_array().unwrap() {
         let record = NewRecord::new(fingerprint(&item[0])?, id_of(item));
@@ -215,12 +215,12 @@ fn check_and_add(desk: &Desk, case: &Value) -> Found {
         });
     }
     drop(writer.finish().map_err(told)?);
-    Ok(json!({ "results": rows, "left": left(desk) }))
+    Ok(json!({ "results": rows, "left": left(dir) }))
 }
 
-fn delete(desk: &Desk, case: &Value) -> Found {
+fn delete(dir: &TestDir, case: &Value) -> Found {
     let options = &case["options"];
-    let mut writer = Writer::open(desk.path("store.fps")).map_err(told)?;
+    let mut writer = Writer::open(dir.path("store.fps")).map_err(told)?;
     let ids = words(&options["ids"]);
     let ids = ids.into_iter().map(IdRef::Text);
     let given = options["fingerprints"].as_array().into_iter().flatten();
@@ -234,12 +234,12 @@ fn delete(desk: &Desk, case: &Value) -> Found {
     };
     let mut done = json!(done.map_err(told)?);
     drop(writer);
-    done["left"] = left(desk).into();
+    done["left"] = left(dir).into();
     Ok(done)
 }
 
-fn dedup_records(desk: &Desk, stored: &Store, case: &Value) -> Found {
-    let path = desk.path("new.fps");
+fn dedup_records(dir: &TestDir, stored: &Store, case: &Value) -> Found {
+    let path = dir.path("new.fps");
     let mut builder = Builder::new(&path).map_err(told)?;
     for item in case["items"].as_array().unwrap() {
         builder.push(fingerprint(&item[0])?, word(&item[1])).map_err(told)?;
@@ -277,15 +277,15 @@ fn compare(options: &Value) -> Found {
     }))
 }
 
-fn clean(desk: &Desk, case: &Value) -> Found {
+fn clean(dir: &TestDir, case: &Value) -> Found {
     let options = &case["options"];
     let source = DocumentSource::of_texts(hasher(), DocumentOptions::default());
     let mut cleaner = Cleaner {
-        output: Some(desk.path("clean.jsonl")),
+        output: Some(dir.path("clean.jsonl")),
         confirm: options["confirm"].as_f64(),
         confirm_contains: options["confirm_contains"].as_f64(),
         k: k_of(case),
-        ..Cleaner::new(source, [desk.path("docs.jsonl")])
+        ..Cleaner::new(source, [dir.path("docs.jsonl")])
     };
     if let Some(count) = options["per_cluster"].as_u64() {
         cleaner.per_cluster = count as u32;
@@ -304,15 +304,15 @@ fn clean(desk: &Desk, case: &Value) -> Found {
     });
     walked.map_err(told)?;
     cleaned.finish().map_err(told)?;
-    Ok(json!({ "ids": kept_ids(desk), "removed": removed }))
+    Ok(json!({ "ids": kept_ids(dir), "removed": removed }))
 }
 
-fn confirmed_pairs(desk: &Desk, case: &Value) -> Found {
+fn confirmed_pairs(dir: &TestDir, case: &Value) -> Found {
     let recipe = TextRecipe::default();
     let threshold = case["options"]["confirm"].as_f64().unwrap();
     let k = k_of(case).unwrap_or(recipe.candidate_k(threshold));
     let confirmer = Confirmer::new(threshold, JoinOptions::new(k)).map_err(told)?;
-    let (files, reading) = ([desk.path("docs.jsonl")], DocumentOptions::default());
+    let (files, reading) = ([dir.path("docs.jsonl")], DocumentOptions::default());
     let (hasher, skipped) = (hasher(), |_: &_| ());
     let confirmed = fpstore_corpus::confirm_documents::<_, Box<dyn std::error::Error>>(
         &confirmer, &files, &hasher, &reading, skipped,
@@ -332,9 +332,9 @@ fn confirmed_pairs(desk: &Desk, case: &Value) -> Found {
     Ok(super::by_ids(rows))
 }
 
-fn evaluate(desk: &Desk, store: &Store, case: &Value) -> Found {
+fn evaluate(dir: &TestDir, store: &Store, case: &Value) -> Found {
     // The records in input order, as for all other doors.
-    let lines = desk.read("records.tsv");
+    let lines = dir.read("records.tsv");
     let mut ids = HashMap::new();
     let mut values = Vec::new();
     for line in lines.lines() {
@@ -343,7 +343,7 @@ fn evaluate(desk: &Desk, store: &Store, case: &Value) -> Found {
         values.push(Some(value.parse::<Fingerprint>().map_err(told)?));
     }
     assert_eq!(values.len() as u64, store.info().id_count());
-    let labels = LabelFile::parse(&desk.read("labels.tsv")).map_err(told)?;
+    let labels = LabelFile::parse(&dir.read("labels.tsv")).map_err(told)?;
     let pairs = labels.numbered(&ids).map_err(told)?;
     let options = &case["options"];
     let unlisted_differ = options["unlisted_differ"] == true;

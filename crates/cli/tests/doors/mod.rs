@@ -14,7 +14,7 @@ mod program;
 use fpstore::{Fingerprint, Store};
 use serde_json::{Value, json};
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 type Found = Result<Value, String>;
 
@@ -22,28 +22,28 @@ fn cases() -> Value {
     serde_json::from_str(include_str!("../../../../tests/doors/cases.json")).unwrap()
 }
 
-/// A desk with `records.tsv` and `store.fps` made from the table, `docs.jsonl` with the documents
+/// A dir with `records.tsv` and `store.fps` made from the table, `docs.jsonl` with the documents
 /// of the case, and `labels.tsv` with its labelled pairs.
-fn desk(table: &Value, case: &Value) -> Desk {
-    let desk = Desk::new();
+fn dir(table: &Value, case: &Value) -> TestDir {
+    let dir = TestDir::new();
     if let Some(documents) = case["documents"].as_str() {
         let documents = table["documents"][documents].as_array().unwrap();
         let line = |it: &Value| format!("{}\n", json!({ "id": it[0], "text": it[1] }));
-        desk.write("docs.jsonl", documents.iter().map(line).collect::<String>());
+        dir.write("docs.jsonl", documents.iter().map(line).collect::<String>());
     }
     if let Some(labels) = case["labels"].as_array() {
         let line = |it: &Value| format!("{}\t{}\t{}\n", word(&it[0]), word(&it[1]), it[2]);
-        desk.write("labels.tsv", labels.iter().map(line).collect::<String>());
+        dir.write("labels.tsv", labels.iter().map(line).collect::<String>());
     }
     if let Some(items) = case["items"].as_array() {
-        desk.write("items.tsv", items.iter().map(record).collect::<String>());
+        dir.write("items.tsv", items.iter().map(record).collect::<String>());
     }
     if let Some(records) = case["store"].as_str().map(|name| &table["stores"][name]) {
         let records = records.as_array().unwrap();
-        desk.write("records.tsv", records.iter().map(record).collect::<String>());
-        desk.ok(&["build", "records.tsv", "-s", "store.fps", "-q"], "");
+        dir.write("records.tsv", records.iter().map(record).collect::<String>());
+        dir.ok(&["build", "records.tsv", "-s", "store.fps", "-q"], "");
     }
-    desk
+    dir
 }
 
 /// A record as an input line of the program.
@@ -92,12 +92,12 @@ fn reason<'a>(table: &'a Value, case: &'a Value, door: &str) -> Option<&'a str> 
     lacking.as_str().or_else(|| case["without"][door].as_str())
 }
 
-fn each_case(door: &str, answer: impl Fn(&Desk, &Value) -> Found) {
+fn each_case(door: &str, answer: impl Fn(&TestDir, &Value) -> Found) {
     let table = cases();
     let cases = table["cases"].as_array().unwrap();
     let cases = cases.iter().filter(|case| reason(&table, case, door).is_none());
     let faults: Vec<String> =
-        cases.filter_map(|case| fault(door, case, answer(&desk(&table, case), case))).collect();
+        cases.filter_map(|case| fault(door, case, answer(&dir(&table, case), case))).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -128,9 +128,9 @@ fn by_ids(mut rows: Vec<Value>) -> Value {
     rows.into()
 }
 
-/// The number of records remaining in the store of a desk.
-fn left(desk: &Desk) -> u64 {
-    Store::open(desk.path("store.fps")).unwrap().info().id_count()
+/// The number of records remaining in the store of a dir.
+fn left(dir: &TestDir) -> u64 {
+    Store::open(dir.path("store.fps")).unwrap().info().id_count()
 }
 
 /// A similarity rounded as in output lines.
@@ -139,9 +139,9 @@ fn four_digits(similarity: f64) -> f64 {
 }
 
 /// The ids of the documents in `clean.jsonl`, in file order.
-fn kept_ids(desk: &Desk) -> Value {
+fn kept_ids(dir: &TestDir) -> Value {
     let line = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
-    desk.read("clean.jsonl").lines().map(line).collect()
+    dir.read("clean.jsonl").lines().map(line).collect()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fpstore::Store;
 use serde_json::{Value, json};
 
-use super::{cases, desk};
+use super::{cases, dir};
 
 pub fn names(object: &Value) -> BTreeSet<&str> {
     object.as_object().unwrap().keys().map(String::as_str).collect()
@@ -14,8 +14,8 @@ pub fn names(object: &Value) -> BTreeSet<&str> {
 #[test]
 fn reports_have_the_names_of_the_table() {
     let table = cases();
-    let desk = desk(&table, &table["cases"][0]);
-    let info = json!(Store::open(desk.path("store.fps")).unwrap().info());
+    let dir = dir(&table, &table["cases"][0]);
+    let info = json!(Store::open(dir.path("store.fps")).unwrap().info());
     let (segment, expected) = (&info["segments"][0], &table["names"]);
     for (name, object) in [("store", &info), ("segment", segment), ("table", &segment["tables"][0])]
     {
@@ -23,7 +23,7 @@ fn reports_have_the_names_of_the_table() {
         assert_eq!(names(object), expected.collect(), "{name}");
     }
     // The program prints the store name as the user wrote it.
-    let printed = desk.json(&["info", "store.fps"]);
+    let printed = dir.json(&["info", "store.fps"]);
     let path = printed["segments"][0]["path"].as_str().unwrap();
-    assert_eq!(desk.path(path).display().to_string(), segment["path"]);
+    assert_eq!(dir.path(path).display().to_string(), segment["path"]);
 }

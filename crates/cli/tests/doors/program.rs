@@ -4,15 +4,15 @@ use fpstore::Store;
 use serde_json::{Value, json};
 
 use super::{Found, POINT_COUNT, built, by_ids, kept_ids, left, part, word, words};
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 /// Runs the program; status 1 means that nothing was found.
-pub fn lines(desk: &Desk, args: &[&str]) -> Result<String, String> {
-    lines_on(desk, args, "")
+pub fn lines(dir: &TestDir, args: &[&str]) -> Result<String, String> {
+    lines_on(dir, args, "")
 }
 
-fn lines_on(desk: &Desk, args: &[&str], input: &str) -> Result<String, String> {
-    let output = desk.output(args, input);
+fn lines_on(dir: &TestDir, args: &[&str], input: &str) -> Result<String, String> {
+    let output = dir.output(args, input);
     match output.status.code() {
         Some(0 | 1) => Ok(text(output.stdout)),
         _ => Err(text(output.stderr)),
@@ -67,18 +67,18 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-pub fn answer(desk: &Desk, case: &Value) -> Found {
+pub fn answer(dir: &TestDir, case: &Value) -> Found {
     let options = &case["options"];
     let word = |name: &str| options[name].as_str().unwrap_or_default();
     let operation = case["operation"].as_str().unwrap();
     match operation {
-        "find" => return find(desk, case),
-        "check and add" => return check_and_add(desk, case),
+        "find" => return find(dir, case),
+        "check and add" => return check_and_add(dir, case),
         "replace" => {
-            lines(desk, &["add", "items.tsv", "-s", "store.fps", "--replace", "-q"])?;
-            return find(desk, case);
+            lines(dir, &["add", "items.tsv", "-s", "store.fps", "--replace", "-q"])?;
+            return find(dir, case);
         }
-        "clean" => return clean(desk, case),
+        "clean" => return clean(dir, case),
         _ => {}
     }
     let fixed: &[&str] = match operation {
@@ -99,18 +99,18 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
     };
     let given = arguments(case);
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
-    let out = lines(desk, &[fixed, &given[..]].concat())?;
+    let out = lines(dir, &[fixed, &given[..]].concat())?;
     let mut objects = out.lines().map(json_of);
     Ok(match operation {
         "query" => objects.next().map_or(json!([]), |answer: Value| answer["matches"].clone()),
         "info" | "compare" => part(&objects.next().unwrap(), case),
         "segment" => part(&objects.next().unwrap()["segments"][0], case),
-        "build" => built(&Store::open(desk.path("built.fps")).unwrap()),
+        "build" => built(&Store::open(dir.path("built.fps")).unwrap()),
         "clusters" => objects.flat_map(|cluster: Value| members(&cluster)).collect(),
         "keep" | "dedup" => out.lines().map(record).collect(),
         "delete" => {
             let mut done = objects.next().unwrap();
-            done["left"] = left(desk).into();
+            done["left"] = left(dir).into();
             done
         }
         "confirmed pairs" => {
@@ -149,20 +149,20 @@ fn members(cluster: &Value) -> Vec<Value> {
 }
 
 /// The stored fingerprints of each id.
-fn find(desk: &Desk, case: &Value) -> Found {
+fn find(dir: &TestDir, case: &Value) -> Found {
     let of_id = |id: &str| -> Found {
         let args = ["query", "--id", id, "-k", "0", "-s", "store.fps", "--format", "json", "-q"];
-        let out = lines(desk, &args)?;
+        let out = lines(dir, &args)?;
         Ok(out.lines().map(|line| json_of(line)["query"].clone()).collect())
     };
     words(&case["options"]["ids"]).into_iter().map(of_id).collect()
 }
 
-fn check_and_add(desk: &Desk, case: &Value) -> Found {
+fn check_and_add(dir: &TestDir, case: &Value) -> Found {
     let given = arguments(case);
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let fixed = ["dedup", "-s", "store.fps", "--add", "-", "-q"];
-    let out = lines_on(desk, &[&fixed, &given[..]].concat(), &desk.read("items.tsv"))?;
+    let out = lines_on(dir, &[&fixed, &given[..]].concat(), &dir.read("items.tsv"))?;
     let result = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
         match columns[..] {
@@ -173,14 +173,14 @@ fn check_and_add(desk: &Desk, case: &Value) -> Found {
             _ => panic!("{line}"),
         }
     };
-    Ok(json!({ "results": out.lines().map(result).collect::<Value>(), "left": left(desk) }))
+    Ok(json!({ "results": out.lines().map(result).collect::<Value>(), "left": left(dir) }))
 }
 
-fn clean(desk: &Desk, case: &Value) -> Found {
+fn clean(dir: &TestDir, case: &Value) -> Found {
     let given = arguments(case);
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let fixed = ["clean", "docs.jsonl", "-o", "clean.jsonl", "--removed", "removed.tsv"];
-    lines(desk, &[&fixed, &given[..]].concat())?;
+    lines(dir, &[&fixed, &given[..]].concat())?;
     let names =
         ["fingerprint", "other", "distance", "similarity", "id", "other_id", "side", "reason"];
     let row = |line: &str| -> Value {
@@ -195,8 +195,8 @@ fn clean(desk: &Desk, case: &Value) -> Found {
         };
         names.into_iter().zip(line.split('\t')).map(cell).collect()
     };
-    let removed: Value = desk.read("removed.tsv").lines().map(row).collect();
-    Ok(json!({ "ids": kept_ids(desk), "removed": removed }))
+    let removed: Value = dir.read("removed.tsv").lines().map(row).collect();
+    Ok(json!({ "ids": kept_ids(dir), "removed": removed }))
 }
 
 fn evaluated(report: &Value) -> Value {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 const A: &str = "f2a74de452e6b430";
 const B: &str = "0123456789abcde0";
@@ -30,11 +30,11 @@ fn case(
 }
 
 /// Runs a line in a shell in which `fpstore` is this program.
-fn shell(desk: &Desk, line: &str) -> (i32, String, String) {
-    let program = desk.command(&[]).get_program().to_owned();
+fn shell(dir: &TestDir, line: &str) -> (i32, String, String) {
+    let program = dir.command(&[]).get_program().to_owned();
     let line = format!("fpstore() {{ \"$PROGRAM\" \"$@\"; }}; {line}");
     let mut shell = Command::new("sh");
-    shell.args(["-c", &line]).current_dir(desk.folder()).env("PROGRAM", program);
+    shell.args(["-c", &line]).current_dir(dir.folder()).env("PROGRAM", program);
     let done = shell.env_remove("FPSTORE").output().unwrap();
     (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
 }
@@ -239,13 +239,13 @@ fn cases() -> Vec<Case> {
 #[test]
 fn a_proposed_command_does_what_its_message_promises() {
     for Case { file, content, given, before, shown_by, outcome } in cases() {
-        let desk = Desk::with(file, &content);
-        let (status, _, err) = shell(&desk, &format!("fpstore {given}"));
+        let dir = TestDir::with(file, &content);
+        let (status, _, err) = shell(&dir, &format!("fpstore {given}"));
         assert!(status == 2 || before == "next: ", "{given}: {err}");
         let command = proposed(&err, before);
-        let (status, _, told) = shell(&desk, &command);
+        let (status, _, told) = shell(&dir, &command);
         assert_eq!(status, 0, "{command}: {told}");
-        let (_, shown, told) = shell(&desk, shown_by);
+        let (_, shown, told) = shell(&dir, shown_by);
         assert_eq!(shown, outcome, "{command}: {err}{told}");
     }
 }
@@ -259,22 +259,82 @@ fn a_table_with_other_separators_is_named_and_converted() {
         let row =
             |id: &str, text: &str| format!("{quote}{id}{quote}{separator}{quote}{text}{quote}\r\n");
         let content = row("id", "text") + &row("1", "nine, at the tide") + &row("2", ROOF);
-        let desk = Desk::with("t.csv", &content);
-        let (_, err) = desk.run(&["build", "--docs", "t.csv", "-s", "s.fps"], 2);
+        let dir = TestDir::with("t.csv", &content);
+        let (_, err) = dir.run(&["build", "--docs", "t.csv", "-s", "s.fps"], 2);
         assert!(err.contains(&format!("the columns are separated by '{separator}'")), "{err}");
         assert!(!err.contains("--line-ids") && !err.contains("--skip-bad"), "{err}");
         if has_python {
-            let (status, _, told) = shell(&desk, &proposed(&err, "run: "));
+            let (status, _, told) = shell(&dir, &proposed(&err, "run: "));
             assert_eq!(status, 0, "{told}");
-            desk.ok(&["build", "--docs", "t.new.csv", "-s", "s.fps", "-q"], "");
-            let dumped = desk.ok(&["dump", "-s", "s.fps"], "");
+            dir.ok(&["build", "--docs", "t.new.csv", "-s", "s.fps", "-q"], "");
+            let dumped = dir.ok(&["dump", "-s", "s.fps"], "");
             assert!(dumped.contains("\t1\n") && dumped.contains("\t2\n"), "{dumped}");
         }
         let hashes = row("hash", "id").replace("hash", "h") + &row(A, "x");
-        desk.write("h.csv", hashes);
-        let (_, err) = desk.run(&["build", "h.csv", "-s", "h.fps", "--fingerprint-field", "h"], 2);
+        dir.write("h.csv", hashes);
+        let (_, err) = dir.run(&["build", "h.csv", "-s", "h.fps", "--fingerprint-field", "h"], 2);
         assert!(err.contains(&format!("separated by '{separator}'")), "{err}");
         assert!(!err.contains("--line-ids"), "{err}");
+    }
+}
+
+/// The commands of other programs are run if these are installed.
+#[cfg(unix)]
+#[test]
+fn converted_and_unpacked_files_have_the_documents_of_their_originals() {
+    let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let table = format!("id;text\r\n1;{FERRY}\r\n2;{ROOF} na\u{ef}vely\r\n");
+    let long = format!("id;text\n1;{FERRY}\n2;{}\n", "roof ".repeat(40_000));
+    let gbk = [b"id;text\n1;the ferry\n2;\xd6\xd0\xce\xc4\n".as_slice()].concat();
+    let excel = format!("sep=,\nid,text\n1,{FERRY}\n2,{ROOF}\n");
+    let cases = [
+        (wide(&format!("\u{feff}{table}")), &[][..]),
+        (format!("\u{feff}{table}").into_bytes(), &[]),
+        (long.into_bytes(), &[]),
+        (gbk, &["--encoding", "gbk"]),
+        (wide(&format!("\u{feff}{excel}")), &[]),
+    ];
+    for (content, more) in cases.iter().filter(|_| has("python3")) {
+        let dir = TestDir::new();
+        dir.write("t.csv", content);
+        let given = ["build", "--docs", "t.csv", "-s", "s.fps"];
+        let (_, err) = dir.run(&[&given[..], more].concat(), 2);
+        let (status, _, told) = shell(&dir, &proposed(&err, "run: "));
+        assert_eq!(status, 0, "{err}{told}");
+        dir.run(&[&["build", "--docs", "t.new.csv", "-s", "s.fps", "-q"][..], more].concat(), 0);
+        let dumped = dir.ok(&["dump", "-s", "s.fps"], "");
+        assert!(dumped.contains("\t1\n") && dumped.contains("\t2\n"), "{err}{dumped}");
+    }
+    if has("xz") {
+        let dir = TestDir::with("a.jsonl", &format!("{{\"id\":1,\"text\":\"{FERRY}\"}}\n"));
+        shell(&dir, "xz a.jsonl && mv a.jsonl.xz a.jsonl");
+        let (_, err) = dir.run(&["build", "--docs", "a.jsonl", "-s", "s.fps"], 2);
+        let (status, _, told) = shell(&dir, &proposed(&err, "unpack it: "));
+        assert_eq!(status, 0, "{told}");
+        dir.run(&["build", "--docs", "a.new.jsonl", "-s", "s.fps", "-q"], 0);
+        assert!(dir.ok(&["dump", "-s", "s.fps"], "").ends_with("\t1\n"));
+    }
+}
+
+#[test]
+fn parquet_is_named_where_lines_are_expected() {
+    let dir = TestDir::with("t.tsv", &format!("{A}\tx\n"));
+    dir.ok(&["build", "t.tsv", "-s", "s.fps", "-q"], "");
+    for (name, middle) in [("a.parquet", "\0\r\0"), ("a.tsv", "\0\r\n"), ("b.tsv", "\n")] {
+        dir.write(name, format!("PAR1\x15\x04{middle}PAR1"));
+        for args in [
+            &["stats", name][..],
+            &["join", name, "t.tsv"],
+            &["delete", "-s", "s.fps", "--fingerprints", name],
+            &["build", "--docs", "--docs-format", "jsonl", name, "-s", "n.fps"],
+        ] {
+            let (_, err) = dir.run(args, 2);
+            // A name that ends in 'parquet' is read as documents.
+            let is_docs = err.contains("a.parquet is Parquet, so --docs is assumed");
+            let is_named = err.contains("it is a Parquet file, expected lines of text");
+            assert!((is_named || is_docs) && !err.contains("tr '"), "{args:?}: {err}");
+        }
     }
 }
 
@@ -286,8 +346,8 @@ fn no_key_and_no_whole_row_is_proposed_as_a_text() {
         ("dates.jsonl", "{\"date\":\"2026-11-22\",\"sha\":\"a0b1c2\",\"lang\":\"en\"}\n"),
         ("only.csv", "title of everything\none two three\nfour five\n"),
     ] {
-        let desk = Desk::with(file, content);
-        let (_, err) = desk.run(&["clean", "--docs", file, "-o", "kept"], 2);
+        let dir = TestDir::with(file, content);
+        let (_, err) = dir.run(&["clean", "--docs", file, "-o", "kept"], 2);
         assert!(
             !err.contains("--text-field _")
                 && !err.contains("if so, run: fpstore clean --docs only.csv"),
@@ -297,5 +357,21 @@ fn no_key_and_no_whole_row_is_proposed_as_a_text() {
             !err.contains("--text-field date") && !err.contains("--text-field 'title"),
             "{err}"
         );
+    }
+}
+
+/// A title or an author as the text, or the first document as a name, would lose documents.
+#[test]
+fn no_command_is_proposed_where_several_fields_could_be_the_text() {
+    let row =
+        |title: &str, prose: &str| format!("{{\"title\":\"{title}\",\"prose\":\"{prose}\"}}\n");
+    for (file, content) in [
+        ("titles.jsonl", row("a title that is longer", "one two") + &row("a title", FERRY)),
+        ("headless.csv", format!("1,{FERRY}\n2,{ROOF}\n")),
+        ("names.csv", "a.html,the ferry leaves\nb.html,the ferry leaves\n".into()),
+    ] {
+        let dir = TestDir::with(file, &content);
+        let (_, err) = dir.run(&["clean", file, "-o", "kept"], 2);
+        assert!(err.contains("among") && !err.contains("run: "), "{err}");
     }
 }

@@ -7,17 +7,17 @@ use fpstore_text::sketch;
 
 use crate::common::documents::{Document, confirmed_pairs, documents, json_lines};
 use crate::common::oracle;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// Pairs of documents by their positions, with the printed similarity.
 type Pairs = BTreeMap<(usize, usize), String>;
 
 /// A folder with documents of a few dozen words, many of them near or equal.
-fn desk(count: usize) -> (Desk, Vec<Document>) {
+fn dir(count: usize) -> (TestDir, Vec<Document>) {
     let documents = documents(count, 16, 40, 4);
     // A document without features is in no pair and does not change the numbering.
     let none = "{\"id\":\"none\",\"text\":\" \"}\n";
-    (Desk::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
+    (TestDir::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
 }
 
 fn shown(pairs: BTreeMap<(usize, usize), f64>) -> Pairs {
@@ -48,12 +48,12 @@ fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -
 
 #[test]
 fn confirmed_pairs_are_those_of_each_with_each() {
-    let (desk, documents) = desk(150);
+    let (dir, documents) = dir(150);
     for threshold in ["0.8", "0.6", "1", "0.9"] {
         let args = ["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
         let threshold: f64 = threshold.parse().unwrap();
         let expected = alike(&documents, 64, threshold);
-        let (out, err) = desk.run(&args, 0);
+        let (out, err) = dir.run(&args, 0);
         assert!(err.contains(&format!("{} pairs of similarity {threshold}", expected.len())));
         let mut found = BTreeMap::new();
         for line in out.lines() {
@@ -65,7 +65,7 @@ fn confirmed_pairs_are_those_of_each_with_each() {
         // The same results as JSON, on one thread with little memory, and from a folder of two
         // files.
         let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
-        let json = desk.ok(&json.concat(), "");
+        let json = dir.ok(&json.concat(), "");
         assert_eq!(json.lines().count(), expected.len());
         assert!(json.lines().all(|line| line.contains("\"similarity\":")));
     }
@@ -73,10 +73,10 @@ fn confirmed_pairs_are_those_of_each_with_each() {
 
 #[test]
 fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
-    let (desk, documents) = desk(120);
+    let (dir, documents) = dir(120);
     let pairs = alike(&documents, 64, 0.8);
     let cluster = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.8"];
-    let (out, err) = desk.run(&cluster, 0);
+    let (out, err) = dir.run(&cluster, 0);
     assert!(err.contains("of similarity 0.8"), "{err}");
     let mut number_of = BTreeMap::new();
     for line in out.lines() {
@@ -89,16 +89,16 @@ fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
         assert!(number_of[one] == number_of[other], "{one} and {other} are a pair");
     }
     // Earlier cluster numbers are preserved, whatever the format.
-    desk.write("before.tsv", &out);
+    dir.write("before.tsv", &out);
     let stable = [&cluster[..], &["--stable", "before.tsv", "-q"]].concat();
-    assert_eq!(desk.ok(&stable, ""), out);
-    let json = desk.ok(&[&stable[..], &["--format", "json"]].concat(), "");
-    desk.write("before.json", &json);
-    assert_eq!(desk.ok(&[&cluster[..], &["--stable", "before.json", "-q"]].concat(), ""), out);
+    assert_eq!(dir.ok(&stable, ""), out);
+    let json = dir.ok(&[&stable[..], &["--format", "json"]].concat(), "");
+    dir.write("before.json", &json);
+    assert_eq!(dir.ok(&[&cluster[..], &["--stable", "before.json", "-q"]].concat(), ""), out);
     for rule in ["representative", "smallest-id", "first", "largest-cluster"] {
         let keep = [&cluster[..], &["--keep", rule, "-q"]].concat();
-        let kept = desk.ok(&keep, "");
-        let dropped = desk.ok(&[&keep[..], &["--drop"]].concat(), "");
+        let kept = dir.ok(&keep, "");
+        let dropped = dir.ok(&[&keep[..], &["--drop"]].concat(), "");
         let all: BTreeSet<&str> =
             kept.lines().chain(dropped.lines()).map(|l| l.split('\t').nth(1).unwrap()).collect();
         assert_eq!(all.len(), documents.len());
@@ -121,15 +121,15 @@ fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
 
 #[test]
 fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
-    let (desk, documents) = desk(120);
+    let (dir, documents) = dir(120);
     let pairs = alike(&documents, 64, 0.8);
     let is_near = |one: usize, other: usize| pairs.contains_key(&(one, other));
     let dropped = oracle::dropped(0..0, 0..documents.len(), is_near);
     let dedup = ["clean", "docs.jsonl", "--confirm", "0.8", "--list"];
-    let (out, err) = desk.run(&[&dedup[..], &["--removed", "removed.tsv"]].concat(), 0);
+    let (out, err) = dir.run(&[&dedup[..], &["--removed", "removed.tsv"]].concat(), 0);
     assert_eq!(out.lines().collect::<Vec<_>>(), kept(&documents, 0, &dropped));
     assert!(err.contains(&format!("{} documents removed", dropped.len())), "{err}");
-    let matches = desk.read("removed.tsv");
+    let matches = dir.read("removed.tsv");
     assert_eq!(matches.lines().count(), dropped.len());
     for line in matches.lines() {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -141,33 +141,33 @@ fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
 
 #[test]
 fn documents_are_joined_without_confirmation_too() {
-    let (desk, documents) = desk(100);
+    let (dir, documents) = dir(100);
     let expected = alike(&documents, 7, 0.0);
-    let (out, err) = desk.run(&["pairs", "--docs", "docs.jsonl"], 0);
+    let (out, err) = dir.run(&["pairs", "--docs", "docs.jsonl"], 0);
     assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
     assert!(err.contains("used recipe minhash"), "{err}");
     assert_eq!(out.lines().count(), expected.len());
-    let (kept, _) = desk.run(&["clean", "docs.jsonl", "-k", "7", "--list"], 0);
-    let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
+    let (kept, _) = dir.run(&["clean", "docs.jsonl", "-k", "7", "--list"], 0);
+    let (same, _) = dir.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
     assert_eq!(same.lines().count() - clusters.len(), dropped);
     // Compared with a store, using the recipe of the store.
-    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
+    dir.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
     let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
-    let (out, err) = desk.run(&against, 0);
+    let (out, err) = dir.run(&against, 0);
     assert!(out.is_empty() && err.contains("0 documents kept"), "{err}");
     let other = [&against[..], &["--recipe", "minhash"]].concat();
-    let (_, err) = desk.run(&other, 2);
+    let (_, err) = dir.run(&other, 2);
     assert!(err.contains("recipe"), "{err}");
 }
 
 #[test]
 fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
-    let (desk, _) = desk(3);
-    desk.write("pages.tsv", "00000000000000ff\ta\n");
-    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
-    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "sketched.fps", "--sketch", "-q"], "");
+    let (dir, _) = dir(3);
+    dir.write("pages.tsv", "00000000000000ff\ta\n");
+    dir.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    dir.ok(&["build", "--docs", "docs.jsonl", "-s", "sketched.fps", "--sketch", "-q"], "");
     for (args, expected) in [
         (&["pairs", "pages.tsv", "--confirm", "0.8"][..], "add --docs"),
         (&["cluster", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
@@ -192,12 +192,12 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),
         (&["dedup", "-s", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"], "recipe"),
     ] {
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
     }
     for bad in ["0", "1.5", "-1", "much"] {
         let args = ["pairs", "--docs", "docs.jsonl", &format!("--confirm={bad}")];
-        let output = desk.output(&args, "");
+        let output = dir.output(&args, "");
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
 }
@@ -214,24 +214,24 @@ fn alike_by_sketches(documents: &[Document], len: u8) -> Pairs {
 
 #[test]
 fn a_store_with_sketches_confirms_without_the_documents() {
-    let (desk, documents) = desk(140);
-    let lines = desk.read("docs.jsonl");
+    let (dir, documents) = dir(140);
+    let lines = dir.read("docs.jsonl");
     let lines: Vec<&str> = lines.lines().collect();
-    desk.write("first.jsonl", format!("{}\n", lines[..90].join("\n")));
-    desk.write("second.jsonl", format!("{}\n", lines[90..].join("\n")));
+    dir.write("first.jsonl", format!("{}\n", lines[..90].join("\n")));
+    dir.write("second.jsonl", format!("{}\n", lines[90..].join("\n")));
     for len in [32, 128] {
         let store = format!("{len}.fps");
         let sketch = format!("--sketch={len}");
-        desk.ok(&["build", "--docs", "first.jsonl", "-s", &store, &sketch, "-q"], "");
-        desk.ok(&["add", "--docs", "second.jsonl", "-s", &store, "-q"], "");
-        let info = desk.ok(&["info", "-s", &store], "");
+        dir.ok(&["build", "--docs", "first.jsonl", "-s", &store, &sketch, "-q"], "");
+        dir.ok(&["add", "--docs", "second.jsonl", "-s", &store, "-q"], "");
+        let info = dir.ok(&["info", "-s", &store], "");
         assert!(info.contains(&format!("sketches       {len} bytes for each id")), "{info}");
         let expected = alike_by_sketches(&documents, len);
         for compacted in [false, true] {
             if compacted {
-                desk.ok(&["compact", "--all", "-s", &store, "-q"], "");
+                dir.ok(&["compact", "--all", "-s", &store, "-q"], "");
             }
-            let out = desk.ok(&["pairs", &store, "--confirm", "0.8", "-q"], "");
+            let out = dir.ok(&["pairs", &store, "--confirm", "0.8", "-q"], "");
             let mut found = BTreeMap::new();
             for line in out.lines() {
                 let columns: Vec<&str> = line.split('\t').collect();
@@ -239,18 +239,18 @@ fn a_store_with_sketches_confirms_without_the_documents() {
                 found.insert(positions(one, other), similarity.to_string());
             }
             assert_eq!(found, expected, "{len}");
-            let clusters = desk.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
+            let clusters = dir.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
             assert!(clusters.lines().count() > 0);
         }
         // Each document, given as a text, a file and a record, finds itself and its partners.
         let ask = ["query", "-s", &store, "--confirm", "0.8"];
         let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
-        let from = desk.ok(&from, "");
+        let from = dir.ok(&from, "");
         assert_eq!(from.lines().count(), documents.len() + 2 * expected.len(), "{len}");
         for (number, line) in lines[1..].iter().enumerate().take(20) {
             let text = line.split('"').nth(7).unwrap();
             let id = &documents[number].id;
-            let out = desk.ok(&[&ask[..], &["--text", text]].concat(), "");
+            let out = dir.ok(&[&ask[..], &["--text", text]].concat(), "");
             let is_its = |pair: &&(usize, usize)| pair.0 == number || pair.1 == number;
             let partners = expected.keys().filter(is_its).count();
             assert_eq!(out.lines().count(), 1 + partners);
@@ -258,39 +258,39 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             let own: Vec<&str> =
                 from.lines().filter_map(|line| line.strip_prefix(&format!("{id}\t"))).collect();
             assert_eq!(out.lines().collect::<Vec<_>>(), own);
-            desk.write("one.txt", text);
-            assert_eq!(desk.ok(&[&ask[..], &["--file", "one.txt"]].concat(), ""), out);
-            assert_eq!(desk.ok(&[&ask[..], &["--id", id]].concat(), ""), out);
-            let json = desk.ok(&[&ask[..], &["--text", text, "--format", "json"]].concat(), "");
+            dir.write("one.txt", text);
+            assert_eq!(dir.ok(&[&ask[..], &["--file", "one.txt"]].concat(), ""), out);
+            assert_eq!(dir.ok(&[&ask[..], &["--id", id]].concat(), ""), out);
+            let json = dir.ok(&[&ask[..], &["--text", text, "--format", "json"]].concat(), "");
             assert!(json.contains("\"similarities\":["), "{json}");
         }
     }
     // Without confirmation, results are the same as without sketches.
-    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
-    let plain = desk.ok(&["dump", "-s", "plain.fps"], "");
-    assert_eq!(desk.ok(&["dump", "-s", "128.fps"], ""), plain);
+    dir.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
+    let plain = dir.ok(&["dump", "-s", "plain.fps"], "");
+    assert_eq!(dir.ok(&["dump", "-s", "128.fps"], ""), plain);
 }
 
 #[test]
 fn dedup_against_a_store_with_sketches_confirms_and_adds() {
-    let (desk, documents) = desk(140);
-    let lines = desk.read("docs.jsonl");
+    let (dir, documents) = dir(140);
+    let lines = dir.read("docs.jsonl");
     let lines: Vec<&str> = lines.lines().collect();
     // The first line is the document without features.
-    desk.write("old.jsonl", format!("{}\n", lines[..71].join("\n")));
-    desk.write("new.jsonl", format!("{}\n", lines[71..].join("\n")));
+    dir.write("old.jsonl", format!("{}\n", lines[..71].join("\n")));
+    dir.write("new.jsonl", format!("{}\n", lines[71..].join("\n")));
     let pairs = alike_by_sketches(&documents, 128);
     for within in [false, true] {
-        desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+        dir.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
         let is_near = |one, other| (within || one < 70) && pairs.contains_key(&(one, other));
         let dropped = oracle::dropped(0..70, 70..140, is_near);
         let mut args = vec!["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list"];
         args.extend(["--confirm", "0.8", "--add", "--removed", "removed.tsv", "-f"]);
         args.extend(within.then_some("--within"));
-        let (out, err) = desk.run(&args, 0);
+        let (out, err) = dir.run(&args, 0);
         assert_eq!(out.lines().collect::<Vec<_>>(), kept(&documents, 70, &dropped));
         assert!(err.contains("kept and added"), "{err}");
-        let matches = desk.read("removed.tsv");
+        let matches = dir.read("removed.tsv");
         let stored = matches.lines().filter(|line| line.contains("\tstored\t")).count();
         assert_eq!(stored, dropped.values().filter(|&&other| other < 70).count());
         assert_eq!(matches.lines().count() > stored, within);
@@ -301,13 +301,13 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
         }
         // The added documents have sketches, so a repetition finds all documents stored.
         let again = [&args[..], &["-q"]].concat();
-        assert_eq!(desk.ok(&again, ""), "");
+        assert_eq!(dir.ok(&again, ""), "");
     }
     // Documents added without confirmation have sketches, too.
-    desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+    dir.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
     let plain =
         ["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list", "--add", "-k", "0", "-q"];
-    let out = desk.ok(&plain, "");
+    let out = dir.ok(&plain, "");
     assert!(out.lines().count() > 20);
-    assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));
+    assert!(dir.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));
 }

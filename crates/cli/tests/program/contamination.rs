@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::clean::formats::{CSV, JSON_LINES, TSV, compressed, decompressed, expected};
 use crate::common::documents::Document;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 const LONG: &str = "The lighthouse on the northern cape was built of granite from the island itself, \
                     which the keepers of later years said was the reason why no storm had ever moved \
@@ -28,9 +28,9 @@ fn document(id: &str, text: &str) -> String {
 }
 
 /// Items of lines 1 to 4, and a corpus of five documents.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("items.jsonl", [LONG, SHORT, "Too few words", OTHER].map(item).concat());
+fn dir() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("items.jsonl", [LONG, SHORT, "Too few words", OTHER].map(item).concat());
     let edited = LONG.replace("granite", "grey stone").replace("twice", "three times");
     let documents = [
         document("whole", LONG),
@@ -42,8 +42,8 @@ fn desk() -> Desk {
         document("innocent", "Which river flows past the old town is not asked here, nor anywhere"),
         document("empty", ""),
     ];
-    desk.write("in/all.jsonl", documents.concat());
-    desk
+    dir.write("in/all.jsonl", documents.concat());
+    dir
 }
 
 const ARGS: [&str; 6] =
@@ -51,8 +51,8 @@ const ARGS: [&str; 6] =
 
 #[test]
 fn items_are_found_whole_edited_and_inside_of_long_documents() {
-    let desk = desk();
-    let (out, err) = desk.run(&[&ARGS[..], &["in/all.jsonl", "--format", "json"]].concat(), 0);
+    let dir = dir();
+    let (out, err) = dir.run(&[&ARGS[..], &["in/all.jsonl", "--format", "json"]].concat(), 0);
     let rows: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let found: Vec<(&str, &str)> = rows
         .iter()
@@ -68,7 +68,7 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
     assert!(err.contains("1 item with fewer than 6 words not searched: 3;"), "{err}");
 
     // The offsets delimit the passage.
-    let corpus = desk.read("in/all.jsonl");
+    let corpus = dir.read("in/all.jsonl");
     for (row, line) in rows.iter().zip(corpus.lines()) {
         let document: Value = serde_json::from_str(line).unwrap();
         let text = document["text"].as_str().unwrap();
@@ -78,7 +78,7 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
         assert_eq!(chars, passage);
         assert!(passage.len() > 60 && !passage.contains("x x"), "{passage}");
     }
-    let lines = desk.ok(&[&ARGS[..], &["in/all.jsonl", "-q"]].concat(), "");
+    let lines = dir.ok(&[&ARGS[..], &["in/all.jsonl", "-q"]].concat(), "");
     let first: Vec<&str> = lines.lines().next().unwrap().split('\t').collect();
     assert_eq!(first[..4], ["1", "1.0000", "in/all.jsonl", "whole"]);
     assert_eq!(first[4..], ["0", &LONG.len().to_string(), "0", &LONG.len().to_string()]);
@@ -86,11 +86,11 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
 
 #[test]
 fn the_library_gives_the_rows_of_the_program() {
-    let desk = desk();
-    let place = |name: &str| desk.path(name).display().to_string();
+    let dir = dir();
+    let place = |name: &str| dir.path(name).display().to_string();
     let (items, corpus) = (place("items.jsonl"), place("in/all.jsonl"));
     let args = ["contamination", "--against", &items, "--against-text-field", "question"];
-    let out = desk.ok(&[&args[..], &["--docs", &corpus, "--format", "json", "-q"]].concat(), "");
+    let out = dir.ok(&[&args[..], &["--docs", &corpus, "--format", "json", "-q"]].concat(), "");
     let expected: Vec<Value> = out.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let options = DocumentOptions::default();
     let items_are = options.clone().text_field("question").line_ids(true);
@@ -107,9 +107,9 @@ fn the_library_gives_the_rows_of_the_program() {
 
 #[test]
 fn rules_say_how_much_of_an_item_must_be_held() {
-    let desk = desk();
+    let dir = dir();
     let count =
-        |more: &[&str]| desk.ok(&[&ARGS[..], &["in", "-q"], more].concat(), "").lines().count();
+        |more: &[&str]| dir.ok(&[&ARGS[..], &["in", "-q"], more].concat(), "").lines().count();
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--contains", "1.0"]), 2);
     assert_eq!(count(&["--contains", "1", "--shingle", "1"]), 2);
@@ -118,21 +118,21 @@ fn rules_say_how_much_of_an_item_must_be_held() {
     assert_eq!(count(&["--min-words", "15"]), 2);
     // Of several questions with one pattern, each matches only itself, unless fewer shingles
     // suffice.
-    desk.write("in/all.jsonl", document("near", &SHORT.replace("Passau", "Linz")));
+    dir.write("in/all.jsonl", document("near", &SHORT.replace("Passau", "Linz")));
     assert_eq!((count(&[]), count(&["--short-contains", "0.8"])), (1, 0));
-    desk.write("in/all.jsonl", document("same", SHORT));
+    dir.write("in/all.jsonl", document("same", SHORT));
     assert_eq!((count(&[]), count(&["--short-contains", "1"])), (1, 1));
     for (more, expected) in [
         (
             &["--contains", "0"][..],
-            "contains is 0, expected a part of the shingles of items above 0",
+            "contains is 0, expected a share of the shingles of items, above 0",
         ),
         (&["--short-shingle", "0"], "short_shingle is 0, expected 1 to 100 words"),
         (&["--min-words", "900"], "none of 4 items has 900 words"),
         (&["--against", "none.jsonl"], "none.jsonl"),
         (&["--html", "-"], "the page is written to a file"),
     ] {
-        let output = desk.output(&[&ARGS[..], &["in"], more].concat(), "");
+        let output = dir.output(&[&ARGS[..], &["in"], more].concat(), "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(expected), "{more:?}: {err}");
     }
@@ -140,7 +140,7 @@ fn rules_say_how_much_of_an_item_must_be_held() {
 
 #[test]
 fn a_corpus_without_the_items_is_the_same_bytes_in_every_format() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let words = |seed: usize, len: usize| -> Vec<String> {
         (0..len).map(|at| format!("w{}", (seed * len + at) * 48_271 % 65_537)).collect()
     };
@@ -148,106 +148,106 @@ fn a_corpus_without_the_items_is_the_same_bytes_in_every_format() {
         (0..40).map(|at| Document::of(format!("d{at}"), words(at, 80))).collect();
     let items: Vec<&Document> = documents.iter().filter(|it| it.id.ends_with('3')).collect();
     let lines: String = items.iter().map(|it| document(&it.id, &it.text())).collect();
-    desk.write("items.jsonl", lines);
+    dir.write("items.jsonl", lines);
     for (format, name) in
         [(JSON_LINES, "a.jsonl"), (CSV, "b.csv.gz"), (TSV, "c.tsv"), (JSON_LINES, "d.jsonl.zst")]
     {
-        desk.write(&format!("in/x/{name}"), compressed(name, &format.file(&documents, |_| true)));
+        dir.write(&format!("in/x/{name}"), compressed(name, &format.file(&documents, |_| true)));
     }
     for (at, document) in documents.iter().enumerate().take(5) {
-        desk.write(&format!("in/page{at}.txt"), document.text());
+        dir.write(&format!("in/page{at}.txt"), document.text());
     }
     let args =
         ["contamination", "--against", "items.jsonl", "--docs", "in", "-o", "out", "--found"];
-    let (out, err) = desk.run(&[&args[..], &["found.tsv"]].concat(), 0);
+    let (out, err) = dir.run(&[&args[..], &["found.tsv"]].concat(), 0);
     assert!(out.is_empty() && err.contains("4 of 4 items found"), "{err}");
-    assert_eq!(desk.read("found.tsv").lines().count(), 4 * 4 + 1);
+    assert_eq!(dir.read("found.tsv").lines().count(), 4 * 4 + 1);
     for (format, name) in
         [(JSON_LINES, "a.jsonl"), (CSV, "b.csv.gz"), (TSV, "c.tsv"), (JSON_LINES, "d.jsonl.zst")]
     {
         let clean = expected(&format, &documents, |at| at % 10 != 3);
-        assert!(decompressed(&desk, &format!("out/x/{name}")) == clean, "{name}");
+        assert!(decompressed(&dir, &format!("out/x/{name}")) == clean, "{name}");
     }
-    let kept = desk.read_names("out/kept-files.txt");
+    let kept = dir.read_names("out/kept-files.txt");
     assert_eq!(
         kept.lines().map(|line| line.trim_end_matches(".txt").to_string()).collect::<Vec<_>>(),
         ["in/page0", "in/page1", "in/page2", "in/page4"]
     );
 
     // Existing outputs are replaced only on request, and inputs never.
-    let (_, err) = desk.run(&[&args[..], &["more.tsv"]].concat(), 2);
+    let (_, err) = dir.run(&[&args[..], &["more.tsv"]].concat(), 2);
     assert!(err.contains("exists; --force replaces it"), "{err}");
-    desk.run(&[&args[..], &["found.tsv", "-f"]].concat(), 0);
-    let items = desk.read("items.jsonl");
+    dir.run(&[&args[..], &["found.tsv", "-f"]].concat(), 0);
+    let items = dir.read("items.jsonl");
     for output in ["items.jsonl", "in/x/a.jsonl", "in/out.jsonl"] {
         let args =
             ["contamination", "--against", "items.jsonl", "--docs", "in/x/a.jsonl", "-f", "-o"];
-        let (_, err) = desk
-            .run(&[&args[..], &[output]].concat(), if output == "in/out.jsonl" { 0 } else { 2 });
+        let (_, err) =
+            dir.run(&[&args[..], &[output]].concat(), if output == "in/out.jsonl" { 0 } else { 2 });
         assert!(output == "in/out.jsonl" || err.contains("would be overwritten"), "{err}");
     }
-    assert_eq!(desk.read("items.jsonl"), items);
+    assert_eq!(dir.read("items.jsonl"), items);
 }
 
 #[test]
 fn a_damaged_file_of_a_folder_is_left_out_and_named() {
-    let desk = desk();
-    let whole = compressed("b.jsonl.gz", desk.read("in/all.jsonl").as_bytes());
-    desk.write("in/b.jsonl.gz", &whole[..whole.len() / 2]);
-    desk.write(
+    let dir = dir();
+    let whole = compressed("b.jsonl.gz", dir.read("in/all.jsonl").as_bytes());
+    dir.write("in/b.jsonl.gz", &whole[..whole.len() / 2]);
+    dir.write(
         "in/c.jsonl",
         "no json\n".to_string() + &document("z", LONG) + &document("y", "fine"),
     );
     let args = [&ARGS[..], &["in", "-o", "out", "--found", "f.tsv"]].concat();
-    desk.run(&args, 2);
-    let (_, err) = desk.run(&[&args[..], &["-f", "--skip-bad"]].concat(), 2);
+    dir.run(&args, 2);
+    let (_, err) = dir.run(&[&args[..], &["-f", "--skip-bad"]].concat(), 2);
     assert!(
         err.contains("b.jsonl.gz") && err.contains("1 file could not be read to the end"),
         "{err}"
     );
-    assert!(!desk.path("out/b.jsonl.gz").exists());
-    assert_eq!(desk.read("out/c.jsonl"), "no json\n".to_string() + &document("y", "fine"));
-    let all = desk.read("in/all.jsonl");
+    assert!(!dir.path("out/b.jsonl.gz").exists());
+    assert_eq!(dir.read("out/c.jsonl"), "no json\n".to_string() + &document("y", "fine"));
+    let all = dir.read("in/all.jsonl");
     let clean: String = all.lines().skip(3).map(|line| line.to_string() + "\n").collect();
-    assert_eq!(desk.read("out/all.jsonl"), clean);
+    assert_eq!(dir.read("out/all.jsonl"), clean);
 }
 
 #[cfg_attr(windows, ignore = "no file has such a name there")]
 #[test]
 fn a_page_shows_items_beside_passages_and_nothing_of_theirs_is_markup() {
-    let desk = desk();
+    let dir = dir();
     let hostile = format!("<script>alert(1)</script> {SHORT} <img src=x onerror=alert(2)>");
-    desk.write("in/<b>.jsonl", document("<i>id</i>", &hostile));
-    desk.write("more.jsonl", item(&format!("{SHORT} <u>under</u>")));
+    dir.write("in/<b>.jsonl", document("<i>id</i>", &hostile));
+    dir.write("more.jsonl", item(&format!("{SHORT} <u>under</u>")));
     let args =
         [&ARGS[..], &["in", "--against", "more.jsonl", "--html", "page.html", "-q"]].concat();
-    let out = desk.ok(&args, "");
+    let out = dir.ok(&args, "");
     assert!(out.contains("items.jsonl:2"), "{out}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     assert!(page.contains("<del>granite</del><ins>grey stone</ins>"), "{page}");
     assert!(page.contains("&lt;i&gt;id&lt;/i&gt;") && page.contains("&lt;b&gt;.jsonl"));
     for markup in ["<script", "<img", "<i>", "<u>", "<b>"] {
         assert!(!page.contains(markup), "{markup}");
     }
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("page.html"), "{err}");
     let args = [&args[..], &["-f", "--html-max", "1"]].concat();
-    desk.ok(&args, "");
-    assert!(desk.read("page.html").contains("A sample of 1 of the "));
-    assert!(fs::read_dir(desk.folder()).unwrap().count() == 4);
+    dir.ok(&args, "");
+    assert!(dir.read("page.html").contains("A sample of 1 of the "));
+    assert!(fs::read_dir(dir.folder()).unwrap().count() == 4);
 }
 
 /// The rules for ids are those of `clean`, and no name can break a line.
 #[cfg(unix)]
 #[test]
 fn a_line_has_one_document_whatever_its_id_and_its_file_are_named() {
-    let desk = desk();
-    desk.write("in/bad.jsonl", document("a\nb", LONG));
-    let (_, err) = desk.run(&[&ARGS[..], &["in/bad.jsonl"]].concat(), 2);
+    let dir = dir();
+    dir.write("in/bad.jsonl", document("a\nb", LONG));
+    let (_, err) = dir.run(&[&ARGS[..], &["in/bad.jsonl"]].concat(), 2);
     assert!(err.contains("line 1: bad id: it holds NUL, CR or LF"), "{err}");
     let odd = "in/odd\n\\name.jsonl";
-    desk.write(odd, [document("a\\nb", LONG), document("a\tb", LONG)].concat());
-    let (out, _) = desk.run(&[&ARGS[..], &[odd]].concat(), 0);
+    dir.write(odd, [document("a\\nb", LONG), document("a\tb", LONG)].concat());
+    let (out, _) = dir.run(&[&ARGS[..], &[odd]].concat(), 0);
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     let ids: Vec<&str> = rows.iter().map(|row| row[3]).collect();
     assert_eq!(ids, ["a\\\\nb", "a\\tb"], "{out}");

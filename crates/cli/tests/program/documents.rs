@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The ids printed by `simhash`.
 fn ids(out: &str) -> Vec<&str> {
@@ -18,53 +18,53 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn an_empty_fingerprint_column_is_an_error_and_not_the_id() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for radix in ["hex", "dec", "sdec"] {
         for line in ["\t102", ",102"] {
             let input = format!("0000000000000017\t101\n{line}\n");
-            let (_, err) = desk.run_on(&["build", "-", "--radix", radix], &input, 2);
+            let (_, err) = dir.run_on(&["build", "-", "--radix", radix], &input, 2);
             assert!(err.contains("line 2: no fingerprint before the first"), "{err}");
         }
     }
-    assert!(!desk.path("store.fps").exists());
+    assert!(!dir.path("store.fps").exists());
 }
 
 #[test]
 fn a_table_with_too_many_fields_or_an_open_quote_is_refused_with_its_line() {
-    let desk = Desk::new();
-    desk.write("over.csv", "id,text\n1,The quick, brown fox jumps\n2,two words\n");
-    let (out, err) = desk.run(&["fingerprint", "over.csv"], 2);
+    let dir = TestDir::new();
+    dir.write("over.csv", "id,text\n1,The quick, brown fox jumps\n2,two words\n");
+    let (out, err) = dir.run(&["fingerprint", "over.csv"], 2);
     assert!(err.contains("over.csv: line 2: 3 fields, expected 2 as in the header"), "{err}");
     assert_eq!(out, "");
-    desk.write("over.tsv", "id\ttext\n1\tThe quick\tbrown fox\n");
-    let (_, err) = desk.run(&["fingerprint", "over.tsv"], 2);
+    dir.write("over.tsv", "id\ttext\n1\tThe quick\tbrown fox\n");
+    let (_, err) = dir.run(&["fingerprint", "over.tsv"], 2);
     assert!(err.contains("over.tsv: line 2: 3 fields"), "{err}");
-    let (out, err) = desk.run(&["fingerprint", "over.csv", "--skip-bad"], 0);
+    let (out, err) = dir.run(&["fingerprint", "over.csv", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["2"]);
     assert!(err.contains("1 bad record skipped"), "{err}");
 
     let rows: String = (1..1000).map(|n| format!("{n},row {n}\n")).collect();
-    desk.write("open.csv", format!("id,text\n0,\"oops unterminated\n{rows}"));
-    let (out, err) = desk.run(&["fingerprint", "open.csv"], 2);
-    assert!(err.contains("the quote that opens in line 2 has no end"), "{err}");
+    dir.write("open.csv", format!("id,text\n0,\"oops unterminated\n{rows}"));
+    let (out, err) = dir.run(&["fingerprint", "open.csv"], 2);
+    assert!(err.contains("the quote that opens in line 2 is never closed"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
     assert_eq!(out, "");
-    desk.write("closed.csv", "id,text\n0,\"oops\n1,\"quoted, too\"\n2,fine words\n");
-    let (_, err) = desk.run(&["fingerprint", "closed.csv"], 2);
+    dir.write("closed.csv", "id,text\n0,\"oops\n1,\"quoted, too\"\n2,fine words\n");
+    let (_, err) = dir.run(&["fingerprint", "closed.csv"], 2);
     assert!(err.contains("the quote opens in line 2"), "{err}");
 }
 
 #[test]
 fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (field, line) in [
         ("id", "{\"id\":\"a\",\"id\":\"b\",\"text\":\"one fish\"}\n"),
         ("text", "{\"id\":\"a\",\"text\":\"one fish\",\"text\":\"two words\"}\n"),
     ] {
-        let (_, err) = desk.run_on(&["fingerprint"], line, 2);
-        assert!(err.contains(&format!("line 1: field '{field}' is there twice")), "{err}");
+        let (_, err) = dir.run_on(&["fingerprint"], line, 2);
+        assert!(err.contains(&format!("line 1: field '{field}' occurs twice")), "{err}");
     }
-    let (out, err) = desk.run_on(
+    let (out, err) = dir.run_on(
         &["fingerprint"],
         "{\"id\":-5,\"text\":\"a b\",\"x\":1,\"x\":2}\n{\"id\":6,\"text\":null}\n",
         0,
@@ -77,7 +77,7 @@ fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
 #[test]
 fn a_record_that_is_too_long_is_skipped_without_being_held() {
     const BOMB_LEN: usize = 256 << 20;
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let bomb = |head: &str, tail: &str| {
         let mut out = zstd::Encoder::new(Vec::new(), 1).unwrap();
         out.write_all(head.as_bytes()).unwrap();
@@ -86,14 +86,14 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
         out.write_all(tail.as_bytes()).unwrap();
         out.finish().unwrap()
     };
-    desk.write(
+    dir.write(
         "a.jsonl.zst",
         bomb("{\"id\":1,\"text\":\"", "\"}\n{\"id\":2,\"text\":\"one two\"}\n"),
     );
-    desk.write("b.csv.zst", bomb("id,text\n1,\"", "\"\n2,one two\n"));
-    desk.write("c.tsv.zst", bomb("id\ttext\n1\t", "\n2\tone two\n"));
-    desk.write("d.txt.zst", bomb("", ""));
-    desk.write("e.html.zst", bomb("<p>", ""));
+    dir.write("b.csv.zst", bomb("id,text\n1,\"", "\"\n2,one two\n"));
+    dir.write("c.tsv.zst", bomb("id\ttext\n1\t", "\n2\tone two\n"));
+    dir.write("d.txt.zst", bomb("", ""));
+    dir.write("e.html.zst", bomb("<p>", ""));
     for (name, place) in [
         ("a.jsonl.zst", "line 1: a line"),
         ("b.csv.zst", "line 2: a record"),
@@ -101,14 +101,14 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
         ("d.txt.zst", "d.txt.zst: it"),
         ("e.html.zst", "e.html.zst: it"),
     ] {
-        let (_, err) = desk.run(&["build", "--docs", name, "--memory", "64MiB"], 2);
+        let (_, err) = dir.run(&["build", "--docs", name, "--memory", "64MiB"], 2);
         assert!(err.contains(&format!("{place} is longer than the 8 MiB")), "{err}");
         assert!(err.contains("--max-document"), "{err}");
     }
-    desk.write("f.jsonl", "{\"id\":3,\"text\":\"three words here\"}\n");
+    dir.write("f.jsonl", "{\"id\":3,\"text\":\"three words here\"}\n");
     let mut args = vec!["build", "--docs", "--memory", "64MiB", "--skip-bad", "--threads", "2"];
     args.extend(["a.jsonl.zst", "b.csv.zst", "c.tsv.zst", "d.txt.zst", "e.html.zst", "f.jsonl"]);
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(err.contains("5 bad records skipped") && err.contains("4 records"), "{err}");
     // The report of `build` ends with its peak memory.
     let memory = err.lines().find_map(|line| line.split_once(") , ").or(line.split_once("), ")));
@@ -117,24 +117,24 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
     assert_eq!(unit, "MiB", "{err}");
     assert!(number.parse::<f64>().unwrap() < 128.0, "{err}");
     // A limit set by the user.
-    let (_, err) = desk.run(&["fingerprint", "f.jsonl", "--max-document", "20"], 2);
+    let (_, err) = dir.run(&["fingerprint", "f.jsonl", "--max-document", "20"], 2);
     assert!(err.contains("line 1: a line is longer than the 20 bytes"), "{err}");
 }
 
 #[test]
 fn deep_pages_are_refused_and_wide_ones_are_not() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let page = |n: usize| format!("{}some text{}", "<div>".repeat(n), "</div>".repeat(n));
-    desk.write("a/deep.html", page(200_000));
-    desk.write("a/flat.html", page(200));
-    desk.write("a/wide.html", "<p>one <b>two</b> three".repeat(5000));
-    desk.write("a/math.html", "<math><mi>x".repeat(10_000));
+    dir.write("a/deep.html", page(200_000));
+    dir.write("a/flat.html", page(200));
+    dir.write("a/wide.html", "<p>one <b>two</b> three".repeat(5000));
+    dir.write("a/math.html", "<math><mi>x".repeat(10_000));
     let attributes: String = (0..100_000).map(|n| format!(" a{n}")).collect();
-    desk.write("a/tag.html", format!("<p>text</p><p{attributes}>more</p>"));
-    let (_, err) = desk.run(&["fingerprint", "a/deep.html"], 2);
+    dir.write("a/tag.html", format!("<p>text</p><p{attributes}>more</p>"));
+    let (_, err) = dir.run(&["fingerprint", "a/deep.html"], 2);
     assert!(err.contains("a/deep.html: elements are nested more than 512 deep"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
-    let (out, err) = desk.run(&["fingerprint", "a", "--skip-bad"], 0);
+    let (out, err) = dir.run(&["fingerprint", "a", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["flat.html", "wide.html"]);
     assert!(err.contains("tag.html: a tag or comment has more than"), "{err}");
     assert!(err.contains("3 bad records skipped"), "{err}");
@@ -142,20 +142,20 @@ fn deep_pages_are_refused_and_wide_ones_are_not() {
 
 #[test]
 fn a_folder_with_bad_files_goes_on_and_names_them() {
-    let desk = Desk::new();
-    desk.write("d/a.txt", "one two three");
-    desk.write("d/b.csv", "key,body\n1,no such columns\n");
-    desk.write("d/c.parquet", "PAR1 and no more");
+    let dir = TestDir::new();
+    dir.write("d/a.txt", "one two three");
+    dir.write("d/b.csv", "key,body\n1,no such columns\n");
+    dir.write("d/c.parquet", "PAR1 and no more");
     let lines: String =
         (0..30_000).map(|n| format!("{{\"id\":{n},\"text\":\"t {n} {n}\"}}\n")).collect();
     let mut cut = gzip(lines.as_bytes());
     cut.truncate(cut.len() * 2 / 3);
-    desk.write("d/d.jsonl.gz", &cut);
-    desk.write("d/z.txt", "four five six");
-    let (_, err) = desk.run(&["fingerprint", "d"], 2);
+    dir.write("d/d.jsonl.gz", &cut);
+    dir.write("d/z.txt", "four five six");
+    let (_, err) = dir.run(&["fingerprint", "d"], 2);
     assert!(err.contains("b.csv: no field 'id' among key, body"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
-    let (out, err) = desk.run(&["fingerprint", "d", "--skip-bad"], 0);
+    let (out, err) = dir.run(&["fingerprint", "d", "--skip-bad"], 0);
     assert_eq!((ids(&out)[0], *ids(&out).last().unwrap()), ("a.txt", "z.txt"));
     let taken = ids(&out).len() - 2;
     assert!((1..30_000).contains(&taken), "{taken}");
@@ -164,48 +164,48 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
     }
     assert!(err.contains("d.jsonl.gz") && err.contains(&format!("the {taken} documents before")));
     // A file named by the user must exist and be complete.
-    desk.run(&["fingerprint", "d/d.jsonl.gz", "--skip-bad"], 2);
-    desk.run(&["fingerprint", "d/b.csv", "--skip-bad"], 2);
-    let (out, err) = desk.run(&["fingerprint", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
+    dir.run(&["fingerprint", "d/d.jsonl.gz", "--skip-bad"], 2);
+    dir.run(&["fingerprint", "d/b.csv", "--skip-bad"], 2);
+    let (out, err) = dir.run(&["fingerprint", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
     assert_eq!((ids(&out), err.contains("bad")), (vec!["a.txt", "z.txt"], false));
-    let (_, err) = desk.run(&["fingerprint", "d/a.txt", "--exclude", "*.csv"], 2);
+    let (_, err) = dir.run(&["fingerprint", "d/a.txt", "--exclude", "*.csv"], 2);
     assert!(err.contains("no folder is given"), "{err}");
 }
 
 #[test]
 fn hidden_files_are_counted_and_can_be_read() {
-    let desk = Desk::new();
-    desk.write("d/a.txt", "one two three");
-    desk.write("d/.well-known/b.txt", "four five six");
-    desk.write("d/.c.txt", "seven eight nine");
-    let (out, err) = desk.run(&["fingerprint", "d"], 0);
+    let dir = TestDir::new();
+    dir.write("d/a.txt", "one two three");
+    dir.write("d/.well-known/b.txt", "four five six");
+    dir.write("d/.c.txt", "seven eight nine");
+    let (out, err) = dir.run(&["fingerprint", "d"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
     assert!(err.contains("skipped 2 hidden files; --hidden reads them"), "{err}");
-    let (out, err) = desk.run(&["fingerprint", "d", "--hidden"], 0);
+    let (out, err) = dir.run(&["fingerprint", "d", "--hidden"], 0);
     assert_eq!(ids(&out), [".c.txt", ".well-known/b.txt", "a.txt"]);
     assert!(!err.contains("hidden"), "{err}");
-    desk.write("e/.only.txt", "one two");
-    let (_, err) = desk.run(&["build", "--docs", "e"], 2);
+    dir.write("e/.only.txt", "one two");
+    let (_, err) = dir.run(&["build", "--docs", "e"], 2);
     assert!(err.contains("e: no file to read: 1 hidden"), "{err}");
-    assert!(!desk.path("store.fps").exists());
+    assert!(!dir.path("store.fps").exists());
 }
 
 #[test]
 fn ids_tell_the_files_of_several_folders_apart() {
-    let desk = Desk::new();
-    desk.write("a/x.txt", "one two three");
-    desk.write("b/x.txt", "four five six");
-    let (out, _) = desk.run(&["fingerprint", "a", "b"], 0);
+    let dir = TestDir::new();
+    dir.write("a/x.txt", "one two three");
+    dir.write("b/x.txt", "four five six");
+    let (out, _) = dir.run(&["fingerprint", "a", "b"], 0);
     assert_eq!(ids(&out), ["a/x.txt", "b/x.txt"]);
-    let (out, _) = desk.run(&["fingerprint", "./a/", "b"], 0);
+    let (out, _) = dir.run(&["fingerprint", "./a/", "b"], 0);
     assert_eq!(ids(&out), ["a/x.txt", "b/x.txt"]);
-    let (_, err) = desk.run(&["fingerprint", "a", "./a"], 2);
+    let (_, err) = dir.run(&["fingerprint", "a", "./a"], 2);
     assert!(err.contains("two files would get the id 'a/x.txt'"), "{err}");
-    desk.write("x.txt", "seven eight nine");
-    desk.run(&["fingerprint", "a", "x.txt"], 2);
+    dir.write("x.txt", "seven eight nine");
+    dir.run(&["fingerprint", "a", "x.txt"], 2);
     // Records with explicit ids do not use the file names as ids.
-    desk.write("p/r.jsonl", "{\"id\":1,\"text\":\"one two\"}\n");
-    desk.run(&["fingerprint", "p", "p/r.jsonl"], 0);
+    dir.write("p/r.jsonl", "{\"id\":1,\"text\":\"one two\"}\n");
+    dir.run(&["fingerprint", "p", "p/r.jsonl"], 0);
 }
 
 #[cfg(unix)]
@@ -213,62 +213,62 @@ fn ids_tell_the_files_of_several_folders_apart() {
 fn names_that_are_not_utf_8_never_become_the_same_id() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let desk = Desk::new();
-    desk.write("c/a.txt", "one two three");
+    let dir = TestDir::new();
+    dir.write("c/a.txt", "one two three");
     for name in [&b"bad\xff.txt"[..], b"bad\xfe.txt"] {
-        std::fs::write(desk.path("c").join(OsStr::from_bytes(name)), "four five six").unwrap();
+        std::fs::write(dir.path("c").join(OsStr::from_bytes(name)), "four five six").unwrap();
     }
-    let (_, err) = desk.run(&["fingerprint", "c"], 2);
+    let (_, err) = dir.run(&["fingerprint", "c"], 2);
     assert!(err.contains("bad\\xFE.txt\": the name is not UTF-8"), "{err}");
-    let (out, err) = desk.run(&["fingerprint", "c", "--skip-bad"], 0);
+    let (out, err) = dir.run(&["fingerprint", "c", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
     assert!(err.contains("skipped 2 bad files"), "{err}");
 }
 
 #[test]
 fn compressed_data_is_read_whatever_its_name() {
-    let desk = Desk::new();
-    desk.write("plain.tsv", "00000000000000ff\ta\n");
-    let plain = desk.run(&["build", "plain.tsv", "-s", "a.fps", "-q"], 0);
+    let dir = TestDir::new();
+    dir.write("plain.tsv", "00000000000000ff\ta\n");
+    let plain = dir.run(&["build", "plain.tsv", "-s", "a.fps", "-q"], 0);
     assert_eq!(plain.1, "");
-    desk.write("zipped.tsv", gzip(b"00000000000000ff\ta\n"));
-    desk.write(
+    dir.write("zipped.tsv", gzip(b"00000000000000ff\ta\n"));
+    dir.write(
         "docs.jsonl",
         zstd::encode_all(&b"{\"id\":1,\"text\":\"one two\"}\n"[..], 1).unwrap(),
     );
-    desk.run(&["build", "zipped.tsv", "-s", "b.fps", "-q"], 0);
-    let dump = |store: &str| desk.run(&["dump", "-s", store], 0).0;
+    dir.run(&["build", "zipped.tsv", "-s", "b.fps", "-q"], 0);
+    let dump = |store: &str| dir.run(&["dump", "-s", store], 0).0;
     assert_eq!(dump("a.fps"), dump("b.fps"));
-    let (out, _) = desk.run(&["fingerprint", "docs.jsonl"], 0);
+    let (out, _) = dir.run(&["fingerprint", "docs.jsonl"], 0);
     assert_eq!(ids(&out), ["1"]);
 }
 
 #[test]
 fn the_remedy_fits_the_fault() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (input, remedy) in [
         ("{\"id\":1,\"text\":\"x\"}\n", "fpstore build --docs"),
         ("1234567890123456789\ta\nx\tb\n", "--radix dec"),
         ("-9000000000000000000\ta\nx\tb\n", "--radix sdec"),
     ] {
-        let (_, err) = desk.run_on(&["build", "-"], input, 2);
+        let (_, err) = dir.run_on(&["build", "-"], input, 2);
         assert!(err.contains(remedy) && !err.contains("--skip-bad"), "{err}");
     }
-    let (_, err) = desk.run_on(&["build", "-"], "00000000000000ff\txyz\nnot hex\n", 2);
+    let (_, err) = dir.run_on(&["build", "-"], "00000000000000ff\txyz\nnot hex\n", 2);
     assert!(err.contains("--skip-bad"), "{err}");
-    let (_, err) = desk.run_on(&["fingerprint"], "{\"url\":\"a\",\"body\":\"b\"}\n", 2);
+    let (_, err) = dir.run_on(&["fingerprint"], "{\"url\":\"a\",\"body\":\"b\"}\n", 2);
     assert!(err.contains("no field 'id'; other fields: url, body"), "{err}");
     assert!(err.contains("--id-field") && !err.contains("--skip-bad"), "{err}");
-    desk.write("enc.txt", b"caf\xe9 and more words");
-    let (_, err) = desk.run(&["fingerprint", "enc.txt"], 2);
+    dir.write("enc.txt", b"caf\xe9 and more words");
+    let (_, err) = dir.run(&["fingerprint", "enc.txt"], 2);
     assert!(err.contains("enc.txt: byte 3: not UTF-8"), "{err}");
-    let (_, err) = desk.run_on(&["fingerprint", "-", "--recipe", "xx"], "", 2);
+    let (_, err) = dir.run_on(&["fingerprint", "-", "--recipe", "xx"], "", 2);
     assert!(err.contains("there is no recipe 'xx'"), "{err}");
 }
 
 #[test]
 fn options_without_effect_are_refused() {
-    let desk = Desk::with("a.tsv", "00000000000000ff\ta\n");
+    let dir = TestDir::with("a.tsv", "00000000000000ff\ta\n");
     for option in [
         &["--docs-format", "csv"][..],
         &["--id-field", "url"],
@@ -278,28 +278,28 @@ fn options_without_effect_are_refused() {
         &["--shingle", "3"],
         &["--keep-case"],
     ] {
-        let (_, err) = desk.run(&[&["build", "a.tsv"], option].concat(), 2);
+        let (_, err) = dir.run(&[&["build", "a.tsv"], option].concat(), 2);
         assert!(err.contains(option[0]) && err.contains("--docs"), "{err}");
     }
     for option in [["--radix", "dec"], ["--input-format", "u64le"]] {
-        let (_, err) = desk.run(&[&["build", "--docs", "a.tsv"], &option[..]].concat(), 2);
+        let (_, err) = dir.run(&[&["build", "--docs", "a.tsv"], &option[..]].concat(), 2);
         assert!(err.contains(option[0]) && err.contains("--docs"), "{err}");
     }
-    let (_, err) = desk.run(&["compare", "--literal", "a", "b", "--encoding", "gbk"], 2);
+    let (_, err) = dir.run(&["compare", "--literal", "a", "b", "--encoding", "gbk"], 2);
     assert!(err.contains("--encoding is for files"), "{err}");
-    assert!(!desk.path("store.fps").exists());
+    assert!(!dir.path("store.fps").exists());
 }
 
 #[test]
 fn the_text_that_is_hashed_can_be_seen() {
-    let desk = Desk::new();
-    desk.write("p/a.html", "<title>T</title><body><p>Just <b>one</b> line<script>no</script>");
-    desk.write("p/b.txt", "two\nlines");
-    let (out, _) = desk.run(&["fingerprint", "p", "--show-text"], 0);
+    let dir = TestDir::new();
+    dir.write("p/a.html", "<title>T</title><body><p>Just <b>one</b> line<script>no</script>");
+    dir.write("p/b.txt", "two\nlines");
+    let (out, _) = dir.run(&["fingerprint", "p", "--show-text"], 0);
     assert!(out.starts_with("{\"id\":\"a.html\",\"text\":\"T\\n"), "{out}");
     assert!(out.ends_with("{\"id\":\"b.txt\",\"text\":\"two\\nlines\"}\n"), "{out}");
-    desk.write("texts.jsonl", &out);
-    let of_texts = desk.run(&["fingerprint", "texts.jsonl"], 0).0;
-    assert_eq!(of_texts, desk.run(&["fingerprint", "p"], 0).0);
-    desk.run(&["fingerprint", "p", "--show-text", "--recipe", "code"], 2);
+    dir.write("texts.jsonl", &out);
+    let of_texts = dir.run(&["fingerprint", "texts.jsonl"], 0).0;
+    assert_eq!(of_texts, dir.run(&["fingerprint", "p"], 0).0);
+    dir.run(&["fingerprint", "p", "--show-text", "--recipe", "code"], 2);
 }

@@ -1,13 +1,13 @@
 //! Fingerprints in fields of tables and JSON, and output of the same records in these formats.
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{Record, clustered};
 
 const COUNT: usize = 500;
 
-/// A desk with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and
+/// A dir with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and
 /// Parquet.
-fn desk() -> Desk {
+fn dir() -> TestDir {
     let records: Vec<Record> = clustered(COUNT as u64, 11);
     let id = |number: usize| format!("image {number}");
     let (mut lines, mut csv, mut tsv) = (String::new(), "id,phash\n".to_string(), String::new());
@@ -20,14 +20,14 @@ fn desk() -> Desk {
         tsv += &format!("0x{value:x}\t7\t{id}\n");
         json += &format!("{{\"meta\":{{\"phash\":{value}}},\"id\":\"{id}\"}}\n");
     }
-    let desk = Desk::with("lines.tsv", &lines);
-    desk.write("signed.csv", csv);
-    desk.write("hex.tsv", tsv);
-    desk.write("numbers.jsonl", json);
-    desk.ok(&["build", "lines.tsv", "-s", "lines.fps", "-q"], "");
+    let dir = TestDir::with("lines.tsv", &lines);
+    dir.write("signed.csv", csv);
+    dir.write("hex.tsv", tsv);
+    dir.write("numbers.jsonl", json);
+    dir.ok(&["build", "lines.tsv", "-s", "lines.fps", "-q"], "");
     let parquet = ["dump", "-s", "lines.fps", "--format", "parquet", "-o", "dumped.parquet", "-q"];
-    desk.ok(&parquet, "");
-    desk
+    dir.ok(&parquet, "");
+    dir
 }
 
 /// The files, each with the options to read it.
@@ -40,59 +40,59 @@ const FILES: [(&str, &[&str]); 4] = [
 
 #[test]
 fn a_column_of_fingerprints_is_read_as_the_lines_are() {
-    let desk = desk();
-    let dumped = desk.ok(&["dump", "-s", "lines.fps"], "");
+    let dir = dir();
+    let dumped = dir.ok(&["dump", "-s", "lines.fps"], "");
     let sorted = |text: String| {
         let mut lines: Vec<String> = text.lines().map(String::from).collect();
         lines.sort();
         lines
     };
-    let pairs = sorted(desk.ok(&["pairs", "lines.tsv", "-q"], ""));
-    let found = desk.ok(&["query", "-s", "lines.fps", "--from", "lines.tsv", "-q"], "");
-    let kept = desk.ok(&["dedup", "lines.tsv", "-q"], "");
+    let pairs = sorted(dir.ok(&["pairs", "lines.tsv", "-q"], ""));
+    let found = dir.ok(&["query", "-s", "lines.fps", "--from", "lines.tsv", "-q"], "");
+    let kept = dir.ok(&["dedup", "lines.tsv", "-q"], "");
     assert!(pairs.len() > 20 && kept.lines().count() < COUNT);
     for (file, how) in FILES {
         let with = |args: &[&'static str]| [args, how].concat();
-        desk.ok(&with(&["build", file, "-s", "same.fps", "-f", "-q"]), "");
-        assert_eq!(desk.ok(&["dump", "-s", "same.fps"], ""), dumped, "{file}");
-        assert_eq!(sorted(desk.ok(&with(&["pairs", file, "-q"]), "")), pairs, "{file}");
+        dir.ok(&with(&["build", file, "-s", "same.fps", "-f", "-q"]), "");
+        assert_eq!(dir.ok(&["dump", "-s", "same.fps"], ""), dumped, "{file}");
+        assert_eq!(sorted(dir.ok(&with(&["pairs", file, "-q"]), "")), pairs, "{file}");
         let from = with(&["query", "-s", "lines.fps", "-q", "--from", file]);
-        assert_eq!(sorted(desk.ok(&from, "")), sorted(found.clone()), "{file}");
-        desk.ok(&["build", "-s", "grown.fps", "-f", "-q", "--allow-empty"], "");
-        desk.ok(&with(&["add", file, "-s", "grown.fps", "-q"]), "");
-        assert_eq!(desk.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
+        assert_eq!(sorted(dir.ok(&from, "")), sorted(found.clone()), "{file}");
+        dir.ok(&["build", "-s", "grown.fps", "-f", "-q", "--allow-empty"], "");
+        dir.ok(&with(&["add", file, "-s", "grown.fps", "-q"]), "");
+        assert_eq!(dir.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
         if file != "dumped.parquet" {
             // `dumped.parquet` is sorted, so other records come first.
             let list = with(&["clean", file, "--list", "-q"]);
-            assert_eq!(desk.ok(&list, ""), kept, "{file}");
+            assert_eq!(dir.ok(&list, ""), kept, "{file}");
         }
     }
 }
 
 #[test]
 fn tables_of_fingerprints_are_cleaned_like_documents() {
-    let desk = desk();
-    let kept = desk.ok(&["dedup", "lines.tsv", "-q"], "");
+    let dir = dir();
+    let kept = dir.ok(&["dedup", "lines.tsv", "-q"], "");
     let args = ["clean", "numbers.jsonl", "--fingerprint-field", "meta.phash", "-o", "clean.jsonl"];
-    desk.ok(&[&args[..], &["-q", "--removed", "removed.tsv"]].concat(), "");
-    let clean = desk.read("clean.jsonl");
+    dir.ok(&[&args[..], &["-q", "--removed", "removed.tsv"]].concat(), "");
+    let clean = dir.read("clean.jsonl");
     assert_eq!(clean.lines().count(), kept.lines().count());
-    let all = desk.read("numbers.jsonl");
+    let all = dir.read("numbers.jsonl");
     let mut of_input = all.lines();
     assert!(clean.lines().all(|line| of_input.any(|other| other == line)));
-    assert_eq!(desk.read("removed.tsv").lines().count(), COUNT - clean.lines().count());
+    assert_eq!(dir.read("removed.tsv").lines().count(), COUNT - clean.lines().count());
     // Streamed JSON Lines are answered record by record.
-    desk.ok(&["build", "-s", "seen.fps", "-q"], "");
+    dir.ok(&["build", "-s", "seen.fps", "-q"], "");
     let stream = ["dedup", "-s", "seen.fps", "--fingerprint-field", "meta.phash", "--add", "-"];
-    let answers = desk.ok(&[&stream[..], &["-k", "3", "-q"]].concat(), &all);
+    let answers = dir.ok(&[&stream[..], &["-k", "3", "-q"]].concat(), &all);
     let new = answers.lines().filter(|line| line.starts_with("new\t")).count();
     assert_eq!((new, answers.lines().count()), (kept.lines().count(), COUNT));
 }
 
 #[test]
 fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
-    let desk = desk();
-    desk.write(
+    let dir = dir();
+    dir.write(
         "more.jsonl",
         "{\"id\":1,\"fp\":\"ff\"}\n{\"id\":2,\"fp\":1.5}\n{\"id\":3,\"fp\":null}\n",
     );
@@ -107,47 +107,47 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
         (&["dumped.parquet"], "--fingerprint-field"),
         (&["numbers.jsonl"], "--fingerprint-field"),
     ] {
-        let (_, err) = desk.run(&[&["build", "-s", "no.fps"], args].concat(), 2);
+        let (_, err) = dir.run(&[&["build", "-s", "no.fps"], args].concat(), 2);
         assert!(err.contains(part), "{args:?}: {err}");
-        assert!(!desk.path("no.fps").exists());
+        assert!(!dir.path("no.fps").exists());
     }
     let confirm = ["pairs", "hex.tsv", "--fingerprint-field", "phash", "--confirm", "0.8"];
-    assert!(desk.run(&confirm, 2).1.contains("--confirm compares texts"));
+    assert!(dir.run(&confirm, 2).1.contains("--confirm compares texts"));
     let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
-    let err = String::from_utf8(desk.output(&annotated, "").stderr).unwrap();
+    let err = String::from_utf8(dir.output(&annotated, "").stderr).unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --annotate"), "{err}");
     // A null has no fingerprint; it is reported, but is not an error.
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
-    let (_, err) = desk.run(&skip, 0);
+    let (_, err) = dir.run(&skip, 0);
     assert!(
         err.contains("1 bad record skipped")
             && err.contains("without fingerprint (no features, or a null): 3"),
         "{err}"
     );
-    assert_eq!(desk.ok(&["dump", "-s", "one.fps"], ""), "00000000000000ff\t1\n");
+    assert_eq!(dir.ok(&["dump", "-s", "one.fps"], ""), "00000000000000ff\t1\n");
 }
 
 #[test]
 fn a_dump_can_be_json_and_as_short_as_asked() {
-    let desk = desk();
-    let json = desk.ok(&["dump", "-s", "lines.fps", "--format", "json"], "");
-    desk.write("dumped.jsonl", json);
+    let dir = dir();
+    let json = dir.ok(&["dump", "-s", "lines.fps", "--format", "json"], "");
+    dir.write("dumped.jsonl", json);
     let build = ["build", "dumped.jsonl", "--fingerprint-field", "fingerprint", "-s", "again.fps"];
-    desk.ok(&[&build[..], &["-q"]].concat(), "");
-    let lines = desk.ok(&["dump", "-s", "lines.fps", "-q"], "");
-    assert_eq!(desk.ok(&["dump", "-s", "again.fps"], ""), lines);
+    dir.ok(&[&build[..], &["-q"]].concat(), "");
+    let lines = dir.ok(&["dump", "-s", "lines.fps", "-q"], "");
+    assert_eq!(dir.ok(&["dump", "-s", "again.fps"], ""), lines);
     for limit in [0, 1, 7, COUNT, COUNT + 1] {
-        let cut = desk.ok(&["dump", "-s", "lines.fps", "--limit", &limit.to_string()], "");
+        let cut = dir.ok(&["dump", "-s", "lines.fps", "--limit", &limit.to_string()], "");
         let expected: String = lines.split_inclusive('\n').take(limit).collect();
         assert_eq!(cut, expected);
     }
-    desk.run(&["dump", "-s", "lines.fps", "--format", "json", "--separator", ","], 2);
+    dir.run(&["dump", "-s", "lines.fps", "--format", "json", "--separator", ","], 2);
     // The same option writes reports to files.
     for report in [&["info", "-s", "lines.fps"][..], &["stats", "-s", "lines.fps"]] {
-        let printed = desk.ok(&[report, &["--format", "json"]].concat(), "");
-        desk.ok(&[report, &["--format", "json", "-q", "-o", "report.json", "-f"]].concat(), "");
-        assert_eq!(desk.read("report.json"), printed);
-        let (_, err) = desk.run(&[report, &["-o", "report.json"]].concat(), 2);
+        let printed = dir.ok(&[report, &["--format", "json"]].concat(), "");
+        dir.ok(&[report, &["--format", "json", "-q", "-o", "report.json", "-f"]].concat(), "");
+        assert_eq!(dir.read("report.json"), printed);
+        let (_, err) = dir.run(&[report, &["-o", "report.json"]].concat(), 2);
         assert!(err.contains("exists"), "{err}");
     }
 }

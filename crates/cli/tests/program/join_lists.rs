@@ -1,7 +1,7 @@
 //! The command `join` finds the same pairs as a scan of both lists, whether the lists are files or
 //! stores.
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 fn even(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -17,9 +17,9 @@ fn lists() -> [Vec<(u64, String)>; 2] {
     [one.collect(), other.collect()]
 }
 
-fn write(desk: &Desk, name: &str, list: &[(u64, String)]) {
+fn write(dir: &TestDir, name: &str, list: &[(u64, String)]) {
     let lines: String = list.iter().map(|(value, id)| format!("{value:016x}\t{id}\n")).collect();
-    desk.write(name, lines);
+    dir.write(name, lines);
 }
 
 /// The lines of a join, computed by a scan.
@@ -39,18 +39,18 @@ fn scan([asked, searched]: [&[(u64, String)]; 2], k: u32) -> Vec<String> {
 
 #[test]
 fn files_and_stores_are_joined_as_by_a_scan() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let [one, other] = lists();
-    write(&desk, "one.tsv", &one);
-    write(&desk, "other.tsv", &other);
-    desk.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
-    desk.run(&["build", "other.tsv", "-s", "other.fps", "-q"], 0);
+    write(&dir, "one.tsv", &one);
+    write(&dir, "other.tsv", &other);
+    dir.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
+    dir.run(&["build", "other.tsv", "-s", "other.fps", "-q"], 0);
     for k in [0, 2, 3, 4] {
         let expected = scan([&one, &other], k);
         assert!(expected.len() >= 10, "k = {k}");
         for asked in ["one.tsv", "one.fps"] {
             for searched in ["other.tsv", "other.fps"] {
-                let (out, _) = desk.run(&["join", asked, searched, "-k", &k.to_string()], 0);
+                let (out, _) = dir.run(&["join", asked, searched, "-k", &k.to_string()], 0);
                 let mut lines: Vec<&str> = out.lines().collect();
                 if asked == "one.tsv" {
                     // Sorted in the order of the first list.
@@ -65,22 +65,22 @@ fn files_and_stores_are_joined_as_by_a_scan() {
         }
     }
     // The default k is the k of the store, or 3 for a file.
-    let (out, _) = desk.run(&["join", "one.tsv", "other.fps"], 0);
+    let (out, _) = dir.run(&["join", "one.tsv", "other.fps"], 0);
     assert_eq!(out.lines().count(), scan([&one, &other], 3).len());
     let (out, _) =
-        desk.run_on(&["join", "-", "other.fps"], format!("{:x}\n", other[0].0).as_bytes(), 0);
+        dir.run_on(&["join", "-", "other.fps"], format!("{:x}\n", other[0].0).as_bytes(), 0);
     assert!(out.contains("\tb50"), "{out}");
 }
 
 #[test]
 fn documents_of_two_folders_are_joined() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text =
         |words: std::ops::Range<u32>| words.map(|word| format!("word{word} ")).collect::<String>();
     let line = |id: &str, text: String| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
-    desk.write("one.jsonl", line("x", text(0..200)) + &line("y", text(500..700)));
-    desk.write("other.jsonl", line("z", text(0..200)) + &line("w", text(900..990)));
-    let (out, _) = desk.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
+    dir.write("one.jsonl", line("x", text(0..200)) + &line("y", text(500..700)));
+    dir.write("other.jsonl", line("z", text(0..200)) + &line("w", text(900..990)));
+    let (out, _) = dir.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
     let fields: Vec<&str> = out.trim_end().split('\t').collect();
     assert_eq!((fields[0], fields[3], fields[4]), ("x", "0", "z"), "{out}");
 }
@@ -88,42 +88,42 @@ fn documents_of_two_folders_are_joined() {
 /// One line reports the fields used for both lists.
 #[test]
 fn fields_of_two_lists_are_told_once() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let line = |id: &str| format!("{{\"url\":\"{id}\",\"body\":\"one two three four five\"}}\n");
-    desk.write("one.jsonl", line("a"));
-    desk.write("two.jsonl", line("b"));
-    let (_, err) = desk.run(&["join", "--docs", "one.jsonl", "two.jsonl"], 0);
-    assert_eq!(err.matches("took 'url'").count(), 1, "{err}");
-    desk.write("other.jsonl", line("c").replace("body", "content"));
-    let (_, err) = desk.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
-    assert_eq!(err.matches("took 'url'").count(), 2, "{err}");
+    dir.write("one.jsonl", line("a"));
+    dir.write("two.jsonl", line("b"));
+    let (_, err) = dir.run(&["join", "--docs", "one.jsonl", "two.jsonl"], 0);
+    assert_eq!(err.matches("'url' is read as the id").count(), 1, "{err}");
+    dir.write("other.jsonl", line("c").replace("body", "content"));
+    let (_, err) = dir.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
+    assert_eq!(err.matches("'url' is read as the id").count(), 2, "{err}");
 }
 
 #[test]
 fn edges_and_refusals_of_a_join() {
-    let desk = Desk::new();
-    desk.write("empty.tsv", "");
-    desk.write("one.tsv", "0000000000000005 a\n");
-    desk.write("far.tsv", "ffffffffffffffff b\n");
+    let dir = TestDir::new();
+    dir.write("empty.tsv", "");
+    dir.write("one.tsv", "0000000000000005 a\n");
+    dir.write("far.tsv", "ffffffffffffffff b\n");
     for [asked, searched] in
         [["empty.tsv", "one.tsv"], ["one.tsv", "empty.tsv"], ["one.tsv", "far.tsv"]]
     {
-        let (out, _) = desk.run(&["join", asked, searched], 1);
+        let (out, _) = dir.run(&["join", asked, searched], 1);
         assert_eq!(out, "");
     }
-    let (out, _) = desk.run(&["join", "one.tsv", "far.tsv", "-k", "62"], 0);
+    let (out, _) = dir.run(&["join", "one.tsv", "far.tsv", "-k", "62"], 0);
     assert_eq!(out, "a\t0000000000000005\tffffffffffffffff\t62\tb\n");
-    desk.run(&["join", "one.tsv", "far.tsv", "-k", "61"], 1);
-    let (_, err) = desk.run(&["join", "one.tsv", "one.tsv"], 2);
+    dir.run(&["join", "one.tsv", "far.tsv", "-k", "61"], 1);
+    let (_, err) = dir.run(&["join", "one.tsv", "one.tsv"], 2);
     assert!(err.contains("fpstore pairs one.tsv"), "{err}");
-    let (_, err) = desk.run(&["join", "one.tsv", "missing.tsv"], 2);
+    let (_, err) = dir.run(&["join", "one.tsv", "missing.tsv"], 2);
     assert!(err.contains("missing.tsv"), "{err}");
-    let (_, err) = desk.run(&["join", "one.tsv", "far.tsv", "--recipe", "minhash"], 2);
+    let (_, err) = dir.run(&["join", "one.tsv", "far.tsv", "--recipe", "minhash"], 2);
     assert!(err.contains("add --docs"), "{err}");
     // Fingerprints of two different recipes cannot be joined.
-    desk.write("docs.jsonl", "{\"id\":\"x\",\"text\":\"some words that make a text\"}\n");
-    desk.run(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], 0);
-    desk.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
-    let (_, err) = desk.run(&["join", "docs.fps", "one.fps"], 2);
+    dir.write("docs.jsonl", "{\"id\":\"x\",\"text\":\"some words that make a text\"}\n");
+    dir.run(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], 0);
+    dir.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
+    let (_, err) = dir.run(&["join", "docs.fps", "one.fps"], 2);
     assert!(err.contains("recipe"), "{err}");
 }

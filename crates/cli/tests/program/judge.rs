@@ -1,29 +1,29 @@
 //! The HTML page for judging pairs.
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 const RECORDS: &str = "0000000000000000\ta\n0000000000000001\tb\n0000000000000003\tc\n000000000000ff00\td\n000000000000ff00\te\n000000000000ff01\tf\tg\n";
 
 #[test]
 fn pairs_are_shown_to_be_judged() {
-    let desk = Desk::with("in.tsv", RECORDS);
-    let (out, err) = desk.run(&["pairs", "in.tsv", "--html", "judge.html"], 0);
+    let dir = TestDir::with("in.tsv", RECORDS);
+    let (out, err) = dir.run(&["pairs", "in.tsv", "--html", "judge.html"], 0);
     assert_eq!(out, "", "a page, and no rows");
     assert!(err.contains("wrote judge.html with ") && err.contains("fpstore evaluate"), "{err}");
-    let page = desk.read("judge.html");
+    let page = dir.read("judge.html");
     assert!(page.contains("Save labels.tsv") && page.contains("0 to 24 bits"));
     assert!(page.contains("\"id\":\"d\"") && page.contains("\"id\":\"e\""));
     assert!(!page.contains("\"id\":\"f"), "an id with a tab makes no label");
-    let (_, err) = desk.run(&["pairs", "in.tsv", "--html", "judge.html"], 2);
+    let (_, err) = dir.run(&["pairs", "in.tsv", "--html", "judge.html"], 2);
     assert!(err.contains("judge.html"), "it is there: {err}");
     let args = ["pairs", "in.tsv", "-k", "0", "--html", "judge.html", "--html-pairs", "1", "-fq"];
-    desk.ok(&args, "");
-    assert!(desk.read("judge.html").contains("0 to 0 bits"));
+    dir.ok(&args, "");
+    assert!(dir.read("judge.html").contains("0 to 0 bits"));
 }
 
 #[test]
 fn what_says_nothing_about_such_a_page_is_refused() {
-    let desk = Desk::with("in.tsv", RECORDS);
+    let dir = TestDir::with("in.tsv", RECORDS);
     for more in [
         &["--confirm", "0.8"][..],
         &["--distinct"],
@@ -33,40 +33,40 @@ fn what_says_nothing_about_such_a_page_is_refused() {
         &["--format", "json"],
         &["--header"],
     ] {
-        let (_, err) = desk.run(&[&["pairs", "in.tsv", "--html", "judge.html"], more].concat(), 2);
+        let (_, err) = dir.run(&[&["pairs", "in.tsv", "--html", "judge.html"], more].concat(), 2);
         assert!(err.contains("leave out "), "{more:?}: {err}");
-        assert!(!desk.path("judge.html").exists());
+        assert!(!dir.path("judge.html").exists());
     }
-    desk.write("bare.tsv", "00\n01\n");
-    let (_, err) = desk.run(&["pairs", "bare.tsv", "--html", "judge.html"], 2);
+    dir.write("bare.tsv", "00\n01\n");
+    let (_, err) = dir.run(&["pairs", "bare.tsv", "--html", "judge.html"], 2);
     assert!(err.contains("it has no ids"), "{err}");
-    let (_, err) = desk.run(&["pairs", "in.tsv", "--html", "-"], 2);
+    let (_, err) = dir.run(&["pairs", "in.tsv", "--html", "-"], 2);
     assert!(err.contains("give --html a name"), "{err}");
 }
 
 /// The labels of the page are the labels of the store from which it was made.
 #[test]
 fn a_store_is_measured_as_its_files_are() {
-    let desk = Desk::with(
+    let dir = TestDir::with(
         "in.tsv",
         "0000000000000000\ta\n0000000000000001\tb\n0000000000000003\tc\n000000000000ff00\td\n0000000000000001\te\n",
     );
-    desk.write("labels.tsv", "a\tb\t1\na\td\t0\nb\te\t1\n");
-    desk.ok(&["build", "in.tsv", "photos.fps", "-q"], "");
-    let of_files = desk.ok(&["evaluate", "in.tsv", "--pairs", "labels.tsv"], "");
-    let of_store = desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], "");
+    dir.write("labels.tsv", "a\tb\t1\na\td\t0\nb\te\t1\n");
+    dir.ok(&["build", "in.tsv", "photos.fps", "-q"], "");
+    let of_files = dir.ok(&["evaluate", "in.tsv", "--pairs", "labels.tsv"], "");
+    let of_store = dir.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], "");
     assert_eq!(of_store, of_files);
     // A repeated record is not another document.
-    desk.ok(&["add", "in.tsv", "photos.fps", "--no-compact", "-q"], "");
-    assert_eq!(desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], ""), of_files);
-    desk.write("other.tsv", "000000000000000f\ta\n");
-    desk.ok(&["add", "other.tsv", "photos.fps", "-q"], "");
-    let (_, err) = desk.run(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], 2);
+    dir.ok(&["add", "in.tsv", "photos.fps", "--no-compact", "-q"], "");
+    assert_eq!(dir.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], ""), of_files);
+    dir.write("other.tsv", "000000000000000f\ta\n");
+    dir.ok(&["add", "other.tsv", "photos.fps", "-q"], "");
+    let (_, err) = dir.run(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], 2);
     assert!(err.contains("two documents have the id 'a'"), "{err}");
-    desk.write("bare.tsv", "00\n");
-    desk.ok(&["build", "bare.tsv", "bare.fps", "-q"], "");
-    let (_, err) = desk.run(&["evaluate", "bare.fps", "--pairs", "labels.tsv"], 2);
+    dir.write("bare.tsv", "00\n");
+    dir.ok(&["build", "bare.tsv", "bare.fps", "-q"], "");
+    let (_, err) = dir.run(&["evaluate", "bare.fps", "--pairs", "labels.tsv"], 2);
     assert!(err.contains("bare.fps: a fingerprint without an id has no labels"), "{err}");
-    desk.run(&["pairs", "photos.fps", "--html", "judge.html", "-q"], 0);
-    assert!(desk.read("judge.html").contains("where INPUT is the store or the files of this page"));
+    dir.run(&["pairs", "photos.fps", "--html", "judge.html", "-q"], 0);
+    assert!(dir.read("judge.html").contains("where INPUT is the store or the files of this page"));
 }

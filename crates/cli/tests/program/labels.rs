@@ -1,71 +1,71 @@
 //! Labels in answers, and labels as a filter for searches.
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The same fingerprint under two labels and without a label, and a fingerprint under a single
 /// label.
-fn desk() -> Desk {
-    let desk = Desk::with("old.tsv", "00000000000000ff\ta\n0000000000000f0f\tb\n");
-    desk.write("new.tsv", "00000000000000ff\tc\n");
-    desk.write("bare.tsv", "00fe\n");
-    desk.ok(&["build", "old.tsv", "-s", "store.fps", "-q", "--label", "2026-10"], "");
-    desk.ok(&["add", "new.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
-    desk.ok(&["add", "bare.tsv", "-s", "store.fps", "-q", "--no-compact"], "");
-    desk
+fn dir() -> TestDir {
+    let dir = TestDir::with("old.tsv", "00000000000000ff\ta\n0000000000000f0f\tb\n");
+    dir.write("new.tsv", "00000000000000ff\tc\n");
+    dir.write("bare.tsv", "00fe\n");
+    dir.ok(&["build", "old.tsv", "-s", "store.fps", "-q", "--label", "2026-10"], "");
+    dir.ok(&["add", "new.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
+    dir.ok(&["add", "bare.tsv", "-s", "store.fps", "-q", "--no-compact"], "");
+    dir
 }
 
 const ASK: [&str; 6] = ["query", "-s", "store.fps", "-k", "1", "00ff"];
 
 #[test]
 fn labels_stand_before_the_ids() {
-    let desk = desk();
-    let found = desk.ok(&[&ASK[..], &["--labels"]].concat(), "");
+    let dir = dir();
+    let found = dir.ok(&[&ASK[..], &["--labels"]].concat(), "");
     let (hit, near) =
         ("00000000000000ff\t00000000000000ff\t0", "00000000000000ff\t00000000000000fe\t1");
     let expected = format!("{hit}\t2026-10\ta\n{hit}\t2026-11\tc\n{near}\t\t\n");
     assert_eq!(found, expected);
-    let json = desk.json(&[&ASK[..], &["--labels", "--format", "json"]].concat());
+    let json = dir.json(&[&ASK[..], &["--labels", "--format", "json"]].concat());
     assert_eq!(json["matches"][0]["ids"], serde_json::json!(["a", "c"]));
     assert_eq!(json["matches"][0]["labels"], serde_json::json!(["2026-10", "2026-11"]));
     assert_eq!(json["matches"][1]["labels"], serde_json::json!([""]));
-    desk.write("queries.tsv", "00000000000000ff\tq\n");
+    dir.write("queries.tsv", "00000000000000ff\tq\n");
     let from = ["query", "-s", "store.fps", "-k", "1", "--from", "queries.tsv", "--labels"];
     let expected: String = expected.lines().map(|line| format!("q\t{line}\n")).collect();
-    assert_eq!(desk.ok(&from, ""), expected);
-    assert_eq!(desk.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
+    assert_eq!(dir.ok(&from, ""), expected);
+    assert_eq!(dir.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
 }
 
 /// A merged file is new, but the age of its records follows from their label.
 #[test]
 fn info_shows_the_age_by_labels_that_are_dates() {
-    let desk = desk();
+    let dir = dir();
     let line = |label: &str| {
-        let info = desk.ok(&["info", "store.fps"], "");
+        let info = dir.ok(&["info", "store.fps"], "");
         info.lines()
             .find(|line| line.contains(label))
             .unwrap_or_else(|| panic!("{info}"))
             .to_string()
     };
-    desk.write("day.tsv", "0000000000001234\td\n");
-    desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "yesterday"], "");
-    desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "2020-02-29", "--no-compact"], "");
+    dir.write("day.tsv", "0000000000001234\td\n");
+    dir.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "yesterday"], "");
+    dir.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "2020-02-29", "--no-compact"], "");
     assert!(line("  2020-02-29  ").ends_with(" d") && !line("  2020-02-29  ").ends_with(" 0 d"));
     assert!(line("  -  ").ends_with(" s"));
-    let info = desk.ok(&["info", "store.fps"], "");
+    let info = dir.ok(&["info", "store.fps"], "");
     assert!(info.lines().any(|line| line.ends_with("  1 d")), "{info}");
 }
 
 #[test]
 fn only_what_has_the_label_is_searched() {
-    let desk = desk();
+    let dir = dir();
     let ids = |labels: &[&str]| -> Vec<String> {
-        let found = desk.ok(&[&ASK[..], labels].concat(), "");
+        let found = dir.ok(&[&ASK[..], labels].concat(), "");
         found.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect()
     };
     assert_eq!(ids(&["--label", "2026-11"]), ["c"]);
     assert_eq!(ids(&["--label", "2026-10"]), ["a"]);
     assert_eq!(ids(&["--label", "2026-10", "--label", "2026-11"]), ["a", "c"]);
     assert_eq!(ids(&["--label", ""]), [""]);
-    let (_, err) = desk.run(&[&ASK[..], &["--label", "2026"]].concat(), 2);
+    let (_, err) = dir.run(&[&ASK[..], &["--label", "2026"]].concat(), 2);
     assert!(err.contains("no segment with the label '2026'; it has 2026-10, 2026-11"), "{err}");
 }

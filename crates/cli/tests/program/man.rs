@@ -1,6 +1,6 @@
 //! The manual has a page for every command, with all options of its help.
 
-use crate::common::program::{Desk, names_in};
+use crate::common::program::{TestDir, names_in};
 
 /// The long options in a help text or a manual page, which escapes hyphens.
 fn options(text: &str) -> Vec<String> {
@@ -18,8 +18,8 @@ fn options(text: &str) -> Vec<String> {
 
 /// The manual page of a topic has the same options as its help, and the page of the program lists
 /// it.
-fn assert_topic(desk: &Desk, topic: &str, page: &str, all: &str) {
-    let (help, _) = desk.run(&["help", topic], 0);
+fn assert_topic(dir: &TestDir, topic: &str, page: &str, all: &str) {
+    let (help, _) = dir.run(&["help", topic], 0);
     let in_page = options(page);
     for option in options(&help) {
         assert!(in_page.contains(&option), "{topic} lacks {option}: {in_page:?}");
@@ -33,17 +33,17 @@ fn assert_topic(desk: &Desk, topic: &str, page: &str, all: &str) {
 
 #[test]
 fn every_command_has_a_page_with_its_options_and_exit_status() {
-    let desk = Desk::new();
-    let (out, err) = desk.run(&["man", "made/man1"], 0);
+    let dir = TestDir::new();
+    let (out, err) = dir.run(&["man", "made/man1"], 0);
     assert_eq!(out, "");
     assert!(err.contains("pages to made/man1"), "{err}");
-    let names = names_in(&desk.path("made/man1"));
+    let names = names_in(&dir.path("made/man1"));
     assert!(names.len() >= 25 && names.contains(&"fpstore.1".to_string()), "{names:?}");
-    let all = desk.read("made/man1/fpstore.1");
+    let all = dir.read("made/man1/fpstore.1");
     for name in &names {
-        let page = desk.read(&format!("made/man1/{name}"));
+        let page = dir.read(&format!("made/man1/{name}"));
         if let Some(topic) = name.strip_prefix("fpstore-help-") {
-            assert_topic(&desk, topic.strip_suffix(".1").unwrap(), &page, &all);
+            assert_topic(&dir, topic.strip_suffix(".1").unwrap(), &page, &all);
             continue;
         }
         for part in [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES", ".SH OPTIONS"] {
@@ -57,7 +57,7 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
         let Some(command) = name.strip_prefix("fpstore-") else { continue };
         let command = command.strip_suffix(".1").unwrap();
         assert!(all.replace('\\', "").contains(&format!("fpstore-{command}(1)")), "{name}");
-        let (help, _) = desk.run(&[command, "--help"], 0);
+        let (help, _) = dir.run(&[command, "--help"], 0);
         let help = help.replace(&format!("fpstore help {command} --all"), "");
         let in_page = options(&page);
         for option in options(&help) {
@@ -72,22 +72,22 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
 
 #[test]
 fn pages_do_not_depend_on_the_user_and_are_replaced_only_by_force() {
-    let desk = Desk::new();
-    desk.run(&["man", "pages"], 0);
-    let names = names_in(&desk.path("pages"));
-    let mut other = desk.command(&["man", "other", "-q"]);
+    let dir = TestDir::new();
+    dir.run(&["man", "pages"], 0);
+    let names = names_in(&dir.path("pages"));
+    let mut other = dir.command(&["man", "other", "-q"]);
     other.env("FPSTORE", "elsewhere.fps").env("FPSTORE_THREADS", "7").env("COLUMNS", "40");
     assert!(other.output().unwrap().status.success());
     for name in &names {
-        assert_eq!(desk.read(&format!("pages/{name}")), desk.read(&format!("other/{name}")));
+        assert_eq!(dir.read(&format!("pages/{name}")), dir.read(&format!("other/{name}")));
     }
-    desk.write("pages/fpstore-query.1", "mine");
-    std::fs::remove_file(desk.path("pages/fpstore.1")).unwrap();
-    let (_, err) = desk.run(&["man", "pages"], 2);
+    dir.write("pages/fpstore-query.1", "mine");
+    std::fs::remove_file(dir.path("pages/fpstore.1")).unwrap();
+    let (_, err) = dir.run(&["man", "pages"], 2);
     assert!(err.contains("exists; --force replaces it"), "{err}");
-    assert_eq!(desk.read("pages/fpstore-query.1"), "mine");
-    assert!(!desk.path("pages/fpstore.1").exists(), "all or none");
-    desk.run(&["man", "pages", "-f"], 0);
-    assert_eq!(names_in(&desk.path("pages")), names);
-    assert!(desk.read("pages/fpstore-query.1").contains(".TH fpstore-query 1 \" \""));
+    assert_eq!(dir.read("pages/fpstore-query.1"), "mine");
+    assert!(!dir.path("pages/fpstore.1").exists(), "all or none");
+    dir.run(&["man", "pages", "-f"], 0);
+    assert_eq!(names_in(&dir.path("pages")), names);
+    assert!(dir.read("pages/fpstore-query.1").contains(".TH fpstore-query 1 \" \""));
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 const DOCS: &str = r#"{"id":"a","text":"Two such documents differ from each other in a very small portion that displays advertisements"}
 {"id":"b","text":"Two such documents differ from each other in a very small portion which displays advertisements"}
@@ -13,8 +13,8 @@ const DOCS: &str = r#"{"id":"a","text":"Two such documents differ from each othe
 {"id":"f","text":"Nothing like any other of these texts was ever written by anybody who had something else to say"}
 "#;
 
-fn desk() -> Desk {
-    Desk::with("docs.jsonl", DOCS)
+fn dir() -> TestDir {
+    TestDir::with("docs.jsonl", DOCS)
 }
 
 /// The groups in the script data of a page.
@@ -56,13 +56,13 @@ fn text(group: &Value, number: usize) -> String {
 
 #[test]
 fn a_page_shows_the_groups_largest_first_with_their_differences() {
-    let desk = desk();
+    let dir = dir();
     let args = ["cluster", "--docs", "docs.jsonl", "-k", "12", "--html", "page.html"];
-    let (out, err) = desk.run(&args, 0);
+    let (out, err) = dir.run(&args, 0);
     assert_eq!(out, "", "rows are not asked for");
     assert!(err.contains("2 clusters of 5 documents within 12 bits"), "{err}");
     assert!(err.contains("wrote page.html with 2 clusters"), "{err}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     let found = groups(&page);
     assert_eq!((&found[0]["size"], &found[1]["size"]), (&3.into(), &2.into()));
     let mut all = ids(&found);
@@ -82,80 +82,81 @@ fn a_page_shows_the_groups_largest_first_with_their_differences() {
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
-    desk.assert_files(&["docs.jsonl", "page.html"]);
+    dir.assert_files(&["docs.jsonl", "page.html"]);
 }
 
 #[test]
 fn rows_come_with_the_page_if_they_are_asked_for() {
-    let desk = desk();
+    let dir = dir();
     let args = ["cluster", "--docs", "docs.jsonl", "-k", "12", "-q", "--html", "page.html", "-f"];
-    let rows = desk.ok(&["cluster", "--docs", "docs.jsonl", "-k", "12", "-q"], "");
+    let rows = dir.ok(&["cluster", "--docs", "docs.jsonl", "-k", "12", "-q"], "");
     assert_eq!(rows.lines().count(), 5);
-    assert_eq!(desk.ok(&[&args[..], &["--format", "tsv"]].concat(), ""), rows);
-    assert_eq!(desk.ok(&[&args[..], &["-o", "-"]].concat(), ""), rows);
-    desk.ok(&[&args[..], &["-o", "rows.tsv"]].concat(), "");
-    assert_eq!(desk.read("rows.tsv"), rows);
-    let kept = desk.ok(&[&args[..], &["--keep", "first"]].concat(), "");
+    assert_eq!(dir.ok(&[&args[..], &["--format", "tsv"]].concat(), ""), rows);
+    assert_eq!(dir.ok(&[&args[..], &["-o", "-"]].concat(), ""), rows);
+    dir.ok(&[&args[..], &["-o", "rows.tsv"]].concat(), "");
+    assert_eq!(dir.read("rows.tsv"), rows);
+    let kept = dir.ok(&[&args[..], &["--keep", "first"]].concat(), "");
     assert_eq!(kept.lines().count(), 3);
-    assert_eq!(groups(&desk.read("page.html")).len(), 2);
+    assert_eq!(groups(&dir.read("page.html")).len(), 2);
     // Confirmed documents with their similarity.
     let confirmed = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.5", "-q"];
-    desk.ok(&[&confirmed[..], &["--html", "page.html", "-f"]].concat(), "");
-    let found = groups(&desk.read("page.html"));
+    dir.ok(&[&confirmed[..], &["--html", "page.html", "-f"]].concat(), "");
+    let found = groups(&dir.read("page.html"));
     assert!(found[0]["documents"][1]["similarity"].as_f64().unwrap() > 0.5, "{found:?}");
     assert!(!text(&found[0], 1).is_empty());
 }
 
 #[test]
 fn texts_of_a_store_or_of_fingerprints_come_from_documents_with_their_ids() {
-    let desk = desk();
-    desk.run(&["build", "--docs", "docs.jsonl", "-k", "12", "-q"], 0);
-    desk.write("prints.tsv", desk.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
+    let dir = dir();
+    dir.run(&["build", "--docs", "docs.jsonl", "-k", "12", "-q"], 0);
+    dir.write("prints.tsv", dir.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
     for input in ["store.fps", "prints.tsv"] {
         let args = ["cluster", input, "-k", "12", "-q", "-f", "--html", "page.html"];
-        desk.ok(&args, "");
-        let page = desk.read("page.html");
+        dir.ok(&args, "");
+        let page = dir.read("page.html");
         assert_eq!(ids(&groups(&page)).concat().len(), 5);
         assert!(!page.contains("\"text\"") && !page.contains("differing\""), "only ids");
-        desk.ok(&[&args[..], &["--texts", "docs.jsonl"]].concat(), "");
-        let found = groups(&desk.read("page.html"));
+        dir.ok(&[&args[..], &["--texts", "docs.jsonl"]].concat(), "");
+        let found = groups(&dir.read("page.html"));
         assert!(text(&found[0], 1).starts_with("Two such documents"));
         // The reading options are the same as for documents.
-        desk.write("other.jsonl", DOCS.replace("\"text\"", "\"body\""));
+        dir.write("other.jsonl", DOCS.replace("\"text\"", "\"body\""));
         let other = ["--texts", "other.jsonl", "--text-field", "body"];
-        desk.ok(&[&args[..], &other].concat(), "");
-        assert!(text(&groups(&desk.read("page.html"))[0], 1).starts_with("Two such documents"));
-        let (_, err) = desk.run(&[&args[..], &["--text-field", "body"]].concat(), 2);
+        dir.ok(&[&args[..], &other].concat(), "");
+        assert!(text(&groups(&dir.read("page.html"))[0], 1).starts_with("Two such documents"));
+        let (_, err) = dir.run(&[&args[..], &["--text-field", "body"]].concat(), 2);
         assert!(err.contains("--text-field is for documents"), "{err}");
     }
     // Some texts are missing, and one text has changed.
     let changed = DOCS.replace("An engineer", "Some other person of the town");
     let changed: Vec<&str> = changed.lines().skip(1).take(3).collect();
-    desk.write("part.jsonl", changed.join("\n"));
+    dir.write("part.jsonl", changed.join("\n"));
     let args = ["cluster", "-k", "12", "-f", "--html", "page.html", "--texts", "part.jsonl"];
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(err.contains("no text was found for 2 documents"), "{err}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     assert!(page.contains("For 2\u{a0}documents") || page.contains("For 2 documents"));
     assert_eq!(page.matches("\"doubt\":\"fingerprint\"").count(), 1);
-    let output = desk.output(&["cluster", "--texts", "docs.jsonl"], "");
+    let output = dir.output(&["cluster", "--texts", "docs.jsonl"], "");
     assert_eq!(output.status.code(), Some(2), "--texts is for a page");
 }
 
 #[test]
 fn documents_with_one_id_keep_their_own_texts() {
-    let desk = Desk::with("docs.jsonl", &DOCS.replace("\"d\"", "\"a\"").replace("\"e\"", "\"a\""));
+    let dir =
+        TestDir::with("docs.jsonl", &DOCS.replace("\"d\"", "\"a\"").replace("\"e\"", "\"a\""));
     let args = ["cluster", "--docs", "docs.jsonl", "-k", "12", "-q", "--html", "page.html"];
-    desk.ok(&args, "");
-    let found = groups(&desk.read("page.html"));
+    dir.ok(&args, "");
+    let found = groups(&dir.read("page.html"));
     let mut texts = [text(&found[1], 0), text(&found[1], 1)];
     texts.sort();
     assert!(texts[0].ends_with("river today") && texts[1].ends_with("river twice"), "{texts:?}");
     // Fingerprints alone cannot tell which text belongs to which document, and the page says so.
-    desk.write("prints.tsv", desk.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
+    dir.write("prints.tsv", dir.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
     let args = ["cluster", "prints.tsv", "-k", "12", "-qf", "--html", "page.html", "--texts"];
-    desk.ok(&[&args[..], &["docs.jsonl"]].concat(), "");
-    assert!(desk.read("page.html").matches("\"doubt\":\"namesakes\"").count() >= 2);
+    dir.ok(&[&args[..], &["docs.jsonl"]].concat(), "");
+    assert!(dir.read("page.html").matches("\"doubt\":\"namesakes\"").count() >= 2);
 }
 
 #[cfg_attr(windows, ignore = "no file has such a name there")]
@@ -167,25 +168,25 @@ fn what_stands_in_ids_and_texts_is_never_markup() {
         serde_json::json!({ "id": format!("{id}{bad}"), "text": text }).to_string()
     };
     let docs = [line("a", "here"), line("b", "there")].join("\n");
-    let desk = Desk::with("<img src=x>.jsonl", &docs);
+    let dir = TestDir::with("<img src=x>.jsonl", &docs);
     let link = "https://example.org/\"><script>alert(2)</script>{id}";
     let args = ["cluster", "--docs", "<img src=x>.jsonl", "-k", "20", "-q", "--html", "page.html"];
-    desk.ok(&[&args[..], &["--link", link]].concat(), "");
-    let page = desk.read("page.html");
+    dir.ok(&[&args[..], &["--link", link]].concat(), "");
+    let page = dir.read("page.html");
     assert_eq!(text(&groups(&page)[0], 1), text(&groups(&page)[0], 0).replace("here", "there"));
     assert!(!page.contains("<img") && !page.contains("<!--"), "{page}");
     assert_eq!(page.matches("<script").count(), 2, "the data and the script");
     assert_eq!(page.matches("</script").count(), 2);
     let args = ["compare", "--literal", bad, "other words", "--html", "two.html"];
-    desk.run(&args, 0);
-    let page = desk.read("two.html");
+    dir.run(&args, 0);
+    let page = dir.read("two.html");
     assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<!--"));
     assert!(page.contains("&lt;/script&gt;&lt;img src=x"));
 }
 
 #[test]
 fn a_page_is_bounded_and_says_what_it_leaves_out() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     // 3000 groups, one of them of 300 documents.
     let fingerprint = |group: u64| group.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut lines = String::new();
@@ -194,32 +195,32 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
             lines += &format!("{:016x}\tid-{group}-{document}\n", fingerprint(group));
         }
     }
-    desk.write("prints.tsv", lines);
+    dir.write("prints.tsv", lines);
     let args = ["cluster", "prints.tsv", "-k", "0", "-f", "--html", "page.html"];
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(
         err.contains("wrote page.html with 1 000 clusters; 2 000 smaller ones left out"),
         "{err}"
     );
-    assert_eq!(groups(&desk.read("page.html")).len(), 1000);
+    assert_eq!(groups(&dir.read("page.html")).len(), 1000);
     let args = [&args[..], &["--html-groups", "10000"]].concat();
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(err.contains("wrote page.html with 3 000 clusters\n"), "{err}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     let found = groups(&page);
     assert_eq!((found.len(), &found[0]["size"]), (3000, &300.into()));
     assert_eq!(found[0]["documents"].as_array().unwrap().len(), 200);
     assert!(page.contains("Of each group the first 200 documents are shown at most"));
-    let (_, err) = desk.run(&[&args[..], &["--html-max", "100KB"]].concat(), 0);
+    let (_, err) = dir.run(&[&args[..], &["--html-max", "100KB"]].concat(), 0);
     assert!(err.contains("left out, a larger --html-groups or --html-max shows more"), "{err}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     assert!(page.len() <= 100_000, "{}", page.len());
     let shown = groups(&page).len();
     assert!((100..2000).contains(&shown), "{shown}");
     assert!(page.contains(&format!("This page shows the {shown} largest of 3 000 groups")));
     // A limit below the minimum still gives a page.
-    desk.run(&[&args[..], &["--html-max", "1KB"]].concat(), 0);
-    assert_eq!(groups(&desk.read("page.html")).len(), 0);
+    dir.run(&[&args[..], &["--html-max", "1KB"]].concat(), 0);
+    assert_eq!(groups(&dir.read("page.html")).len(), 0);
 }
 
 #[test]
@@ -229,9 +230,9 @@ fn a_long_text_is_shown_in_part() {
         let text = format!("{words}{end}");
         serde_json::json!({ "id": id, "text": text }).to_string()
     };
-    let desk = Desk::with("docs.jsonl", &[line("a", "x"), line("b", "y")].join("\n"));
-    desk.ok(&["cluster", "--docs", "docs.jsonl", "-q", "--html", "page.html"], "");
-    let found = groups(&desk.read("page.html"));
+    let dir = TestDir::with("docs.jsonl", &[line("a", "x"), line("b", "y")].join("\n"));
+    dir.ok(&["cluster", "--docs", "docs.jsonl", "-q", "--html", "page.html"], "");
+    let found = groups(&dir.read("page.html"));
     let document = &found[0]["documents"][0];
     assert_eq!(document["text"].as_str().unwrap().chars().count(), 20_000);
     assert!(document["len"].as_u64().unwrap() > 20_000);
@@ -239,59 +240,61 @@ fn a_long_text_is_shown_in_part() {
 
 #[test]
 fn no_groups_are_a_page_too_and_bad_pages_are_refused() {
-    let desk = desk();
-    desk.write("far.jsonl", DOCS.lines().skip(4).collect::<Vec<_>>().join("\n"));
+    let dir = dir();
+    dir.write("far.jsonl", DOCS.lines().skip(4).collect::<Vec<_>>().join("\n"));
     let args = ["cluster", "--docs", "far.jsonl", "-k", "0", "--html", "page.html"];
-    desk.run(&args, 1);
-    assert!(desk.read("page.html").contains("There are no groups"));
-    let (_, err) = desk.run(&args, 2);
+    dir.run(&args, 1);
+    assert!(dir.read("page.html").contains("There are no groups"));
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("page.html exists; --force replaces it"), "{err}");
     for (page, part) in [
         ("-", "give --html a name"),
         ("full", "--html-part full"),
         ("none/page.html", "cannot create none/page.html"),
     ] {
-        let err = desk.output(&["cluster", "--docs", "docs.jsonl", "--html", page], "").stderr;
+        let err = dir.output(&["cluster", "--docs", "docs.jsonl", "--html", page], "").stderr;
         let err = String::from_utf8(err).unwrap();
         assert!(err.contains(part), "{page}: {err}");
     }
-    let (_, err) = desk.run_on(&["cluster", "--docs", "-", "--html", "new.html"], DOCS, 2);
+    let (_, err) = dir.run_on(&["cluster", "--docs", "-", "--html", "new.html"], DOCS, 2);
     assert!(err.contains("--html reads the documents twice"), "{err}");
-    let output = desk.output(&["cluster", "--html", "x.html", "--link", "javascript:{id}"], "");
+    let output = dir.output(&["cluster", "--html", "x.html", "--link", "javascript:{id}"], "");
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && err.contains("the scheme is 'javascript'"), "{err}");
     // Feature records have no texts.
-    desk.write("features.jsonl", "{\"id\":\"a\",\"features\":{\"x\":1}}\n".repeat(2));
+    let record = |id| format!("{{\"id\":\"{id}\",\"features\":{{\"x\":1}}}}\n");
+    dir.write("features.jsonl", ["a", "b"].map(record).concat());
     let args = ["cluster", "--docs", "features.jsonl", "--docs-format", "features", "-q"];
-    desk.ok(&[&args[..], &["--html", "features.html"]].concat(), "");
-    assert_eq!(groups(&desk.read("features.html")).len(), 1);
+    dir.ok(&[&args[..], &["--html", "features.html"]].concat(), "");
+    assert_eq!(groups(&dir.read("features.html")).len(), 1);
     let files = ["docs.jsonl", "far.jsonl", "features.html", "features.jsonl", "page.html"];
-    desk.assert_files(&files);
+    dir.assert_files(&files);
 }
 
 #[test]
 fn two_texts_are_compared_on_a_page() {
-    let desk = Desk::with("old.txt", "The quick brown fox jumps over the lazy dog in the morning");
-    desk.write("new.txt", "The quick red fox jumps over the lazy dog in the morning");
-    let without = desk.ok(&["compare", "old.txt", "new.txt"], "");
-    let (out, err) = desk.run(&["compare", "old.txt", "new.txt", "--html", "page.html"], 0);
+    let dir =
+        TestDir::with("old.txt", "The quick brown fox jumps over the lazy dog in the morning");
+    dir.write("new.txt", "The quick red fox jumps over the lazy dog in the morning");
+    let without = dir.ok(&["compare", "old.txt", "new.txt"], "");
+    let (out, err) = dir.run(&["compare", "old.txt", "new.txt", "--html", "page.html"], 0);
     assert_eq!(out, without);
     assert_eq!(err, "fpstore: wrote page.html\n");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     for part in ["<del>brown</del><ins>red</ins> fox jumps", "<bdi>old.txt</bdi>", "quick brown"] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let (_, err) = desk.run(&["compare", "old.txt", "new.txt", "--html", "page.html"], 2);
+    let (_, err) = dir.run(&["compare", "old.txt", "new.txt", "--html", "page.html"], 2);
     assert!(err.contains("--force"), "{err}");
-    desk.run(&["compare", "old.txt", "old.txt", "-f", "--html", "page.html"], 0);
-    assert!(desk.read("page.html").contains("The texts are the same."));
+    dir.run(&["compare", "old.txt", "old.txt", "-f", "--html", "page.html"], 0);
+    assert!(dir.read("page.html").contains("The texts are the same."));
 }
 
 #[test]
 fn two_records_of_a_store_are_compared() {
-    let desk = desk();
-    desk.run(&["build", "--docs", "docs.jsonl", "-q"], 0);
-    let prints = desk.ok(&["fingerprint", "docs.jsonl", "-q"], "");
+    let dir = dir();
+    dir.run(&["build", "--docs", "docs.jsonl", "-q"], 0);
+    let prints = dir.ok(&["fingerprint", "docs.jsonl", "-q"], "");
     let of = |line: usize| prints.lines().nth(line).unwrap().split('\t').next().unwrap();
     let (a, b) = (of(0), of(1));
     let xor = u64::from_str_radix(a, 16).unwrap() ^ u64::from_str_radix(b, 16).unwrap();
@@ -300,34 +303,34 @@ fn two_records_of_a_store_are_compared() {
     let head =
         format!("{a}\ta\n{b}\tb\ndistance\t{}\nbits\t{}\n", xor.count_ones(), listed.join(" "));
     for (one, other) in [("a", "b"), (a, b), (a, "b")] {
-        let out = desk.ok(&["compare", "-s", "store.fps", one, other], "");
+        let out = dir.ok(&["compare", "-s", "store.fps", one, other], "");
         assert!(out.starts_with(&head) && out.contains("estimate"), "{out}");
     }
-    let report = desk.json(&["compare", "-s", "store.fps", "a", b]);
+    let report = dir.json(&["compare", "-s", "store.fps", "a", b]);
     assert_eq!((&report["second_id"], &report["second_name"]), (&"b".into(), &b.into()));
     assert_eq!(report["differing_bits"], serde_json::json!(bits));
     // A given fingerprint need not be stored.
-    let out = desk.ok(&["compare", "-s", "store.fps", "a", "0"], "");
+    let out = dir.ok(&["compare", "-s", "store.fps", "a", "0"], "");
     assert!(out.contains("0000000000000000\t\n"), "{out}");
     // With texts, features are compared as for documents.
-    desk.write(
+    dir.write(
         "a.txt",
         serde_json::from_str::<Value>(DOCS.lines().next().unwrap()).unwrap()["text"]
             .as_str()
             .unwrap(),
     );
-    desk.write(
+    dir.write(
         "b.txt",
         serde_json::from_str::<Value>(DOCS.lines().nth(1).unwrap()).unwrap()["text"]
             .as_str()
             .unwrap(),
     );
-    let of_files = desk.ok(&["compare", "a.txt", "b.txt"], "");
+    let of_files = dir.ok(&["compare", "a.txt", "b.txt"], "");
     let (_, features) = of_files.split_once("jaccard").unwrap();
     let args = ["compare", "-s", "store.fps", "a", "b", "--texts", "docs.jsonl"];
-    let (out, _) = desk.run(&[&args[..], &["--html", "page.html"]].concat(), 0);
+    let (out, _) = dir.run(&[&args[..], &["--html", "page.html"]].concat(), 0);
     assert!(out.ends_with(&format!("jaccard{features}")), "{out}");
-    let page = desk.read("page.html");
+    let page = dir.read("page.html");
     assert!(page.contains("<del>that</del><ins>which</ins>"), "{page}");
     let sentence = format!("Bits {} differ", listed.join(", "));
     assert!(page.contains(&sentence), "{sentence}");
@@ -335,27 +338,27 @@ fn two_records_of_a_store_are_compared() {
 
 #[test]
 fn records_that_cannot_be_compared_are_named() {
-    let desk = desk();
-    desk.run(&["build", "--docs", "docs.jsonl", "-q"], 0);
+    let dir = dir();
+    dir.run(&["build", "--docs", "docs.jsonl", "-q"], 0);
     let compare = |args: &[&str], status: i32| {
-        desk.run(&[&["compare", "-s", "store.fps"], args].concat(), status).1
+        dir.run(&[&["compare", "-s", "store.fps"], args].concat(), status).1
     };
     let err = compare(&["a", "zzz"], 1);
     assert!(
         err.contains("no record of store.fps has the id 'zzz', and it is not a finger"),
         "{err}"
     );
-    desk.write("more.tsv", "0123456789abcdef\ttwice\nfedcba9876543210\ttwice\n");
-    desk.run(&["build", "more.tsv", "-qf"], 0);
+    dir.write("more.tsv", "0123456789abcdef\ttwice\nfedcba9876543210\ttwice\n");
+    dir.run(&["build", "more.tsv", "-qf"], 0);
     let err = compare(&["twice", "0123456789abcdef"], 2);
     assert!(err.contains("2 records have the id 'twice'"), "{err}");
     assert!(err.contains("0123456789abcdef, fedcba9876543210"), "{err}");
-    let (out, _) = desk.run(&["compare", "-s", "store.fps", "0123456789abcdef", "1"], 0);
+    let (out, _) = dir.run(&["compare", "-s", "store.fps", "0123456789abcdef", "1"], 0);
     assert!(!out.contains("estimate"), "nobody knows the recipe: {out}");
     let err = compare(&["1", "2", "--text-field", "body"], 2);
     assert!(err.contains("--texts names them"), "{err}");
     let err = compare(&["1", "2", "--limit", "3"], 2);
-    assert!(err.contains("--limit is for the features of texts"), "{err}");
+    assert!(err.contains("--limit limits the printed features"), "{err}");
     let err = compare(&["1", "2", "--recipe", "minhash"], 2);
     assert!(err.contains("leave out --recipe"), "{err}");
     let err = compare(&["1", "2", "--shingle", "3"], 2);

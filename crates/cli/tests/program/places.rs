@@ -2,40 +2,40 @@
 
 use std::fs;
 
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 #[test]
 fn a_folder_that_is_no_store_is_told_as_such() {
-    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
-    fs::create_dir(desk.path("folder")).unwrap();
-    let (_, err) = desk.run(&["add", "in.tsv", "-s", "folder"], 2);
+    let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
+    fs::create_dir(dir.path("folder")).unwrap();
+    let (_, err) = dir.run(&["add", "in.tsv", "-s", "folder"], 2);
     assert!(err.contains("a directory without a manifest"), "{err}");
 }
 
 /// An output never overwrites an input, whatever the options that name them.
 #[test]
 fn no_output_takes_the_place_of_an_input() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("in")).unwrap();
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("in")).unwrap();
     let words = |number: u32| (0..30).map(|at| format!("w{} ", at * number)).collect::<String>();
     let docs: String = (1..9)
         .map(|number| format!("{{\"id\":\"d{number}\",\"text\":\"{}\"}}\n", words(number)))
         .collect();
-    desk.write("in/a.jsonl", &docs);
-    desk.write("b.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
-    desk.write("pairs.tsv", "d1\td2\t1\nd3\td4\t0\n");
-    desk.ok(&["build", "b.tsv", "-q"], "");
-    desk.write("words.txt", "w1\nw2\n");
-    desk.write("weights.tsv", "w1\t2\n");
-    desk.write("old.tsv", desk.ok(&["cluster", "b.tsv", "-k", "2", "-q"], ""));
-    desk.ok(&["df", "in/a.jsonl", "--recipe", "simhash", "-o", "df.tsv", "-q"], "");
-    desk.ok(&["build", "--docs", "in", "-s", "docs.fps", "-q"], "");
-    let recipe = desk.json(&["info", "docs.fps"])["recipe"].as_str().unwrap().to_owned();
-    desk.write("my.recipe", &recipe);
+    dir.write("in/a.jsonl", &docs);
+    dir.write("b.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
+    dir.write("pairs.tsv", "d1\td2\t1\nd3\td4\t0\n");
+    dir.ok(&["build", "b.tsv", "-q"], "");
+    dir.write("words.txt", "w1\nw2\n");
+    dir.write("weights.tsv", "w1\t2\n");
+    dir.write("old.tsv", dir.ok(&["cluster", "b.tsv", "-k", "2", "-q"], ""));
+    dir.ok(&["df", "in/a.jsonl", "--recipe", "simhash", "-o", "df.tsv", "-q"], "");
+    dir.ok(&["build", "--docs", "in", "-s", "docs.fps", "-q"], "");
+    let recipe = dir.json(&["info", "docs.fps"])["recipe"].as_str().unwrap().to_owned();
+    dir.write("my.recipe", &recipe);
     let files = ["words.txt", "weights.tsv", "old.tsv", "df.tsv", "my.recipe"];
-    let contents = || files.map(|name| fs::read(desk.path(name)).unwrap());
+    let contents = || files.map(|name| fs::read(dir.path(name)).unwrap());
     let others = contents();
-    let before = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
+    let before = fs::read(dir.path("store.fps/MANIFEST")).unwrap();
     for (args, input) in [
         (&["clean", "in/a.jsonl", "-o", "o.jsonl", "--removed", "in/../in/a.jsonl"][..], true),
         (&["clean", "in/a.jsonl", "--list", "-o", "in/a.jsonl"], true),
@@ -86,16 +86,16 @@ fn no_output_takes_the_place_of_an_input() {
         (&["dump", "-o", "store.fps/MANIFEST"], false),
         (&["dump", "-o", "store.fps/new"], false),
     ] {
-        let (_, err) = desk.run(&[args, &["-f"]].concat(), 2);
+        let (_, err) = dir.run(&[args, &["-f"]].concat(), 2);
         let why = if input { "is an input" } else { "lies in" };
         assert!(err.contains(why) && err.contains("name an"), "{args:?}: {err}");
-        assert_eq!(desk.read("in/a.jsonl"), docs, "{args:?}");
-        assert_eq!(desk.read("b.tsv"), "0000000000000001\ta\n0000000000000002\tb\n", "{args:?}");
-        assert_eq!(desk.read("pairs.tsv"), "d1\td2\t1\nd3\td4\t0\n", "{args:?}");
-        assert!(fs::read(desk.path("store.fps/MANIFEST")).unwrap() == before, "{args:?}");
+        assert_eq!(dir.read("in/a.jsonl"), docs, "{args:?}");
+        assert_eq!(dir.read("b.tsv"), "0000000000000001\ta\n0000000000000002\tb\n", "{args:?}");
+        assert_eq!(dir.read("pairs.tsv"), "d1\td2\t1\nd3\td4\t0\n", "{args:?}");
+        assert!(fs::read(dir.path("store.fps/MANIFEST")).unwrap() == before, "{args:?}");
         assert!(contents() == others, "{args:?}");
         for new in ["in/new.tsv", "in/new.fps", "store.fps/new"] {
-            assert!(!desk.path(new).exists(), "{args:?}: {new}");
+            assert!(!dir.path(new).exists(), "{args:?}: {new}");
         }
     }
     for args in [
@@ -103,15 +103,15 @@ fn no_output_takes_the_place_of_an_input() {
         &["backup", "store.fps/new"],
         &["commit", "x.seg", "-s", "store.fps/new"],
     ] {
-        desk.ok(&["build", "b.tsv", "--segment-file", "x.seg", "-f", "-q"], "");
-        let (_, err) = desk.run(args, 2);
+        dir.ok(&["build", "b.tsv", "--segment-file", "x.seg", "-f", "-q"], "");
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains("lies in a store"), "{args:?}: {err}");
-        assert!(!desk.path("store.fps/new").exists());
+        assert!(!dir.path("store.fps/new").exists());
     }
     // Standard input can be an input file, too.
-    let stdin = fs::File::open(desk.path("in/a.jsonl")).unwrap();
-    let mut command = desk.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
+    let stdin = fs::File::open(dir.path("in/a.jsonl")).unwrap();
+    let mut command = dir.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
     let done = command.stdin(stdin).output().unwrap();
     assert!(text(done.stderr).contains("is an input") && done.status.code() == Some(2));
-    assert_eq!(desk.read("in/a.jsonl"), docs);
+    assert_eq!(dir.read("in/a.jsonl"), docs);
 }

@@ -9,17 +9,17 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::program::{Desk, make_pipe, signal, text};
+use crate::common::program::{TestDir, make_pipe, signal, text};
 
-fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
-    desk.write("text.txt", "one two three four five six seven eight");
-    desk.write("labels.tsv", "a\tb\t1\n");
-    desk.ok(&["build", "pages.tsv", "-s", "store.fps", "-q"], "");
-    make_pipe(&desk.path("pipe"));
-    fs::create_dir(desk.path("folder")).unwrap();
-    make_pipe(&desk.path("folder/a.txt"));
-    desk
+fn dir() -> TestDir {
+    let dir = TestDir::with("pages.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
+    dir.write("text.txt", "one two three four five six seven eight");
+    dir.write("labels.tsv", "a\tb\t1\n");
+    dir.ok(&["build", "pages.tsv", "-s", "store.fps", "-q"], "");
+    make_pipe(&dir.path("pipe"));
+    fs::create_dir(dir.path("folder")).unwrap();
+    make_pipe(&dir.path("folder/a.txt"));
+    dir
 }
 
 /// Every command that reads standard input or a file.
@@ -73,12 +73,12 @@ fn assert_ends(mut child: Child, case: &str) {
 fn the_first_signal_ends_a_command_that_waits_for_standard_input() {
     for args in READERS {
         // A test run in the background ignores SIGINT, and so do its child processes.
-        let desk = desk();
-        let mut child = desk.command(&[args, &["-"][..]].concat()).spawn().unwrap();
+        let dir = dir();
+        let mut child = dir.command(&[args, &["-"][..]].concat()).spawn().unwrap();
         let input = child.stdin.take();
         assert_ends(child, &format!("{args:?}"));
         drop(input);
-        assert!(!desk.path("new.fps").exists() && !desk.path("new.df").exists());
+        assert!(!dir.path("new.fps").exists() && !dir.path("new.df").exists());
     }
 }
 
@@ -92,8 +92,8 @@ fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
             if file == "folder" && (!takes_folders || args.ends_with(&["--pairs"])) {
                 continue;
             }
-            let desk = desk();
-            let child = desk.command(&[args, &[file][..]].concat()).spawn().unwrap();
+            let dir = dir();
+            let child = dir.command(&[args, &[file][..]].concat()).spawn().unwrap();
             if file == "folder" {
                 let output = child.wait_with_output().unwrap();
                 let err = text(output.stderr);
@@ -110,9 +110,9 @@ fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
 #[test]
 fn the_first_signal_ends_a_command_whose_pipe_is_silent() {
     for args in READERS {
-        let desk = desk();
-        let child = desk.command(&[args, &["pipe"][..]].concat()).spawn().unwrap();
-        let writer = fs::File::options().write(true).open(desk.path("pipe")).unwrap();
+        let dir = dir();
+        let child = dir.command(&[args, &["pipe"][..]].concat()).spawn().unwrap();
+        let writer = fs::File::options().write(true).open(dir.path("pipe")).unwrap();
         assert_ends(child, &format!("{args:?}"));
         drop(writer);
     }
@@ -124,8 +124,8 @@ fn streams_end_at_the_first_signal_with_what_they_took() {
         &["add", "--follow", "--batch-count", "1000", "--batch-seconds", "1000"][..],
         &["dedup", "-s", "store.fps", "--add", "-", "--batch-seconds", "1000"],
     ] {
-        let desk = desk();
-        let mut child = desk.command(args).spawn().unwrap();
+        let dir = dir();
+        let mut child = dir.command(args).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(b"ff00ff00ff00ff00\tnew\n").unwrap();
         if args[0] == "dedup" {
@@ -139,7 +139,7 @@ fn streams_end_at_the_first_signal_with_what_they_took() {
         drop(input);
         assert_eq!(output.status.code(), Some(130), "{args:?}: {}", text(output.stderr));
         if args[0] == "dedup" {
-            assert!(desk.ok(&["dump"], "").contains("ff00ff00ff00ff00\tnew\n"));
+            assert!(dir.ok(&["dump"], "").contains("ff00ff00ff00ff00\tnew\n"));
         }
     }
 }
@@ -147,19 +147,19 @@ fn streams_end_at_the_first_signal_with_what_they_took() {
 /// The reader of the output is open but reads no data.
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_its_reader() {
-    let desk = desk();
-    desk.write_fingerprints("many.tsv", (0..20_000_u64).map(|i| i << 40 | i));
-    desk.ok(&["build", "many.tsv", "-s", "many.fps", "-q"], "");
+    let dir = dir();
+    dir.write_fingerprints("many.tsv", (0..20_000_u64).map(|i| i << 40 | i));
+    dir.ok(&["build", "many.tsv", "-s", "many.fps", "-q"], "");
     for args in [
         &["pairs", "-s", "many.fps", "-k", "5"][..],
         &["query", "--from", "many.tsv", "-s", "many.fps"],
         &["dedup", "--within", "many.tsv", "-k", "0"],
     ] {
-        let mut child = desk.command(args).stdin(Stdio::null()).spawn().unwrap();
+        let mut child = dir.command(args).stdin(Stdio::null()).spawn().unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 100]).unwrap();
         assert_ends(child, &format!("{args:?}"));
     }
     // The pipe is never opened for reading.
-    let child = desk.command(&["dump", "-s", "many.fps", "-o", "pipe"]).spawn().unwrap();
+    let child = dir.command(&["dump", "-s", "many.fps", "-o", "pipe"]).spawn().unwrap();
     assert_ends(child, "dump");
 }

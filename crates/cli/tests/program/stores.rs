@@ -6,27 +6,27 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::common::oracle;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 use crate::common::{Random, clustered, record_lines};
 
 const NAMES: [&str; 3] = ["one.fps", "two.fps", "three.fps"];
 
 /// Three stores with different schemes and tuned distances and some shared records; and their
 /// records, with the file that contains all of them.
-fn desk() -> (Desk, Vec<(u64, &'static str, String)>) {
-    let desk = Desk::new();
+fn dir() -> (TestDir, Vec<(u64, &'static str, String)>) {
+    let dir = TestDir::new();
     let records = clustered(600, 801);
     let mut all = Vec::new();
     for (at, name) in NAMES.into_iter().enumerate() {
         let part = &records[(at * 200).saturating_sub(7 * at)..(at + 1) * 200];
-        desk.write("part.tsv", record_lines(part));
+        dir.write("part.tsv", record_lines(part));
         let k = ["3", "1", "6"][at];
-        desk.run(&["build", "part.tsv", "-s", name, "-q", "-k", k], 0);
+        dir.run(&["build", "part.tsv", "-s", name, "-q", "-k", k], 0);
         all.extend(part.iter().map(|(value, id)| (*value, name, id.as_ref().unwrap().to_string())));
     }
-    desk.write("empty.tsv", "");
-    desk.run(&["build", "empty.tsv", "-s", "empty.fps", "-q"], 0);
-    (desk, all)
+    dir.write("empty.tsv", "");
+    dir.run(&["build", "empty.tsv", "-s", "empty.fps", "-q"], 0);
+    (dir, all)
 }
 
 /// `args` with -s for each store.
@@ -35,8 +35,8 @@ fn with_stores<'a>(args: &[&'a str]) -> Vec<&'a str> {
     args.iter().copied().chain(stores).collect()
 }
 
-fn refused(desk: &Desk, args: &[&str]) -> String {
-    let output = desk.output(args, "");
+fn refused(dir: &TestDir, args: &[&str]) -> String {
+    let output = dir.output(args, "");
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert!(output.stdout.is_empty());
     text(output.stderr)
@@ -44,13 +44,13 @@ fn refused(desk: &Desk, args: &[&str]) -> String {
 
 #[test]
 fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     let mut random = Random::new(802);
     let asked: Vec<u64> = (0..60)
         .map(|at| random.flip(all[at * 9].0, at as u32 % 6))
         .chain([all[199].0, all[195].0])
         .collect();
-    desk.write_fingerprints("asked.tsv", asked.iter().copied());
+    dir.write_fingerprints("asked.tsv", asked.iter().copied());
     for k in [0, 3, 4] {
         let number = k.to_string();
         let mut expected = Vec::new();
@@ -67,15 +67,15 @@ fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
             }));
         }
         let args = with_stores(&["query", "--from", "asked.tsv", "-k", &number]);
-        let out = desk.ok(&args, "");
+        let out = dir.ok(&args, "");
         assert_eq!(out.lines().collect::<Vec<_>>(), expected, "k={k}");
-        let joined = desk.ok(&with_stores(&["join", "asked.tsv", "-k", &number]), "");
+        let joined = dir.ok(&with_stores(&["join", "asked.tsv", "-k", &number]), "");
         assert_eq!(joined, out);
-        let csv = desk.ok(&[&args[..], &["--format", "csv"]].concat(), "");
+        let csv = dir.ok(&[&args[..], &["--format", "csv"]].concat(), "");
         let (names, lines) = csv.split_once('\n').unwrap();
         assert_eq!(names, "query_id,query,fingerprint,distance,store,id");
         assert_eq!(lines, out.replace('\t', ","));
-        let json = desk.ok(&[&args[..], &["--format", "json"]].concat(), "");
+        let json = dir.ok(&[&args[..], &["--format", "json"]].concat(), "");
         let mut of_json = Vec::new();
         for row in json.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
             for found in row["matches"].as_array().unwrap() {
@@ -92,7 +92,7 @@ fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
         // Single queries give the same answers, without the id of the query.
         let hex: Vec<String> = asked.iter().map(|query| format!("{query:016x}")).collect();
         let hex: Vec<&str> = hex.iter().map(String::as_str).collect();
-        let single = desk.ok(&with_stores(&[&["query", "-k", &number][..], &hex].concat()), "");
+        let single = dir.ok(&with_stores(&[&["query", "-k", &number][..], &hex].concat()), "");
         let without_id = |line: &String| line.split_once('\t').unwrap().1.to_owned();
         assert_eq!(
             single.lines().collect::<Vec<_>>(),
@@ -103,34 +103,34 @@ fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
 
 #[test]
 fn with_one_store_no_output_names_it() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     let hex = format!("{:016x}", all[0].0);
-    let out = desk.ok(&["query", &hex, "-k", "0", "-s", "one.fps"], "");
+    let out = dir.ok(&["query", &hex, "-k", "0", "-s", "one.fps"], "");
     assert_eq!(out, format!("{hex}\t{hex}\t0\t{}\n", all[0].2));
-    let row = desk.json(&["query", &hex, "-k", "0", "-s", "one.fps"]);
+    let row = dir.json(&["query", &hex, "-k", "0", "-s", "one.fps"]);
     assert!(row["matches"][0].get("store").is_none());
-    let pairs = desk.ok(&["pairs", "-s", "one.fps", "--header"], "");
+    let pairs = dir.ok(&["pairs", "-s", "one.fps", "--header"], "");
     assert_eq!(pairs.lines().next(), Some("first\tsecond\tdistance\tfirst_id\tsecond_id"));
 }
 
 #[test]
 fn cut_answers_and_ids_and_the_nearest_come_from_all_stores() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     // Record 195 is in the first store and in the second.
     let (value, _, id) = &all[195];
-    let out = desk.ok(&with_stores(&["query", "--id", id, "-k", "0"]), "");
+    let out = dir.ok(&with_stores(&["query", "--id", id, "-k", "0"]), "");
     let line = |store| format!("{value:016x}\t{value:016x}\t0\t{store}\t{id}\n");
     assert_eq!(out, line("one.fps") + &line("two.fps"));
-    let (out, err) = desk.run(&with_stores(&["query", "--id", "none", "-k", "0"]), 1);
+    let (out, err) = dir.run(&with_stores(&["query", "--id", "none", "-k", "0"]), 1);
     assert!(out.is_empty() && err.contains("no record of one.fps, two.fps, three.fps, empty.fps"));
 
     let hex = format!("{value:016x}");
-    let row = desk.json(&with_stores(&["query", &hex, "-k", "64", "--limit", "1"]));
+    let row = dir.json(&with_stores(&["query", &hex, "-k", "64", "--limit", "1"]));
     assert_eq!(row["cut"], true);
     assert_eq!(row["matches"].as_array().unwrap().len(), 2, "one fingerprint, in two stores");
-    let (_, err) = desk.run(&with_stores(&["query", &hex, "-k", "64", "--limit", "2"]), 0);
+    let (_, err) = dir.run(&with_stores(&["query", &hex, "-k", "64", "--limit", "2"]), 0);
     assert!(err.contains("cut to the nearest 2 matches"), "{err}");
-    let nearest = desk.json(&with_stores(&["query", &hex, "--nearest", "600"]));
+    let nearest = dir.json(&with_stores(&["query", &hex, "--nearest", "600"]));
     let found: BTreeSet<u64> = nearest["matches"]
         .as_array()
         .unwrap()
@@ -138,13 +138,13 @@ fn cut_answers_and_ids_and_the_nearest_come_from_all_stores() {
         .map(|found| u64::from_str_radix(found["fingerprint"].as_str().unwrap(), 16).unwrap())
         .collect();
     assert_eq!(found, all.iter().map(|of| of.0).collect());
-    let (_, err) = desk.run(&with_stores(&["query", &hex, "--explain"]), 0);
+    let (_, err) = dir.run(&with_stores(&["query", &hex, "--explain"]), 0);
     assert!(err.contains("of two.fps, k="), "{err}");
 }
 
 #[test]
 fn pairs_of_several_stores_are_those_of_each_with_each() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&at| (all[at].0, at));
     for distinct in [false, true] {
@@ -168,19 +168,19 @@ fn pairs_of_several_stores_are_those_of_each_with_each() {
         }
         let mut args = with_stores(&["pairs", "-k", "3", "-q"]);
         args.extend(distinct.then_some("--distinct"));
-        let out = desk.ok(&args, "");
+        let out = dir.ok(&args, "");
         let mut found: Vec<&str> = out.lines().collect();
         found.sort_unstable();
         expected.sort_unstable();
         assert_eq!(found, expected);
         assert_eq!(
-            desk.ok(&[&args[..], &["--memory", "48MiB", "--threads", "1"]].concat(), ""),
+            dir.ok(&[&args[..], &["--memory", "48MiB", "--threads", "1"]].concat(), ""),
             out
         );
-        let header = desk.ok(&[&args[..], &["--header"]].concat(), "");
+        let header = dir.ok(&[&args[..], &["--header"]].concat(), "");
         let names = "first\tsecond\tdistance\tfirst_store\tsecond_store\tfirst_id\tsecond_id\n";
         assert_eq!(header, format!("{names}{out}"));
-        let json = desk.ok(&[&args[..], &["--format", "json"]].concat(), "");
+        let json = dir.ok(&[&args[..], &["--format", "json"]].concat(), "");
         let rows = json.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         for (row, line) in rows.zip(out.lines()) {
             let columns: Vec<&str> = line.split('\t').collect();
@@ -190,10 +190,10 @@ fn pairs_of_several_stores_are_those_of_each_with_each() {
             assert_eq!(row["second_id"], columns[6]);
         }
         let most = (expected.len() - 1).to_string();
-        let (out, err) = desk.run(&[&args[..], &["--max-pairs", &most]].concat(), 2);
+        let (out, err) = dir.run(&[&args[..], &["--max-pairs", &most]].concat(), 2);
         assert!(out.is_empty() && err.contains("--max-pairs"), "{err}");
         let shares: Vec<String> = (0..3)
-            .map(|at| desk.ok(&[&args[..], &["--share", &format!("{at}/3")]].concat(), ""))
+            .map(|at| dir.ok(&[&args[..], &["--share", &format!("{at}/3")]].concat(), ""))
             .collect();
         let shares = shares.concat();
         let mut found: Vec<&str> = shares.lines().collect();
@@ -204,7 +204,7 @@ fn pairs_of_several_stores_are_those_of_each_with_each() {
 
 #[test]
 fn new_records_go_where_a_store_has_them_and_the_store_is_named() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     let mut random = Random::new(803);
     let new: Vec<u64> =
         (0..100)
@@ -212,7 +212,7 @@ fn new_records_go_where_a_store_has_them_and_the_store_is_named() {
                 if at % 2 == 0 { random.next() } else { random.flip(all[at * 5].0, at as u32 % 5) }
             })
             .collect();
-    desk.write_fingerprints("new.tsv", new.iter().copied());
+    dir.write_fingerprints("new.tsv", new.iter().copied());
     let args = with_stores(&[
         "dedup",
         "new.tsv",
@@ -224,7 +224,7 @@ fn new_records_go_where_a_store_has_them_and_the_store_is_named() {
         "--removed",
         "gone.tsv",
     ]);
-    desk.run(&args, 0);
+    dir.run(&args, 0);
     let (mut kept, mut gone) = (String::new(), BTreeSet::new());
     for (at, value) in new.iter().enumerate() {
         match oracle::scan(all.iter().map(|of| of.0), *value, 3).first() {
@@ -243,15 +243,15 @@ fn new_records_go_where_a_store_has_them_and_the_store_is_named() {
         }
     }
     assert!(gone.len() > 20);
-    assert_eq!(desk.read("kept.tsv"), kept);
-    assert_eq!(desk.read("gone.tsv").lines().map(String::from).collect::<BTreeSet<_>>(), gone);
-    let err = refused(&desk, &with_stores(&["dedup", "new.tsv", "--add"]));
+    assert_eq!(dir.read("kept.tsv"), kept);
+    assert_eq!(dir.read("gone.tsv").lines().map(String::from).collect::<BTreeSet<_>>(), gone);
+    let err = refused(&dir, &with_stores(&["dedup", "new.tsv", "--add"]));
     assert!(err.contains("--add takes one store, and -s names 4: one.fps, two.fps"), "{err}");
 }
 
 #[test]
 fn a_corpus_is_cleaned_against_several_stores() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text = |seed: u64, words: u64| -> String {
         let mut random = Random::new(seed);
         (0..words).map(|_| format!("w{} ", random.below(100_000))).collect()
@@ -260,12 +260,12 @@ fn a_corpus_is_cleaned_against_several_stores() {
     for (at, name) in NAMES.into_iter().enumerate() {
         let (shared, own) = (text(1, 300), text(10 + at as u64, 300));
         let documents = line(&format!("{name}-own"), &own) + &line(&format!("{name}-a"), &shared);
-        desk.write("docs.jsonl", documents);
-        desk.run(&["build", "--docs", "docs.jsonl", "-s", name, "-q", "--sketch=64"], 0);
+        dir.write("docs.jsonl", documents);
+        dir.run(&["build", "--docs", "docs.jsonl", "-s", name, "-q", "--sketch=64"], 0);
     }
     let new = text(99, 300);
     let corpus = line("new", &new) + &line("copy", &text(12, 300)) + &line("shared", &text(1, 300));
-    desk.write("corpus.jsonl", &corpus);
+    dir.write("corpus.jsonl", &corpus);
     let stores: Vec<&str> = NAMES.into_iter().flat_map(|name| ["-s", name]).collect();
     for confirm in [false, true] {
         let folder = if confirm { "confirmed" } else { "near" };
@@ -273,9 +273,9 @@ fn a_corpus_is_cleaned_against_several_stores() {
         let mut args = vec!["clean", "corpus.jsonl", "-q", "-o", folder, "--removed", &removed];
         args.extend(&stores);
         args.extend(confirm.then_some(["--confirm", "0.8"]).into_iter().flatten());
-        desk.run(&args, 0);
-        assert_eq!(desk.read(folder), line("new", &new));
-        let gone = desk.read(&removed);
+        dir.run(&args, 0);
+        assert_eq!(dir.read(folder), line("new", &new));
+        let gone = dir.read(&removed);
         let gone: Vec<Vec<&str>> = gone.lines().map(|line| line.split('\t').collect()).collect();
         let named: Vec<[&str; 3]> = gone.iter().map(|row| [row[4], row[5], row[8]]).collect();
         assert_eq!(named[0], ["copy", "three.fps-own", "three.fps"], "{gone:?}");
@@ -288,9 +288,9 @@ fn a_corpus_is_cleaned_against_several_stores() {
 
 #[test]
 fn what_takes_one_store_refuses_a_second_one_by_name() {
-    let (desk, all) = desk();
+    let (dir, all) = dir();
     let hex = format!("{:016x}", all[0].0);
-    desk.write("new.tsv", format!("{hex}\tx\n"));
+    dir.write("new.tsv", format!("{hex}\tx\n"));
     let both = ["-s", "one.fps", "-s", "two.fps"];
     let commands: &[&[&str]] = &[
         &["add", "new.tsv"],
@@ -310,7 +310,7 @@ fn what_takes_one_store_refuses_a_second_one_by_name() {
         &["cluster"],
     ];
     for command in commands {
-        let err = refused(&desk, &[command, &both[..]].concat());
+        let err = refused(&dir, &[command, &both[..]].concat());
         assert!(
             err.contains("takes one store, and -s names 2: one.fps, two.fps"),
             "{command:?} {err}"
@@ -323,15 +323,16 @@ fn what_takes_one_store_refuses_a_second_one_by_name() {
         ("--as-of", &["query", &hex, "--as-of", "1"]),
         ("--add", &["dedup", "new.tsv", "--add"]),
     ] {
-        let err = refused(&desk, &[args, &both[..]].concat());
+        let err = refused(&dir, &[args, &both[..]].concat());
         assert!(err.contains(&format!("{option} takes one store")), "{option}: {err}");
     }
-    let err = refused(&desk, &["query", &hex, "-s", "one.fps", "-s", "one.fps"]);
+    let err = refused(&dir, &["query", &hex, "-s", "one.fps", "-s", "one.fps"]);
     assert!(err.contains("one.fps is named twice"), "{err}");
-    desk.run(&["build", "new.tsv", "--bits", "64", "-s", "wide.fps", "-q"], 0);
-    desk.write("narrow.tsv", "0123abcd\tx\n");
-    desk.run(&["build", "narrow.tsv", "--bits", "32", "-s", "narrow.fps", "-q"], 0);
-    let err = refused(&desk, &["query", &hex, "-s", "wide.fps", "-s", "narrow.fps"]);
-    assert!(err.contains("wide.fps and narrow.fps cannot be asked as one"), "{err}");
-    assert!(!desk.path("page.html").exists() && !desk.path("out.fps").exists());
+    dir.run(&["build", "new.tsv", "--bits", "64", "-s", "wide.fps", "-q"], 0);
+    dir.write("narrow.tsv", "0123abcd\tx\n");
+    dir.run(&["build", "narrow.tsv", "--bits", "32", "-s", "narrow.fps", "-q"], 0);
+    let err = refused(&dir, &["query", &hex, "-s", "wide.fps", "-s", "narrow.fps"]);
+    assert!(err.contains("wide.fps and narrow.fps cannot be queried together"), "{err}");
+    assert!(err.contains("in different ways: only narrow.fps has bits=32; query"), "{err}");
+    assert!(!dir.path("page.html").exists() && !dir.path("out.fps").exists());
 }

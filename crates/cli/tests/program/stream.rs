@@ -4,16 +4,16 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use crate::common::Random;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
-fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "00000000000000ff\ta\nff00000000000000\tb\n");
-    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
-    desk
+fn dir() -> TestDir {
+    let dir = TestDir::with("pages.tsv", "00000000000000ff\ta\nff00000000000000\tb\n");
+    dir.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    dir
 }
 
-fn dump(desk: &Desk) -> String {
-    desk.ok(&["dump", "-s", "pages.fps"], "")
+fn dump(dir: &TestDir) -> String {
+    dir.ok(&["dump", "-s", "pages.fps"], "")
 }
 
 /// A process that answers each line.
@@ -24,8 +24,8 @@ struct Answerer {
 }
 
 impl Answerer {
-    fn start(desk: &Desk, args: &[&str]) -> Self {
-        let mut child = desk.command(args).spawn().unwrap();
+    fn start(dir: &TestDir, args: &[&str]) -> Self {
+        let mut child = dir.command(args).spawn().unwrap();
         let input = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().unwrap()).lines();
         Answerer { child, input, answers }
@@ -68,9 +68,9 @@ const DEDUP: [&str; 5] = ["dedup", "-s", "pages.fps", "--add", "-"];
 
 #[test]
 fn answered_records_are_kept_when_the_reader_goes_away() {
-    let desk = desk();
+    let dir = dir();
     let batch = ["--batch-count", "100000", "--batch-seconds", "1000"];
-    let mut stream = Answerer::start(&desk, &[&DEDUP[..], &batch].concat());
+    let mut stream = Answerer::start(&dir, &[&DEDUP[..], &batch].concat());
     let mut random = Random::new(1);
     let records: Vec<u64> = (0..300).map(|_| random.next()).collect();
     for record in &records {
@@ -80,7 +80,7 @@ fn answered_records_are_kept_when_the_reader_goes_away() {
     let (status, err) = stream.leave();
     assert_eq!(status, Some(2), "{err}");
     assert!(err.contains("standard output was closed"), "{err}");
-    let stored = dump(&desk);
+    let stored = dump(&dir);
     for record in records {
         assert!(stored.contains(&format!("{record:016x}\tearly\n")), "{record:016x}");
     }
@@ -88,22 +88,22 @@ fn answered_records_are_kept_when_the_reader_goes_away() {
 
 #[test]
 fn a_followed_stream_without_a_reader_is_no_success() {
-    let desk = desk();
+    let dir = dir();
     let follow = ["add", "--follow", "-s", "pages.fps", "--batch-count", "1"];
-    let mut stream = Answerer::start(&desk, &follow);
+    let mut stream = Answerer::start(&dir, &follow);
     assert!(stream.ask("000000000000000f\tearly").starts_with("1\t"));
     let (status, err) = stream.leave();
     assert_eq!(status, Some(2), "{err}");
     assert!(err.contains("standard output was closed") && err.contains("added"), "{err}");
-    assert!(dump(&desk).contains("000000000000000f\tearly\n"));
+    assert!(dump(&dir).contains("000000000000000f\tearly\n"));
 }
 
 #[test]
 fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
-    let desk = desk();
-    let mut dedup = Answerer::start(&desk, &[&DEDUP[..], &["--batch-count", "1"]].concat());
+    let dir = dir();
+    let mut dedup = Answerer::start(&dir, &[&DEDUP[..], &["--batch-count", "1"]].concat());
     let mut follow =
-        Answerer::start(&desk, &["add", "--follow", "-s", "pages.fps", "--batch-count", "1"]);
+        Answerer::start(&dir, &["add", "--follow", "-s", "pages.fps", "--batch-count", "1"]);
     for number in 0..20_u64 {
         // Far from one another and from the stored records. A stream ends its turn just after its
         // answer, so the other streams wait for their turns.
@@ -111,10 +111,7 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
         if number % 2 == 0 {
             follow.ask(&format!("{record:016x}\tother"));
         } else {
-            desk.ok(
-                &["add", "-s", "pages.fps", "-q", "--wait"],
-                &format!("{record:016x}\tother\n"),
-            );
+            dir.ok(&["add", "-s", "pages.fps", "-q", "--wait"], &format!("{record:016x}\tother\n"));
         }
         let near = record ^ 1;
         assert_eq!(
@@ -123,18 +120,18 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
         );
     }
     assert_eq!(dedup.ask("0123456789abcdef\tmine"), "new\t0123456789abcdef\tmine");
-    desk.ok(&["delete", "--id", "mine", "-s", "pages.fps", "--wait"], "");
+    dir.ok(&["delete", "--id", "mine", "-s", "pages.fps", "--wait"], "");
     assert_eq!(dedup.ask("0123456789abcdef\tagain"), "new\t0123456789abcdef\tagain");
-    desk.ok(&["compact", "--all", "-s", "pages.fps", "--wait", "-q"], "");
+    dir.ok(&["compact", "--all", "-s", "pages.fps", "--wait", "-q"], "");
     dedup.finish();
     follow.finish();
-    assert!(dump(&desk).contains("0123456789abcdef\tagain\n"));
+    assert!(dump(&dir).contains("0123456789abcdef\tagain\n"));
 }
 
 /// Each record is sent to both streams, and is new for exactly one of them.
 #[test]
 fn two_streams_of_one_store_agree_on_what_is_new() {
-    let desk = desk();
+    let dir = dir();
     let args = [&DEDUP[..], &["--batch-count", "2", "--batch-seconds", "0.01"]].concat();
     let mut random = Random::new(2);
     let records: Vec<u64> = (0..60).map(|_| random.next()).collect();
@@ -146,25 +143,25 @@ fn two_streams_of_one_store_agree_on_what_is_new() {
             new
         })
     };
-    let one = ask(Answerer::start(&desk, &args), records.clone());
-    let other = ask(Answerer::start(&desk, &args), records.clone());
+    let one = ask(Answerer::start(&dir, &args), records.clone());
+    let other = ask(Answerer::start(&dir, &args), records.clone());
     let (one, other) = (one.join().unwrap(), other.join().unwrap());
     for (at, (one, other)) in one.into_iter().zip(other).enumerate() {
         assert!(one != other, "record {at} was new for both streams or for none");
     }
-    assert_eq!(dump(&desk).lines().count(), 2 + records.len());
+    assert_eq!(dump(&dir).lines().count(), 2 + records.len());
 }
 
 #[test]
 fn queries_see_what_others_add_if_they_ask_for_it() {
-    let desk = desk();
+    let dir = dir();
     let query = ["query", "-", "-s", "pages.fps", "--format", "json"];
-    let mut fixed = Answerer::start(&desk, &query);
-    let mut fresh = Answerer::start(&desk, &[&query[..], &["--refresh"]].concat());
+    let mut fixed = Answerer::start(&dir, &query);
+    let mut fresh = Answerer::start(&dir, &[&query[..], &["--refresh"]].concat());
     let none = "{\"query\":\"0123456789abcdef\",\"matches\":[]}";
     assert_eq!(fixed.ask("0123456789abcdef"), none);
     assert_eq!(fresh.ask("0123456789abcdef"), none);
-    desk.ok(&["add", "-s", "pages.fps", "-q"], "0123456789abcdef\tadded\n");
+    dir.ok(&["add", "-s", "pages.fps", "-q"], "0123456789abcdef\tadded\n");
     assert_eq!(fixed.ask("0123456789abcdef"), none);
     assert!(fresh.ask("0123456789abcdef").contains("added"));
     drop(fixed.input.take());
@@ -183,9 +180,9 @@ fn document(id: &str, text: &str) -> String {
 #[test]
 fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
     let first = document("first", "something that is like nothing else");
-    let desk = Desk::with("first.jsonl", &first);
-    desk.ok(&["build", "--docs", "first.jsonl", "-s", "pages.fps", "-q", "--sketch"], "");
-    let mut hashing = Answerer::start(&desk, &["fingerprint", "--format", "json", "-q"]);
+    let dir = TestDir::with("first.jsonl", &first);
+    dir.ok(&["build", "--docs", "first.jsonl", "-s", "pages.fps", "-q", "--sketch"], "");
+    let mut hashing = Answerer::start(&dir, &["fingerprint", "--format", "json", "-q"]);
     let hashed = hashing.ask(&document("a", TEXT));
     let value = hashed.split('"').nth(7).unwrap().to_string();
     assert_eq!(hashed, format!("{{\"id\":\"a\",\"fingerprint\":\"{value}\"}}"));
@@ -197,7 +194,7 @@ fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
     assert_eq!(hashing.status(), Some(2));
 
     let args = [&DEDUP[..], &["--docs", "--batch-seconds", "1000"]].concat();
-    let mut dedup = Answerer::start(&desk, &args);
+    let mut dedup = Answerer::start(&dir, &args);
     assert_eq!(dedup.ask(&document("a", TEXT)), format!("new\t{value}\ta"));
     assert_eq!(dedup.ask(&document("b", "")), "empty\t\tb");
     assert!(dedup.ask("{}").starts_with("bad\t\tline 3: "));
@@ -207,13 +204,13 @@ fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
     assert_eq!(dedup.status(), Some(2));
 
     let follow = ["add", "--follow", "--docs", "-s", "pages.fps", "--batch-count", "1"];
-    let mut follow = Answerer::start(&desk, &[&follow[..], &["--skip-bad"]].concat());
+    let mut follow = Answerer::start(&dir, &[&follow[..], &["--skip-bad"]].concat());
     assert!(follow.ask(&document("e", TEXT)).starts_with("1\t"));
     follow.send("no document");
     follow.send(&document("none", ""));
     assert!(follow.ask(&document("f", TEXT)).starts_with("2\t"));
     follow.finish();
-    let stored = dump(&desk);
+    let stored = dump(&dir);
     for id in ["first", "a", "e", "f"] {
         assert_eq!(stored.matches(&format!("\t{id}\n")).count(), 1, "{id}: {stored}");
     }
@@ -222,38 +219,38 @@ fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
 
 #[test]
 fn bad_lines_have_their_answers_and_the_status_tells() {
-    let desk = desk();
+    let dir = dir();
     let query = ["query", "-", "-s", "pages.fps", "-k", "0", "--format", "json"];
-    let mut asking = Answerer::start(&desk, &query);
+    let mut asking = Answerer::start(&dir, &query);
     assert!(asking.ask("00ff").contains("\"ids\":[\"a\"]"));
     let bad = asking.ask("zz");
     assert!(bad.starts_with("{\"place\":\"line 2\",\"error\":\"'zz' is not a fing"), "{bad}");
     assert!(asking.ask("00fe").contains("\"matches\":[]"));
     assert_eq!(asking.status(), Some(2));
-    let mut allowed = Answerer::start(&desk, &[&query[..], &["--skip-bad"]].concat());
+    let mut allowed = Answerer::start(&dir, &[&query[..], &["--skip-bad"]].concat());
     allowed.ask("zz");
     assert!(allowed.ask("00ff").contains("\"ids\":[\"a\"]"));
     allowed.finish();
-    let mut dedup = Answerer::start(&desk, &DEDUP);
+    let mut dedup = Answerer::start(&dir, &DEDUP);
     assert_eq!(dedup.ask("0f0f0f0f0f0f0f0f\tc"), "new\t0f0f0f0f0f0f0f0f\tc");
     assert!(dedup.ask("0f0f0f0f0f0f0f0f0f\tc").starts_with("bad\t\tline 2: "));
     assert!(dedup.ask("0f0f0f0f0f0f0f0f\td").starts_with("near\t"));
     assert_eq!(dedup.status(), Some(2));
-    assert_eq!(dump(&desk).lines().count(), 3);
+    assert_eq!(dump(&dir).lines().count(), 3);
 }
 
 #[test]
 fn fingerprints_go_to_a_file_that_is_whole_or_absent() {
-    let desk = Desk::with("docs.jsonl", &(document("a", TEXT) + "\nno document\n"));
+    let dir = TestDir::with("docs.jsonl", &(document("a", TEXT) + "\nno document\n"));
     let json = ["fingerprint", "docs.jsonl", "--format", "json", "-q", "-o", "out.json"];
-    desk.run(&json, 2);
-    assert!(!desk.path("out.json").exists());
-    desk.run(&[&json[..], &["--skip-bad"]].concat(), 0);
-    let lines = desk.read("out.json");
+    dir.run(&json, 2);
+    assert!(!dir.path("out.json").exists());
+    dir.run(&[&json[..], &["--skip-bad"]].concat(), 0);
+    let lines = dir.read("out.json");
     assert_eq!(lines.lines().count(), 2, "{lines}");
-    let (_, err) = desk.run(&[&json[..], &["--skip-bad"]].concat(), 2);
+    let (_, err) = dir.run(&[&json[..], &["--skip-bad"]].concat(), 2);
     assert!(err.contains("--force replaces it"), "{err}");
-    let help = desk.ok(&["help", "-h"], "");
+    let help = dir.ok(&["help", "-h"], "");
     let help = help.replace("fpstore.exe", "fpstore");
     assert!(help.contains("Usage: fpstore help [COMMAND]"), "{help}");
 }

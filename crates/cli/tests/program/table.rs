@@ -3,12 +3,12 @@
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{clustered, record_lines};
 
 /// Each row as a line of its values, in the order of `columns`; fingerprints are printed in hex.
-fn lines_of(desk: &Desk, name: &str, columns: &[&str]) -> Vec<String> {
-    let file = std::fs::File::open(desk.path(name)).unwrap();
+fn lines_of(dir: &TestDir, name: &str, columns: &[&str]) -> Vec<String> {
+    let file = std::fs::File::open(dir.path(name)).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let line = |row: parquet::record::Row| {
         let row = row.into_columns();
@@ -29,35 +29,35 @@ fn lines_of(desk: &Desk, name: &str, columns: &[&str]) -> Vec<String> {
     reader.get_row_iter(None).unwrap().map(|row| line(row.unwrap())).collect()
 }
 
-fn desk() -> Desk {
+fn dir() -> TestDir {
     let records = clustered(600, 5);
-    let desk = Desk::with("pages.tsv", &record_lines(&records));
-    desk.ok(&["build", "pages.tsv", "-s", "store.fps", "-q", "--label", "first"], "");
-    desk
+    let dir = TestDir::with("pages.tsv", &record_lines(&records));
+    dir.ok(&["build", "pages.tsv", "-s", "store.fps", "-q", "--label", "first"], "");
+    dir
 }
 
 /// Runs a command twice, with line output and with table output, and compares both.
-fn assert_same(desk: &Desk, args: &[&str], columns: &[&str]) {
-    let lines = desk.ok(args, "");
+fn assert_same(dir: &TestDir, args: &[&str], columns: &[&str]) {
+    let lines = dir.ok(args, "");
     assert!(lines.lines().count() > 3, "{args:?}: {lines}");
-    desk.ok(&[args, &["--format", "parquet", "-o", "table.parquet", "-f"]].concat(), "");
+    dir.ok(&[args, &["--format", "parquet", "-o", "table.parquet", "-f"]].concat(), "");
     let expected: Vec<&str> = lines.lines().collect();
-    assert_eq!(lines_of(desk, "table.parquet", columns), expected, "{args:?}");
+    assert_eq!(lines_of(dir, "table.parquet", columns), expected, "{args:?}");
 }
 
 #[test]
 fn pairs_and_answers_can_be_tables() {
-    let desk = desk();
+    let dir = dir();
     let pairs = ["first", "second", "distance", "first_id", "second_id"];
-    assert_same(&desk, &["pairs", "store.fps", "-q"], &pairs);
+    assert_same(&dir, &["pairs", "store.fps", "-q"], &pairs);
     let query = ["query", "-s", "store.fps", "-q"];
     let columns = ["query", "fingerprint", "distance", "id"];
-    assert_same(&desk, &[&query[..], &["-k", "24", "0f0f"]].concat(), &columns);
+    assert_same(&dir, &[&query[..], &["-k", "24", "0f0f"]].concat(), &columns);
     let from = [&query[..], &["--from", "pages.tsv"]].concat();
     let columns = ["query_id", "query", "fingerprint", "distance", "label", "id"];
-    assert_same(&desk, &[&from[..], &["--labels"]].concat(), &columns);
-    assert_same(&desk, &[&from[..], &["--labels", "--nearest", "2"]].concat(), &columns);
-    let (_, err) = desk.run(&[&from[..], &["--format", "parquet"]].concat(), 2);
+    assert_same(&dir, &[&from[..], &["--labels"]].concat(), &columns);
+    assert_same(&dir, &[&from[..], &["--labels", "--nearest", "2"]].concat(), &columns);
+    let (_, err) = dir.run(&[&from[..], &["--format", "parquet"]].concat(), 2);
     assert!(err.contains("name a file with -o"), "{err}");
 }
 
@@ -66,12 +66,12 @@ fn similarities_are_a_column() {
     let text = |n: usize| (0..60).map(|w| format!("w{} ", w + n)).collect::<String>();
     let documents: String =
         (0..6).map(|n| format!("{{\"id\":\"d{n}\",\"text\":\"{}\"}}\n", text(n))).collect();
-    let desk = Desk::with("docs.jsonl", &documents);
+    let dir = TestDir::with("docs.jsonl", &documents);
     let pairs = ["pairs", "--docs", "docs.jsonl", "--confirm", "0.5", "-q"];
     let columns = ["first", "second", "distance", "similarity", "first_id", "second_id"];
-    assert_same(&desk, &pairs, &columns);
-    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "store.fps", "--sketch", "-q"], "");
+    assert_same(&dir, &pairs, &columns);
+    dir.ok(&["build", "--docs", "docs.jsonl", "-s", "store.fps", "--sketch", "-q"], "");
     let query = ["query", "--from", "docs.jsonl", "--docs", "-s", "store.fps", "-q"];
     let columns = ["query_id", "query", "fingerprint", "distance", "similarity", "id"];
-    assert_same(&desk, &[&query[..], &["--confirm", "0.5"]].concat(), &columns);
+    assert_same(&dir, &[&query[..], &["--confirm", "0.5"]].concat(), &columns);
 }

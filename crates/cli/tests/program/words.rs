@@ -1,27 +1,27 @@
 //! The user interface of the program: help, aliases, row formats, colours, completions, statuses.
 
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 /// Maximum number of lines of a help page for a terminal of 100 columns.
 const PAGE: usize = 60;
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("in.tsv", "00000000000000ff\ta\n00000000000000fe\tb, \"c\"\nff00ff00ff00ff00\td\n");
-    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
-    desk
+fn dir() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("in.tsv", "00000000000000ff\ta\n00000000000000fe\tb, \"c\"\nff00ff00ff00ff00\td\n");
+    dir.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    dir
 }
 
 /// The error message of the argument parser for rejected arguments.
-fn refused(desk: &Desk, args: &[&str]) -> String {
-    let output = desk.output(args, "");
+fn refused(dir: &TestDir, args: &[&str]) -> String {
+    let output = dir.output(args, "");
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     text(output.stderr)
 }
 
 /// The commands or topics listed under the headings of `fpstore help`.
-fn names(desk: &Desk, is_topic: bool) -> Vec<String> {
-    let help = desk.ok(&["help"], "");
+fn names(dir: &TestDir, is_topic: bool) -> Vec<String> {
+    let help = dir.ok(&["help"], "");
     let (commands, rest) = help.split_once("\nOptions:").unwrap();
     let (_, topics) = rest.split_once("\nTopics").unwrap();
     let (topics, _) = topics.split_once("\nExamples").unwrap();
@@ -32,16 +32,16 @@ fn names(desk: &Desk, is_topic: bool) -> Vec<String> {
 
 #[test]
 fn the_help_of_a_command_is_a_page_and_names_every_option() {
-    let desk = desk();
-    let commands = names(&desk, false);
+    let dir = dir();
+    let commands = names(&dir, false);
     assert!(commands.len() > 25, "{commands:?}");
     for command in &commands {
-        let page = desk.ok(&[command, "--help"], "");
+        let page = dir.ok(&[command, "--help"], "");
         assert!(page.lines().count() <= PAGE, "{command}: {}", page.lines().count());
-        assert_eq!(desk.ok(&["help", command], ""), page);
+        assert_eq!(dir.ok(&["help", command], ""), page);
         let last = format!("All options in full: fpstore help {command} --all");
         assert_eq!(page.trim_end().lines().next_back(), Some(last.as_str()), "{page}");
-        let all = desk.ok(&["help", command, "--all"], "");
+        let all = dir.ok(&["help", command, "--all"], "");
         for line in all.lines().filter(|line| line.trim_start().starts_with('-')) {
             let Some((_, name)) = line.split_once("--") else { continue };
             let end = name.find(|c: char| !c.is_ascii_lowercase() && c != '-');
@@ -53,15 +53,15 @@ fn the_help_of_a_command_is_a_page_and_names_every_option() {
 
 #[test]
 fn each_topic_that_a_page_names_is_printed() {
-    let desk = desk();
-    let topics = names(&desk, true);
+    let dir = dir();
+    let topics = names(&dir, true);
     assert!(topics.len() > 10, "{topics:?}");
     for topic in &topics {
-        let page = desk.ok(&["help", topic], "");
+        let page = dir.ok(&["help", topic], "");
         assert!(page.lines().count() > 5 && !page.contains("Usage:"), "{topic}: {page}");
     }
-    for command in names(&desk, false) {
-        let page = desk.ok(&[&command, "--help"], "");
+    for command in names(&dir, false) {
+        let page = dir.ok(&[&command, "--help"], "");
         for (_, named) in
             page.match_indices("fpstore help ").map(|(at, it)| page[at..].split_at(it.len()))
         {
@@ -75,42 +75,39 @@ fn each_topic_that_a_page_names_is_printed() {
 
 #[test]
 fn other_words_for_commands_and_options_are_understood() {
-    let desk = desk();
-    let expected = desk.ok(&["query", "ff", "-k", "1", "-s", "store.fps"], "");
+    let dir = dir();
+    let expected = dir.ok(&["query", "ff", "-k", "1", "-s", "store.fps"], "");
     for args in [
         &["search", "ff", "--distance", "1", "-s", "store.fps"][..],
         &["find", "ff", "--max-distance", "1", "--db", "store.fps"],
         &["query", "ff", "--radius=1", "-s", "store.fps", "--tsv"],
     ] {
-        assert_eq!(desk.ok(args, ""), expected, "{args:?}");
+        assert_eq!(dir.ok(args, ""), expected, "{args:?}");
     }
-    let json = desk.ok(&["query", "ff", "-s", "store.fps", "--json", "-n", "1"], "");
-    assert_eq!(
-        json,
-        desk.ok(&["query", "ff", "-s", "store.fps", "--format=json", "--limit=1"], "")
-    );
-    refused(&desk, &["query", "ff", "-s", "store.fps", "--json", "--format", "tsv"]);
-    desk.ok(&["create", "in.tsv", "-s", "new.fps", "-q", "-j", "1"], "");
-    desk.ok(&["insert", "in.tsv", "-s", "new.fps", "-q", "--jobs", "1"], "");
-    desk.ok(&["rm", "--id", "a", "-s", "new.fps", "-q"], "");
-    desk.ok(&["merge", "-s", "new.fps", "-q"], "");
-    assert_eq!(desk.json(&["ls", "new.fps"])["ids"], desk.json(&["info", "new.fps"])["ids"]);
+    let json = dir.ok(&["query", "ff", "-s", "store.fps", "--json", "-n", "1"], "");
+    assert_eq!(json, dir.ok(&["query", "ff", "-s", "store.fps", "--format=json", "--limit=1"], ""));
+    refused(&dir, &["query", "ff", "-s", "store.fps", "--json", "--format", "tsv"]);
+    dir.ok(&["create", "in.tsv", "-s", "new.fps", "-q", "-j", "1"], "");
+    dir.ok(&["insert", "in.tsv", "-s", "new.fps", "-q", "--jobs", "1"], "");
+    dir.ok(&["rm", "--id", "a", "-s", "new.fps", "-q"], "");
+    dir.ok(&["merge", "-s", "new.fps", "-q"], "");
+    assert_eq!(dir.json(&["ls", "new.fps"])["ids"], dir.json(&["info", "new.fps"])["ids"]);
 }
 
 /// `--segment`, `--link`, `--ids` and `--refresh` have other meanings in other commands.
 #[test]
 fn old_names_of_options_are_understood_where_they_stood() {
-    let desk = desk();
-    desk.ok(&["build", "in.tsv", "-s", "old.fps", "-q", "--ids", "none"], "");
-    assert_eq!(desk.json(&["info", "old.fps"])["ids"], 0);
-    desk.ok(&["export", "--link", "--segment", "1", "-o", "link.fps", "-s", "store.fps", "-q"], "");
-    let out = desk.ok(&["help", "export", "--all"], "");
+    let dir = dir();
+    dir.ok(&["build", "in.tsv", "-s", "old.fps", "-q", "--ids", "none"], "");
+    assert_eq!(dir.json(&["info", "old.fps"])["ids"], 0);
+    dir.ok(&["export", "--link", "--segment", "1", "-o", "link.fps", "-s", "store.fps", "-q"], "");
+    let out = dir.ok(&["help", "export", "--all"], "");
     assert!(out.contains("--hard-link") && !out.contains("--link"), "{out}");
 }
 
 #[test]
 fn no_tip_leads_to_a_loss() {
-    let desk = desk();
+    let dir = dir();
     let losing = ["'expire'", "'delete'", "'remove'", "'--skip-bad'", "'--force'", "'--drop'"];
     for args in [
         &["expir"][..],
@@ -120,70 +117,70 @@ fn no_tip_leads_to_a_loss() {
         &["add", "--forc"],
         &["cluster", "in.tsv", "--dro"],
     ] {
-        let err = refused(&desk, args);
+        let err = refused(&dir, args);
         assert!(!losing.iter().any(|word| err.contains(&format!("exists: {word}"))), "{err}");
     }
-    let err = refused(&desk, &["querry"]);
+    let err = refused(&dir, &["querry"]);
     assert!(err.contains("'query'"), "{err}");
-    let err = refused(&desk, &["query", "ff", "--jsn"]);
+    let err = refused(&dir, &["query", "ff", "--jsn"]);
     assert!(!err.contains("-- --"), "{err}");
 }
 
 #[test]
 fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
-    let desk = desk();
+    let dir = dir();
     let query = ["query", "ff", "-k", "1", "-s", "store.fps"];
-    let csv = desk.ok(&[&query[..], &["--format", "csv"]].concat(), "");
+    let csv = dir.ok(&[&query[..], &["--format", "csv"]].concat(), "");
     assert_eq!(
         csv,
         "query,fingerprint,distance,id\n00000000000000ff,00000000000000ff,0,a\n\
          00000000000000ff,00000000000000fe,1,\"b, \"\"c\"\"\"\n"
     );
-    let tsv = desk.ok(&query, "");
-    let named = desk.ok(&[&query[..], &["--header"]].concat(), "");
+    let tsv = dir.ok(&query, "");
+    let named = dir.ok(&[&query[..], &["--header"]].concat(), "");
     assert_eq!(named, format!("query\tfingerprint\tdistance\tid\n{tsv}"));
     // The results of a join, in column order.
-    let csv = desk.ok(&["pairs", "store.fps", "-k", "1", "--csv", "-q"], "");
+    let csv = dir.ok(&["pairs", "store.fps", "-k", "1", "--csv", "-q"], "");
     assert_eq!(
         csv,
         "first,second,distance,first_id,second_id\n\
          00000000000000fe,00000000000000ff,1,\"b, \"\"c\"\"\",a\n"
     );
-    let csv = desk.ok(&["dump", "store.fps", "--csv"], "");
+    let csv = dir.ok(&["dump", "store.fps", "--csv"], "");
     assert_eq!(csv.lines().next(), Some("fingerprint,id"));
     // An empty table still has its column names.
     let (csv, _) =
-        desk.run(&["query", "0f0f0f0f0f0f0f0f", "-k", "1", "-s", "store.fps", "--csv"], 1);
+        dir.run(&["query", "0f0f0f0f0f0f0f0f", "-k", "1", "-s", "store.fps", "--csv"], 1);
     assert_eq!(csv, "query,fingerprint,distance,id\n");
     // Printed output can be read again.
-    desk.write("again.csv", desk.ok(&["dump", "store.fps", "--csv"], ""));
-    desk.ok(&["build", "again.csv", "-s", "again.fps", "-q"], "");
-    assert_eq!(desk.ok(&["dump", "again.fps"], ""), desk.ok(&["dump", "store.fps"], ""));
+    dir.write("again.csv", dir.ok(&["dump", "store.fps", "--csv"], ""));
+    dir.ok(&["build", "again.csv", "-s", "again.fps", "-q"], "");
+    assert_eq!(dir.ok(&["dump", "again.fps"], ""), dir.ok(&["dump", "store.fps"], ""));
 }
 
 #[test]
 fn digits_that_differ_are_marked_where_colours_are_wanted() {
-    let desk = desk();
+    let dir = dir();
     let query = ["query", "ff", "-k", "1", "-s", "store.fps"];
-    let plain = desk.ok(&query, "");
+    let plain = dir.ok(&query, "");
     assert!(!plain.contains('\u{1b}'));
-    let marked = desk.ok(&[&["--color", "always"], &query[..]].concat(), "");
+    let marked = dir.ok(&[&["--color", "always"], &query[..]].concat(), "");
     assert!(marked.contains("00000000000000f\u{1b}[1;31me\u{1b}[0m\t1"), "{marked:?}");
     assert_eq!(marked.replace("\u{1b}[1;31m", "").replace("\u{1b}[0m", ""), plain);
     // Files and JSON are never coloured.
     for more in [&["--format", "json"][..], &["--csv"]] {
-        let out = desk.ok(&[&query[..], &["--color=always"], more].concat(), "");
+        let out = dir.ok(&[&query[..], &["--color=always"], more].concat(), "");
         assert!(!out.contains('\u{1b}'), "{out:?}");
     }
-    refused(&desk, &["query", "ff", "--color", "sometimes"]);
+    refused(&dir, &["query", "ff", "--color", "sometimes"]);
 }
 
 #[test]
 fn a_shell_is_offered_what_an_option_takes() {
-    let desk = desk();
-    desk.ok(&["add", "in.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
+    let dir = dir();
+    dir.ok(&["add", "in.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
     let offered = |words: &[&str]| {
-        let mut command = desk.command(&[&["--", "fpstore"], words].concat());
+        let mut command = dir.command(&[&["--", "fpstore"], words].concat());
         command.env("FPSTORE_COMPLETE", "bash").env("_CLAP_IFS", "\n");
         command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
         command.env("_CLAP_COMPLETE_COMP_TYPE", "9");
@@ -197,14 +194,14 @@ fn a_shell_is_offered_what_an_option_takes() {
     assert!(stores.contains("store.fps") && !stores.contains("in.tsv"), "{stores}");
     assert!(offered(&["build", "in"]).contains("in.tsv"));
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = desk.ok(&["completions", shell], "");
+        let script = dir.ok(&["completions", shell], "");
         assert!(script.contains("FPSTORE_COMPLETE"), "{shell}: {script}");
     }
 }
 
 #[test]
 fn statuses_tell_what_is_not_there_from_what_is_wrong() {
-    let desk = desk();
+    let dir = dir();
     for (args, status) in [
         (&["query", "ff", "-s", "store.fps"][..], 0),
         (&["query", "0f0f0f0f0f0f0f0f", "-s", "store.fps"], 1),
@@ -223,21 +220,21 @@ fn statuses_tell_what_is_not_there_from_what_is_wrong() {
         (&["expire", "--before", "2026-01", "-s", "store.fps"], 0),
         (&["verify", "store.fps"], 0),
     ] {
-        desk.run(args, status);
+        dir.run(args, status);
     }
     // Ids read from an empty list: every id counts as found.
-    desk.write("none.txt", "");
-    desk.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
+    dir.write("none.txt", "");
+    dir.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
 }
 
 #[test]
 fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
-    let desk = desk();
+    let dir = dir();
     for (args, tip) in [
         (&["backup", "store.fps", "copy"][..], "fpstore backup copy -s store.fps"),
         (&["export", "store.fps", "new.fps"], "fpstore export store.fps -o new.fps"),
     ] {
-        let err = refused(&desk, args);
+        let err = refused(&dir, args);
         assert!(err.contains("unexpected argument") && err.contains(tip), "{err}");
     }
     for (args, tip) in [
@@ -247,11 +244,11 @@ fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
         ),
         (&["features", "some text"], "with --literal it is the text itself"),
     ] {
-        let err = refused(&desk, args);
+        let err = refused(&dir, args);
         assert!(err.contains("cannot open some text") && err.contains(tip), "{err}");
     }
-    desk.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"a quick brown fox jumps\"}\n");
-    desk.ok(&["build", "docs.jsonl", "docs.fps", "-q"], "");
-    let err = refused(&desk, &["query", "--file", "some text", "docs.fps"]);
+    dir.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"a quick brown fox jumps\"}\n");
+    dir.ok(&["build", "docs.jsonl", "docs.fps", "-q"], "");
+    let err = refused(&dir, &["query", "--file", "some text", "docs.fps"]);
     assert!(err.contains("--text searches for a text"), "{err}");
 }

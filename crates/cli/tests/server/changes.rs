@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::clustered;
 use crate::common::http::{Answer, Server, wait_for};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::server::queries::desk_of;
 
 fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
@@ -26,14 +26,14 @@ fn add(server: &Server, value: u64, id: &str) {
 }
 
 /// The fingerprints of an id in the store on disk.
-fn stored(desk: &Desk, id: &str) -> Vec<u64> {
-    let store = Store::open(desk.path("store.fps")).unwrap();
+fn stored(dir: &TestDir, id: &str) -> Vec<u64> {
+    let store = Store::open(dir.path("store.fps")).unwrap();
     let found = store.find_ids(&[IdRef::Text(id)], None).unwrap();
     found[0].iter().map(|record| record.fingerprint.value()).collect()
 }
 
-fn labels(desk: &Desk) -> Vec<String> {
-    let store = Store::open(desk.path("store.fps")).unwrap();
+fn labels(dir: &TestDir) -> Vec<String> {
+    let store = Store::open(dir.path("store.fps")).unwrap();
     store.info().segments.iter().map(|segment| segment.label.clone()).collect()
 }
 
@@ -41,9 +41,9 @@ fn labels(desk: &Desk) -> Vec<String> {
 #[test]
 fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
     let records = clustered(260_000, 1);
-    let desk = desk_of(&records);
+    let dir = desk_of(&records);
     let args = ["--writable", "--no-compact", "--threads", "1", "--queue-timeout", "10ms"];
-    let server = Server::start(&desk, &args);
+    let server = Server::start(&dir, &args);
     let before = server.metric("fpstore_slow_total");
     std::thread::scope(|scope| {
         for number in 0..40 {
@@ -57,7 +57,7 @@ fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
     });
     let passes = server.metric("fpstore_slow_total") - before;
     assert!(passes < 40.0, "{passes} passes");
-    let there = |number: u32| !stored(&desk, &number.to_string()).is_empty();
+    let there = |number: u32| !stored(&dir, &number.to_string()).is_empty();
     assert!(there(999) && there(1040) && (1000..1040).all(|number| !there(number)));
 }
 
@@ -65,27 +65,27 @@ fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
 #[test]
 fn ids_of_a_large_store_are_read_before_the_turn_of_the_writer() {
     let records = clustered(260_000, 1);
-    let desk = desk_of(&records);
-    let server = Server::start(&desk, &["--writable", "--no-compact"]);
+    let dir = desk_of(&records);
+    let server = Server::start(&dir, &["--writable", "--no-compact"]);
     let slow = || server.metric("fpstore_slow_total");
     let before = slow();
     add(&server, 1 << 40, "page");
     let answer = done(&server, "DELETE", "/v1/ids", &json!({ "ids": ["3", "page", "unknown"] }));
     assert_eq!((&answer["wanted"], &answer["found"]), (&json!(3), &json!(2)));
     assert_eq!(slow() - before, 1.0);
-    assert!(stored(&desk, "3").is_empty() && stored(&desk, "page").is_empty());
+    assert!(stored(&dir, "3").is_empty() && stored(&dir, "page").is_empty());
     let items = json!([{ "fingerprint": "0000000000000007", "id": "259999" }]);
     let answer = done(&server, "PUT", "/v1/ids", &json!({ "items": items }));
     assert_eq!((&answer["found"], &answer["ids"]), (&json!(1), &json!(1)));
     assert_eq!(slow() - before, 2.0);
-    assert_eq!(stored(&desk, "259999"), [7]);
-    assert_eq!(stored(&desk, "258000").len(), 1);
+    assert_eq!(stored(&dir, "259999"), [7]);
+    assert_eq!(stored(&dir, "258000").len(), 1);
 }
 
 #[test]
 fn a_page_that_changed_is_replaced_in_one_step() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable", "--commit-every", "1h"]);
     add(&server, 1 << 40, "page");
     add(&server, 1 << 50, "other");
     let items = json!([
@@ -100,8 +100,8 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     assert_eq!(shown["fingerprints"], json!(["0000000000000009"]));
     // Segments may have been merged in the meantime.
     assert!(shown["generation"].as_u64() >= answer["generation"].as_u64());
-    assert_eq!((stored(&desk, "page"), stored(&desk, "fresh")), (vec![9], vec![8]));
-    assert_eq!(stored(&desk, "other"), [1 << 50]);
+    assert_eq!((stored(&dir, "page"), stored(&dir, "fresh")), (vec![9], vec![8]));
+    assert_eq!(stored(&dir, "other"), [1 << 50]);
     assert_eq!(server.metric("fpstore_deleted_ids_total"), 1.0);
     // Items waiting for their commit are older than the replacement.
     let soon = json!({ "fingerprint": "00000f0000000000", "id": "soon" });
@@ -110,7 +110,7 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     let changed = json!([{ "fingerprint": "0000f00000000000", "id": "soon" }]);
     let answer = done(&server, "PUT", "/v1/ids", &json!({ "items": changed }));
     assert_eq!(answer["found"], 1);
-    assert_eq!(stored(&desk, "soon"), [0xf000_0000_0000]);
+    assert_eq!(stored(&dir, "soon"), [0xf000_0000_0000]);
     for (items, code) in [
         (json!([{ "fingerprint": "1" }]), "no-id"),
         (json!([{ "fingerprint": "1", "id": "" }]), "bad-id"),
@@ -120,18 +120,18 @@ fn a_page_that_changed_is_replaced_in_one_step() {
         let refused = ask(&server, "PUT", "/v1/ids", &json!({ "items": items }));
         assert_eq!((refused.status, refused.code().as_str()), (400, code));
     }
-    assert_eq!(stored(&desk, "page"), [9]);
+    assert_eq!(stored(&dir, "page"), [9]);
 }
 
 #[test]
 fn segments_expire_by_the_label_that_clients_set() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable", "--label", "2026-09", "--no-compact"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable", "--label", "2026-09", "--no-compact"]);
     add(&server, 1 << 40, "september");
     let body = json!({ "label": "2026-10" });
     assert_eq!(done(&server, "POST", "/v1/label", &body)["label"], "2026-10");
     add(&server, 1 << 50, "october");
-    assert_eq!(labels(&desk), ["", "", "2026-09", "2026-10"]);
+    assert_eq!(labels(&dir), ["", "", "2026-09", "2026-10"]);
     let mut body = json!({ "before": "2026-10", "dry_run": true });
     let shown = done(&server, "POST", "/v1/expire", &body);
     assert_eq!(shown["segments"][0]["label"], "2026-09");
@@ -139,18 +139,18 @@ fn segments_expire_by_the_label_that_clients_set() {
         (&shown["segments"][0]["fingerprints"], &shown["dry_run"]),
         (&json!(1), &json!(true))
     );
-    assert_eq!(labels(&desk).len(), 4);
+    assert_eq!(labels(&dir).len(), 4);
     body["dry_run"] = false.into();
     let expired = done(&server, "POST", "/v1/expire", &body);
     assert_eq!(expired["segments"], shown["segments"]);
     assert_eq!(
-        (labels(&desk), stored(&desk, "september")),
+        (labels(&dir), stored(&dir, "september")),
         (vec!["".into(), "".into(), "2026-10".into()], vec![])
     );
     let today = done(&server, "POST", "/v1/label", &json!({ "label": "today" }));
     assert!(today["label"].as_str().unwrap().starts_with("20"), "{today}");
     for (body, part) in [
-        (json!({ "before": "30d" }), "which is not of the form"),
+        (json!({ "before": "30d" }), "which is not in the form"),
         (json!({ "older_than": "30" }), "expected days"),
         (json!({}), "either 'older_than' or 'before'"),
         (json!({ "older_than": "30d", "before": "2026" }), "either 'older_than' or 'before'"),
@@ -163,44 +163,44 @@ fn segments_expire_by_the_label_that_clients_set() {
         let refused = ask(&server, "POST", "/v1/label", &json!({ "label": label }));
         assert_eq!((refused.status, refused.code().as_str()), (400, "bad-parameter"), "{label}");
     }
-    assert_eq!(labels(&desk).len(), 3);
+    assert_eq!(labels(&dir).len(), 3);
 }
 
 #[test]
 fn segments_are_merged_when_a_client_asks() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable", "--no-compact"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable", "--no-compact"]);
     for number in 0..4 {
         add(&server, 0xff << (10 * number), &format!("late {number}"));
     }
-    assert_eq!(labels(&desk).len(), 6);
+    assert_eq!(labels(&dir).len(), 6);
     let body = json!({ "segments": "all" });
     assert_eq!(ask(&server, "POST", "/v1/compact", &body).status, 202);
-    wait_for("segments are one", || labels(&desk).len() == 1);
+    wait_for("segments are one", || labels(&dir).len() == 1);
     wait_for("it is counted", || server.metric("fpstore_merges_total") == 1.0);
-    assert_eq!(stored(&desk, "late 3"), [0xff << 30]);
+    assert_eq!(stored(&dir, "late 3"), [0xff << 30]);
 }
 
 #[test]
 fn a_deletion_can_be_tried_first() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable"]);
     add(&server, 1 << 40, "page");
     let mut body = json!({ "ids": ["page", "nobody"], "dry_run": true });
     let shown = done(&server, "DELETE", "/v1/ids", &body);
     assert_eq!((&shown["wanted"], &shown["found"]), (&json!(2), &json!(1)));
-    assert_eq!(stored(&desk, "page"), [1 << 40]);
+    assert_eq!(stored(&dir, "page"), [1 << 40]);
     assert_eq!(server.metric("fpstore_deleted_ids_total"), 0.0);
     body["dry_run"] = false.into();
     let deleted = done(&server, "DELETE", "/v1/ids", &body);
     assert_eq!(deleted["ids"], shown["ids"]);
-    assert!(stored(&desk, "page").is_empty());
+    assert!(stored(&dir, "page").is_empty());
 }
 
 #[test]
 fn only_a_server_that_writes_changes_anything() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &[]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &[]);
     let item = json!({ "fingerprint": "1", "id": "a" });
     for (method, path, body) in [
         ("PUT", "/v1/ids", json!({ "items": [item] })),
@@ -217,13 +217,13 @@ fn only_a_server_that_writes_changes_anything() {
 /// to the served store.
 #[test]
 fn segments_of_stores_beside_the_served_one_are_imported() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable", "--no-compact"]);
-    desk.write("more.tsv", "00000000000000aa\tmore\n00000000000000ab\tmost\n");
-    let (_, told) = desk.run(&["add", "more.tsv", "-s", "store.fps", "-q", "--id-type", "text"], 2);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable", "--no-compact"]);
+    dir.write("more.tsv", "00000000000000aa\tmore\n00000000000000ab\tmost\n");
+    let (_, told) = dir.run(&["add", "more.tsv", "-s", "store.fps", "-q", "--id-type", "text"], 2);
     assert!(told.contains("is writing to store.fps"), "{told}");
     assert!(told.contains("POST /v1/import"), "the message names what works: {told}");
-    desk.ok(&["build", "more.tsv", "-s", "more.fps", "-q", "--id-type", "text"], "");
+    dir.ok(&["build", "more.tsv", "-s", "more.fps", "-q", "--id-type", "text"], "");
     let import = |from: Value| ask(&server, "POST", "/v1/import", &json!({ "from": from }));
     let done = import(json!(["more.fps"]));
     assert_eq!(done.status, 200, "{done:?}");
@@ -232,7 +232,7 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
     let found = server.get("/v1/query?fingerprint=aa&k=0").json();
     assert_eq!(found["matches"][0]["ids"], json!(["more"]));
     assert_eq!(found["generation"], done["generation"]);
-    assert_eq!(stored(&desk, "most"), [0xab]);
+    assert_eq!(stored(&dir, "most"), [0xab]);
     // A repeated import, other files, and other folders are rejected.
     assert_eq!(import(json!(["more.fps"])).code(), "bad-parameter");
     let before = server.get("/v1/info").json()["store"]["generation"].clone();
@@ -240,8 +240,8 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
         assert_eq!(import(json!([name])).code(), "bad-name", "{name}");
     }
     // A client error is not a failure of the served store.
-    desk.write("page.txt", "one two three four five");
-    desk.ok(&["build", "--docs", "page.txt", "-s", "texts.fps", "-q"], "");
+    dir.write("page.txt", "one two three four five");
+    dir.ok(&["build", "--docs", "page.txt", "-s", "texts.fps", "-q"], "");
     for (name, code) in
         [("missing.fps", "bad-source"), ("more.tsv", "bad-source"), ("texts.fps", "other-recipe")]
     {

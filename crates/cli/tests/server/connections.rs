@@ -13,19 +13,19 @@ use serde_json::json;
 
 use crate::common::clustered;
 use crate::common::http::{Connection, Server, wait_for};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::server::queries::desk_of;
 
 const QUERY: &str = "/v1/query?fingerprint=1";
 
-fn desk() -> Desk {
+fn dir() -> TestDir {
     desk_of(&clustered(500, 2))
 }
 
 #[test]
 fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--header-timeout", "400ms", "--idle-timeout", "1h"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--header-timeout", "400ms", "--idle-timeout", "1h"]);
     let mut idle = server.connect();
     let mut after_one = server.connect();
     assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
@@ -53,8 +53,8 @@ fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
 
 #[test]
 fn a_connection_that_is_idle_for_too_long_is_ended() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--idle-timeout", "300ms"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--idle-timeout", "300ms"]);
     assert!(server.connect().has_ended());
     let mut after_one = server.connect();
     assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
@@ -63,8 +63,8 @@ fn a_connection_that_is_idle_for_too_long_is_ended() {
 
 #[test]
 fn a_body_that_does_not_come_is_refused() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--body-timeout", "300ms"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--body-timeout", "300ms"]);
     let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let mut slow = server.connect();
     slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n{{").as_bytes()).unwrap();
@@ -84,8 +84,8 @@ fn a_body_that_does_not_come_is_refused() {
 
 #[test]
 fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--max-body", "64KiB"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--max-body", "64KiB"]);
     for len in [65537, 400_000, 4_000_000] {
         let mut connection = server.connect();
         let answer = connection.ask(
@@ -122,8 +122,8 @@ fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
 
 #[test]
 fn a_coding_of_the_transfer_that_is_not_read_is_refused() {
-    let desk = desk();
-    let server = Server::start(&desk, &[]);
+    let dir = dir();
+    let server = Server::start(&dir, &[]);
     for content_type in ["application/json", "application/x-ndjson"] {
         for codings in ["gzip, chunked", "identity, chunked", "Chunked"] {
             let mut connection = server.connect();
@@ -143,8 +143,8 @@ fn a_coding_of_the_transfer_that_is_not_read_is_refused() {
 
 #[test]
 fn a_client_that_has_said_all_still_gets_its_answers() {
-    let desk = desk();
-    let server = Server::start(&desk, &[]);
+    let dir = dir();
+    let server = Server::start(&dir, &[]);
     let mut half = server.connect();
     half.send("GET", "/v1/query?fingerprint=1&k=64&ids=0&limit=400", &[], b"");
     half.send("POST", "/v1/query", &[("Content-Type", "application/x-ndjson")], b"\"1\"\n\"2\"\n");
@@ -158,8 +158,8 @@ fn a_client_that_has_said_all_still_gets_its_answers() {
 
 #[test]
 fn a_client_that_reads_no_answers_is_not_read_from_and_is_ended() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--body-timeout", "1s"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--body-timeout", "1s"]);
     let mut greedy = server.connect();
     greedy.stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
     let head = b"POST /v1/query?k=64 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
@@ -187,8 +187,8 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit).unwrap();
-    let desk = desk();
-    let server = Server::start(&desk, &["--max-connections", "2000"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--max-connections", "2000"]);
     let open = || server.metric("fpstore_open_connections");
     wait_for("the connections so far have ended", || open() <= 1.0);
     let mut connections: Vec<Connection<TcpStream>> = (0..2000).map(|_| server.connect()).collect();
@@ -214,8 +214,8 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
 /// all are closed.
 #[test]
 fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--max-connections", "1"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--max-connections", "1"]);
     // The connection that waited for the server may occupy the only slot for a while.
     let mut first = loop {
         let mut one = server.connect();
@@ -245,8 +245,8 @@ fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
 /// A single search is not divided into slices, so only its deadline ends it.
 #[test]
 fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
-    let desk = desk_of(&clustered(300_000, 5));
-    let server = Server::start(&desk, &["--threads", "1", "--deadline", "1ms"]);
+    let dir = desk_of(&clustered(300_000, 5));
+    let server = Server::start(&dir, &["--threads", "1", "--deadline", "1ms"]);
     for path in ["/v1/query?fingerprint=1&k=30&ids=0", "/v1/nearest?fingerprint=1&count=1000&ids=0"]
     {
         let answer = server.get(path);
@@ -276,9 +276,9 @@ fn search_slowly(server: &Server) -> Connection<TcpStream> {
 
 #[test]
 fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
-    let desk = desk_of(&clustered(300_000, 5));
+    let dir = desk_of(&clustered(300_000, 5));
     let args = ["--threads", "1", "--queue-timeout", "1ms", "--deadline", "2s"];
-    let server = Server::start(&desk, &args);
+    let server = Server::start(&dir, &args);
     let mut answer = None;
     wait_for("one is refused while the other is searched for", || {
         let mut busy = search_slowly(&server);
@@ -306,8 +306,8 @@ fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
 
 #[test]
 fn the_end_waits_for_what_is_under_way() {
-    let desk = desk_of(&clustered(300_000, 5));
-    let server = Server::start(&desk, &["--deadline", "1s", "--writable"]);
+    let dir = desk_of(&clustered(300_000, 5));
+    let server = Server::start(&dir, &["--deadline", "1s", "--writable"]);
     let mut busy = search_slowly(&server);
     let mut idle = server.connect();
     let address = server.address.clone();
@@ -322,8 +322,8 @@ fn the_end_waits_for_what_is_under_way() {
 /// The metrics count the lines of all streams, and the open connections.
 #[test]
 fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
-    let desk = desk();
-    let server = Server::start(&desk, &[]);
+    let dir = dir();
+    let server = Server::start(&dir, &[]);
     let mut stream = server.connect();
     let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
         Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -347,8 +347,8 @@ fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
 /// An endless stream must not prevent the server from ending, nor lose a line silently.
 #[test]
 fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--drain-timeout", "1m"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--drain-timeout", "1m"]);
     let mut stream = server.connect();
     let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
         Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -370,21 +370,21 @@ fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[..2].iter().all(|line| line["query"] == "0000000000000001"), "{text}");
     let message = lines[2]["error"]["message"].as_str().unwrap();
-    assert_eq!(message, "the server is ending; send the rest again");
+    assert_eq!(message, "the server is shutting down; send the remaining lines again");
     let (status, stderr) = ended.join().unwrap();
     assert_eq!(status.code(), Some(0), "{stderr}");
 }
 
 #[test]
 fn a_unix_socket_is_for_its_owner_and_is_removed() {
-    let desk = desk();
-    let path = desk.path("near.sock");
+    let dir = dir();
+    let path = dir.path("near.sock");
     let listen = format!("unix:{}", path.display());
-    let server = Server::begin(&desk, &["--listen", &listen]);
+    let server = Server::begin(&dir, &["--listen", &listen]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let mut connection = Connection::new(UnixStream::connect(&path).unwrap());
     assert_eq!(connection.ask("GET", QUERY, &[], b"").status, 200);
-    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    let (_, err) = dir.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
     assert!(err.contains("another process listens there"), "{err}");
     // The second server did not touch the socket of the first.
     let mut later = Connection::new(UnixStream::connect(&path).unwrap());
@@ -393,33 +393,33 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(status.code(), Some(0));
     assert!(!path.exists());
     // A server that ends does not remove a newer socket of another server with the same name.
-    let first = Server::begin(&desk, &["--listen", &listen]);
+    let first = Server::begin(&dir, &["--listen", &listen]);
     std::fs::remove_file(&path).unwrap();
-    let second = Server::begin(&desk, &["--listen", &listen]);
+    let second = Server::begin(&dir, &["--listen", &listen]);
     assert_eq!(first.end().0.code(), Some(0));
     let mut later = Connection::new(UnixStream::connect(&path).unwrap());
     assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
     assert_eq!(second.end().0.code(), Some(0));
     assert!(!path.exists());
     // A leftover socket of a killed server is replaced; a file other than a socket is not touched.
-    Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]).kill();
-    let server = Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]);
+    Server::begin(&dir, &["--listen", &listen, "--socket-mode", "660"]).kill();
+    let server = Server::begin(&dir, &["--listen", &listen, "--socket-mode", "660"]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);
     drop(server);
     std::fs::remove_file(&path).unwrap();
-    desk.write("near.sock", "precious");
-    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    dir.write("near.sock", "precious");
+    let (_, err) = dir.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
     assert!(err.contains("is not a socket"), "{err}");
-    assert_eq!(desk.read("near.sock"), "precious");
+    assert_eq!(dir.read("near.sock"), "precious");
 }
 
 /// Clients with long unfinished bodies must not exhaust the memory.
 #[test]
 fn bodies_of_all_requests_share_a_budget() {
-    let desk = desk_of(&clustered(50, 1));
+    let dir = desk_of(&clustered(50, 1));
     // The slow body must not time out on a slow machine.
     let args = ["--max-body", "1MiB", "--max-bodies", "1MiB", "--body-timeout", "1h"];
-    let server = Server::start(&desk, &args);
+    let server = Server::start(&dir, &args);
     let body = format!("{{\"fingerprint\":\"1\"{}}}", " ".repeat(700_000));
     let mut slow = server.connect();
     let head = format!(
@@ -446,9 +446,9 @@ fn bodies_of_all_requests_share_a_budget() {
 /// Neither must clients that request much data and read none of it.
 #[test]
 fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
-    let desk = desk_of(&clustered(1000, 1));
+    let dir = desk_of(&clustered(1000, 1));
     let args = ["--max-bodies", "1MiB", "--max-body", "1MiB", "--body-timeout", "1h", "--threads"];
-    let server = Server::start(&desk, &[&args[..], &["2"]].concat());
+    let server = Server::start(&dir, &[&args[..], &["2"]].concat());
     // Longer than the socket buffers of the system for a client that does not read.
     let body = json!({ "fingerprints": vec!["1"; 1000], "k": 64 }).to_string();
     let kind = [("Content-Type", "application/json")];
@@ -472,20 +472,20 @@ fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
 #[test]
 fn a_server_without_files_to_open_says_so_once_and_recovers() {
     const FILES: usize = 64;
-    let desk = desk();
+    let dir = dir();
     let script = format!("ulimit -n {FILES}; exec \"$0\" serve -s store.fps --listen unix:s.sock");
     let mut child = Command::new("sh")
         .args(["-c", &script, env!("CARGO_BIN_EXE_fpstore")])
-        .current_dir(desk.path("."))
+        .current_dir(dir.path("."))
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let ask = || Connection::new(UnixStream::connect(desk.path("s.sock")).unwrap());
-    wait_for("it listens", || UnixStream::connect(desk.path("s.sock")).is_ok());
+    let ask = || Connection::new(UnixStream::connect(dir.path("s.sock")).unwrap());
+    wait_for("it listens", || UnixStream::connect(dir.path("s.sock")).is_ok());
     wait_for("it is ready", || ask().ask("GET", "/readyz", &[], b"").status == 200);
     let idle: Vec<UnixStream> =
-        (0..FILES).map(|_| UnixStream::connect(desk.path("s.sock")).unwrap()).collect();
+        (0..FILES).map(|_| UnixStream::connect(dir.path("s.sock")).unwrap()).collect();
     let line = lines.find(|line| line.contains("cannot accept")).unwrap();
     assert!(line.contains("'ulimit -n NUMBER' allows more"), "{line}");
     // The wording of glibc, and of musl.
@@ -506,8 +506,8 @@ fn a_server_without_files_to_open_says_so_once_and_recovers() {
 
 #[test]
 fn a_full_server_is_alive() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--max-connections", "2"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--max-connections", "2"]);
     // Earlier connections may occupy a place for a while.
     let hold = || loop {
         let mut one = server.connect();
@@ -527,8 +527,8 @@ fn a_full_server_is_alive() {
 /// Values of unknown fields are not kept, and lists are counted before they are parsed.
 #[test]
 fn wrong_bodies_take_little_more_than_their_length() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--writable"]);
     let zeros = |head: &str, one: &str, tail: &str| {
         let count = (15 << 20) / (one.len() + 1);
         format!("{head}{}{tail}", vec![one; count].join(","))

@@ -15,8 +15,8 @@ use crate::server::queries::desk_of;
 
 #[test]
 fn times_are_counted_by_route_and_the_process_is_described() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &[]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &[]);
     let before = server.get("/metrics");
     let text = String::from_utf8(before.body).unwrap();
     assert!(!text.contains("route=\"/v1/query\""), "a route that nobody asked has no times");
@@ -47,16 +47,16 @@ fn times_are_counted_by_route_and_the_process_is_described() {
 
 #[test]
 fn each_request_is_a_line_of_the_access_log() {
-    let desk = desk_of(&clustered(50, 1));
-    let log = std::fs::File::create(desk.path("access.log")).unwrap();
+    let dir = desk_of(&clustered(50, 1));
+    let log = std::fs::File::create(dir.path("access.log")).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_fpstore"))
         .args(["serve", "-s", "store.fps", "--listen", "unix:log.sock", "--access-log"])
-        .current_dir(desk.path("."))
+        .current_dir(dir.path("."))
         .stdout(Stdio::from(log))
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let socket = desk.path("log.sock");
+    let socket = dir.path("log.sock");
     wait_for("it listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
     let stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
     let mut connection = Connection::new(stream);
@@ -68,7 +68,7 @@ fn each_request_is_a_line_of_the_access_log() {
     let refused = connection.ask("GET", "/v1/query?fingerprint=zz", &bad, b"");
     let given = refused.header("x-request-id").unwrap().to_string();
     assert!(given.len() > 16 && !given.contains(' '), "{given}");
-    let written = || std::fs::read_to_string(desk.path("access.log")).unwrap();
+    let written = || std::fs::read_to_string(dir.path("access.log")).unwrap();
     wait_for("both lines are written", || written().lines().count() == 2);
     let _ = child.kill();
     let _ = child.wait();
@@ -95,9 +95,9 @@ fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
 
 #[test]
 fn a_log_that_nobody_reads_stops_no_request() {
-    let desk = desk_of(&clustered(50, 1));
+    let dir = desk_of(&clustered(50, 1));
     // Neither the requests nor the messages are read.
-    let mut child = desk
+    let mut child = dir
         .command(&["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"])
         .stdout(Stdio::piped())
         .spawn()
@@ -125,10 +125,10 @@ fn a_log_that_nobody_reads_stops_no_request() {
 
 #[test]
 fn a_full_device_under_the_access_log_is_told_once() {
-    let desk = desk_of(&clustered(50, 1));
+    let dir = desk_of(&clustered(50, 1));
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"];
-    let mut child = desk.command(&serve).stdout(Stdio::from(full)).spawn().unwrap();
+    let mut child = dir.command(&serve).stdout(Stdio::from(full)).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
@@ -150,10 +150,10 @@ fn a_full_device_under_the_access_log_is_told_once() {
 
 #[test]
 fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
-    let desk = desk_of(&clustered(50, 1));
-    let log = std::fs::File::create(desk.path("access.log")).unwrap();
+    let dir = desk_of(&clustered(50, 1));
+    let log = std::fs::File::create(dir.path("access.log")).unwrap();
     let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"];
-    let mut child = desk
+    let mut child = dir
         .command(&[&serve[..], &["--behind-proxy"]].concat())
         .stdout(Stdio::from(log))
         .spawn()
@@ -166,7 +166,7 @@ fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
     let forwarded = [("X-Forwarded-For", "127.0.0.1, 198.51.100.7, 2001:db8::7")];
     assert_eq!(connection.ask("GET", "/healthz", &forwarded, b"").status, 200);
     assert_eq!(connection.ask("GET", "/healthz", &[], b"").status, 200);
-    let written = || std::fs::read_to_string(desk.path("access.log")).unwrap();
+    let written = || std::fs::read_to_string(dir.path("access.log")).unwrap();
     wait_for("the lines are written", || written().lines().count() == 2);
     let log = written();
     assert!(log.lines().next().unwrap().contains("\"client\":\"2001:db8::7\""), "{log}");
@@ -177,17 +177,17 @@ fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
 
 #[test]
 fn metrics_have_a_listener_of_their_own_without_tokens() {
-    let desk = desk_of(&clustered(50, 1));
-    desk.write("token", "t".repeat(20));
+    let dir = desk_of(&clustered(50, 1));
+    dir.write("token", "t".repeat(20));
     let rights = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(desk.path("token"), rights).unwrap();
+    std::fs::set_permissions(dir.path("token"), rights).unwrap();
     let serve = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--token-file", "token"];
     let limits = ["--metrics-listen", "unix:metrics.sock", "--max-connections", "1"];
-    let server = Server::begin_as(&desk, &[&serve[..], &limits].concat());
+    let server = Server::begin_as(&dir, &[&serve[..], &limits].concat());
     let _only = server.connect();
     wait_for("the only place is taken", || server.get("/readyz").status == 503);
     let ask = |path: &str| {
-        let stream = std::os::unix::net::UnixStream::connect(desk.path("metrics.sock")).unwrap();
+        let stream = std::os::unix::net::UnixStream::connect(dir.path("metrics.sock")).unwrap();
         // The name of a machine that Prometheus uses is no name of this server.
         Connection::new(stream).ask("GET", path, &[("Host", "fps.example")], b"")
     };
@@ -200,13 +200,13 @@ fn metrics_have_a_listener_of_their_own_without_tokens() {
         assert_eq!((refused.status, refused.code().as_str()), (404, "not-found"), "{path}");
     }
     assert_eq!(server.end().0.code(), Some(0));
-    assert!(!desk.path("metrics.sock").exists());
+    assert!(!dir.path("metrics.sock").exists());
 }
 
 #[test]
 fn a_draining_server_says_so_and_goes_on_to_answer() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--drain-delay", "1h"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--drain-delay", "1h"]);
     let mut connection = server.connect();
     server.signal("TERM");
     wait_for("it says so", || server.get("/readyz").status == 503);
@@ -215,15 +215,15 @@ fn a_draining_server_says_so_and_goes_on_to_answer() {
     assert_eq!(server.get("/v1/query?fingerprint=1").status, 200, "new connections, too");
     server.signal("TERM");
     assert_eq!(server.wait().0.code(), Some(130));
-    let server = Server::start(&desk, &["--drain-delay", "1ms"]);
+    let server = Server::start(&dir, &["--drain-delay", "1ms"]);
     assert_eq!(server.end().0.code(), Some(0));
 }
 
 /// Readers of a store detect a damaged page only when they need it; a scrub detects it earlier.
 #[test]
 fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
-    let desk = desk_of(&clustered(5000, 2));
-    let server = Server::start(&desk, &["--scrub-every", "1ms", "--scrub-rate", "1GB/s"]);
+    let dir = desk_of(&clustered(5000, 2));
+    let server = Server::start(&dir, &["--scrub-every", "1ms", "--scrub-rate", "1GB/s"]);
     wait_for("a pass is done", || server.metric("fpstore_scrub_passes_total") >= 1.0);
     assert_eq!(server.metric("fpstore_scrub_faults"), 0.0);
     assert!(server.metric("fpstore_scrub_last_pass_timestamp_seconds") > 1e9);
@@ -232,7 +232,7 @@ fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
     assert!(read >= server.metric("fpstore_store_bytes"), "{read}");
     assert!(server.get("/readyz").json()["scrub"].is_null());
 
-    let segment = desk.path("store.fps/segment-0000000000000001.fps");
+    let segment = dir.path("store.fps/segment-0000000000000001.fps");
     let mut bytes = std::fs::read(&segment).unwrap();
     let sound = bytes.clone();
     let place = bytes.len() / 2;
@@ -261,8 +261,8 @@ fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
 
 #[test]
 fn a_slow_scrub_does_not_hold_up_the_end() {
-    let desk = desk_of(&clustered(5000, 2));
-    let server = Server::start(&desk, &["--scrub-every", "1h", "--scrub-rate", "100kB/s"]);
+    let dir = desk_of(&clustered(5000, 2));
+    let server = Server::start(&dir, &["--scrub-every", "1h", "--scrub-rate", "100kB/s"]);
     wait_for("it reads", || server.metric("fpstore_scrub_bytes_total") > 0.0);
     assert_eq!(server.metric("fpstore_scrub_passes_total"), 0.0);
     assert_eq!(server.end().0.code(), Some(0));
@@ -271,14 +271,14 @@ fn a_slow_scrub_does_not_hold_up_the_end() {
 /// Alerts and plots of a nonexistent metric would silently never fire.
 #[test]
 fn the_shipped_alerts_and_the_dashboard_ask_for_metrics_that_exist() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable"]);
     server.get("/v1/query?fingerprint=1");
     let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
     let metrics = metrics + &String::from_utf8(server.get("/metrics").body).unwrap();
     let url = format!("http://{}", server.address);
     let follow = ["serve", "-s", "copy.fps", "--follow", &url, "--listen", "127.0.0.1:0"];
-    let follower = Server::begin_as(&desk, &follow);
+    let follower = Server::begin_as(&dir, &follow);
     follower.wait_until_ready();
     let metrics = metrics + &String::from_utf8(follower.get("/metrics").body).unwrap();
     let names: BTreeSet<&str> = metrics

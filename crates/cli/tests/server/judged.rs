@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::common::http::{Server, wait_for};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 fn add(server: &Server, items: &[(&str, &str)], k: u32) -> Vec<Value> {
     let item = |(hex, id): &(&str, &str)| json!({ "fingerprint": hex, "id": id });
@@ -18,15 +18,15 @@ fn add(server: &Server, items: &[(&str, &str)], k: u32) -> Vec<Value> {
 
 #[test]
 fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
-    let desk =
-        Desk::with("in.tsv", "000000000000000f\ta\n000000000000000f\tb\n00000000000000ff\tc\n");
-    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
-    desk.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
-    let server = Server::start(&desk, &["--writable", "--pairs", "labels.tsv"]);
+    let dir =
+        TestDir::with("in.tsv", "000000000000000f\ta\n000000000000000f\tb\n00000000000000ff\tc\n");
+    dir.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    dir.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
+    let server = Server::start(&dir, &["--writable", "--pairs", "labels.tsv"]);
     // b also has this fingerprint, and is reported as the near record.
     let near = add(&server, &[("0f", "new")], 3);
     assert_eq!((&near[0]["status"], &near[0]["near"]["ids"]), (&json!("near"), &json!(["b"])));
-    desk.write("labels.tsv", "new\ta\t0\nb\tnew\t0\nnew\ttwin\t0\n");
+    dir.write("labels.tsv", "new\ta\t0\nb\tnew\t0\nnew\ttwin\t0\n");
     server.signal("HUP");
     wait_for("the pairs were read again", || {
         add(&server, &[("0f", "new")], 3)[0]["status"] == "new"
@@ -41,7 +41,7 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     let twin = add(&server, &[("0f0000000000000f", "twin")], 8);
     assert_eq!(twin[0]["near"]["ids"], json!(["a", "b"]), "of three, one is judged different");
     // An invalid file changes nothing.
-    desk.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
+    dir.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
     server.signal("HUP");
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(add(&server, &[("0f", "new")], 3)[0]["near"]["ids"], json!(["new"]));
@@ -51,20 +51,20 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
 
 #[test]
 fn pairs_that_cannot_be_obeyed_are_refused() {
-    let desk = Desk::with("in.tsv", "000000000000000f\ta\n");
-    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
-    desk.write("labels.tsv", "a\tb\t0\nb\ta\t1\n");
+    let dir = TestDir::with("in.tsv", "000000000000000f\ta\n");
+    dir.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    dir.write("labels.tsv", "a\tb\t0\nb\ta\t1\n");
     let args = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--pairs"];
     for (more, why) in [
         (&["labels.tsv", "--writable"][..], "labels.tsv: line 1: 'a' and 'b'"),
         (&["-", "--writable"], "name a file"),
         (&["none.tsv", "--writable"], "none.tsv"),
     ] {
-        let (_, err) = desk.run(&[&args[..], more].concat(), 2);
+        let (_, err) = dir.run(&[&args[..], more].concat(), 2);
         assert!(err.contains(why), "{err}");
     }
     let args = ["serve", "-s", "store.fps", "--pairs", "labels.tsv"];
-    let output = desk.output(&args, "");
+    let output = dir.output(&args, "");
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && err.contains("--writable"), "{err}");
 }

@@ -30,14 +30,14 @@ fn begin(server: &Server, path: &str, body: &Value) -> Connection<std::net::TcpS
 
 #[test]
 fn quick_questions_find_a_thread_beside_slow_ones() {
-    let desk = desk_of(&clustered(20_000, 3));
+    let dir = desk_of(&clustered(20_000, 3));
     // The store is not warmed, so no query runs on the thread that reads requests.
     let options = ["--threads", "1", "--warm", "none", "--deadline", "1h"];
-    let server = Server::start(&desk, &options);
+    let server = Server::start(&dir, &options);
     let mut slow: Vec<_> =
         (0..4).map(|seed| begin(&server, "/v1/query", &slow_body(1500, seed))).collect();
     wait_for("the slow ones are searched for", || server.metric("fpstore_slow_total") >= 4.0);
-    let store = Store::open(desk.path("store.fps")).unwrap();
+    let store = Store::open(dir.path("store.fps")).unwrap();
     for (value, _) in clustered(15, 3) {
         let answer = server.get(&format!("/v1/query?fingerprint={}&k=3", hex(value)));
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -76,8 +76,8 @@ fn statuses(answer: &Answer) -> Vec<String> {
 #[test]
 fn a_costly_check_and_add_does_not_hold_the_writer_and_is_exact_all_the_same() {
     let records = clustered(20_000, 4);
-    let desk = desk_of(&records);
-    let server = Server::start(&desk, &["--writable", "--deadline", "1h", "--no-compact"]);
+    let dir = desk_of(&records);
+    let server = Server::start(&dir, &["--writable", "--deadline", "1h", "--no-compact"]);
     let mut random = Random::new(9);
     const K: u32 = 18;
     let values: Vec<u64> = (0..1500).map(|_| random.next()).collect();
@@ -129,8 +129,8 @@ fn a_costly_check_and_add_does_not_hold_the_writer_and_is_exact_all_the_same() {
 
 #[test]
 fn what_a_question_costs_is_told_and_one_that_costs_too_much_is_refused() {
-    let desk = desk_of(&clustered(5000, 6));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(5000, 6));
+    let server = Server::start(&dir, &["--writable"]);
     let plan = server.get("/v1/plan?k=3").json();
     assert_eq!(
         (&plan["k"], &plan["queries"], &plan["lane"]),

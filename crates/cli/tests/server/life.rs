@@ -9,18 +9,18 @@ use serde_json::json;
 
 use crate::common::clustered;
 use crate::common::http::{Server, wait_for};
-use crate::common::program::{Desk, names_in};
+use crate::common::program::{TestDir, names_in};
 use crate::server::queries::desk_of;
 
 const MARK: &str = "ffff00000000ffff\tmark\n";
 const MARKED: &str = "/v1/query?fingerprint=ffff00000000ffff&k=0";
 
-fn desk() -> Desk {
+fn dir() -> TestDir {
     desk_of(&clustered(2000, 3))
 }
 
-fn add_mark(desk: &Desk) {
-    desk.run_on(&["add", "-", "-s", "store.fps", "-q"], MARK, 0);
+fn add_mark(dir: &TestDir) {
+    dir.run_on(&["add", "-", "-s", "store.fps", "-q"], MARK, 0);
 }
 
 fn shows_mark(server: &Server) -> bool {
@@ -29,12 +29,12 @@ fn shows_mark(server: &Server) -> bool {
 
 #[test]
 fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
-    let desk = desk();
-    let by_time = Server::start(&desk, &["--refresh-every", "50ms"]);
-    let by_signal = Server::start(&desk, &["--refresh-every", "10h"]);
-    let by_request = Server::start(&desk, &["--refresh-every", "10h", "--warm", "hot"]);
-    let never = Server::start(&desk, &["--refresh-every", "10h", "--warm", "none"]);
-    add_mark(&desk);
+    let dir = dir();
+    let by_time = Server::start(&dir, &["--refresh-every", "50ms"]);
+    let by_signal = Server::start(&dir, &["--refresh-every", "10h"]);
+    let by_request = Server::start(&dir, &["--refresh-every", "10h", "--warm", "hot"]);
+    let never = Server::start(&dir, &["--refresh-every", "10h", "--warm", "none"]);
+    add_mark(&dir);
     wait_for("the interval has passed", || shows_mark(&by_time));
     assert!(!shows_mark(&by_signal) && !shows_mark(&by_request));
     by_signal.signal("HUP");
@@ -46,11 +46,7 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
     assert_eq!((&again["changed"], &again["generation"]), (&json!(false), &answer["generation"]));
     assert!(!shows_mark(&never));
     // A store that replaces the served store is served, too.
-    desk.run_on(
-        &["build", "-", "-s", "store.fps", "-q", "--force"],
-        "0000000000000007\tother\n",
-        0,
-    );
+    dir.run_on(&["build", "-", "-s", "store.fps", "-q", "--force"], "0000000000000007\tother\n", 0);
     wait_for("the other store is shown", || {
         by_time.get("/v1/nearest?fingerprint=0").json()["matches"][0]["ids"] == json!(["other"])
     });
@@ -59,19 +55,19 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
 #[test]
 fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
     for is_damage in [false, true] {
-        let desk = desk();
+        let dir = dir();
         let args = ["--refresh-every", "30ms", "--stale-after", "1ms"];
-        let server = Server::start(&desk, &args);
-        let patient = Server::start(&desk, &["--refresh-every", "30ms"]);
+        let server = Server::start(&dir, &args);
+        let patient = Server::start(&dir, &["--refresh-every", "30ms"]);
         let before = server.get("/v1/query?fingerprint=1&k=20").json();
-        let manifest = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
+        let manifest = fs::read(dir.path("store.fps/MANIFEST")).unwrap();
         if is_damage {
             let mut bytes = manifest.clone();
             bytes[40] ^= 1;
-            fs::remove_file(desk.path("store.fps/MANIFEST")).unwrap();
-            fs::write(desk.path("store.fps/MANIFEST"), bytes).unwrap();
+            fs::remove_file(dir.path("store.fps/MANIFEST")).unwrap();
+            fs::write(dir.path("store.fps/MANIFEST"), bytes).unwrap();
         } else {
-            fs::rename(desk.path("store.fps"), desk.path("away.fps")).unwrap();
+            fs::rename(dir.path("store.fps"), dir.path("away.fps")).unwrap();
         }
         wait_for("readiness says so", || server.get("/readyz").status == 503);
         let ready = server.get("/readyz").json();
@@ -87,22 +83,22 @@ fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
         assert_eq!(patient.get("/readyz").status, 200);
         // The server recovers automatically.
         if is_damage {
-            fs::write(desk.path("store.fps/MANIFEST"), manifest).unwrap();
+            fs::write(dir.path("store.fps/MANIFEST"), manifest).unwrap();
         } else {
-            fs::rename(desk.path("away.fps"), desk.path("store.fps")).unwrap();
+            fs::rename(dir.path("away.fps"), dir.path("store.fps")).unwrap();
         }
         wait_for("it is ready again", || server.get("/readyz").status == 200);
         let (status, stderr) = server.end();
         assert_eq!(status.code(), Some(0));
-        assert!(stderr.contains("the state before is still shown"), "{stderr}");
+        assert!(stderr.contains("the earlier snapshot is still served"), "{stderr}");
         assert!(stderr.contains("can be read again"), "{stderr}");
     }
 }
 
 #[test]
 fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so() {
-    let desk = desk();
-    let info = Store::open(desk.path("store.fps")).unwrap().info();
+    let dir = dir();
+    let info = Store::open(dir.path("store.fps")).unwrap().info();
     let segment = &info.segments[0];
     let is_heads = |place: &&SectionInfo| matches!(place.section, Section::Heads(_));
     let heads = segment.sections.iter().find(is_heads).unwrap();
@@ -112,12 +108,12 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     fs::remove_file(segment).unwrap();
     fs::write(segment, bytes).unwrap();
     let args = ["--listen", "127.0.0.1:0", "--warm"];
-    let cold = Server::begin(&desk, &[&args[..], &["none"]].concat());
+    let cold = Server::begin(&dir, &[&args[..], &["none"]].concat());
     cold.wait_until_ready();
     let answer = cold.get("/v1/query?fingerprint=1&k=30");
     assert_eq!((answer.status, answer.code().as_str()), (500, "store-damaged"), "{answer:?}");
     assert_eq!(cold.get("/readyz").json()["error"]["code"], "store-damaged");
-    let warm = Server::begin(&desk, &[&args[..], &["all"]].concat());
+    let warm = Server::begin(&dir, &[&args[..], &["all"]].concat());
     wait_for("the damage is met", || {
         warm.get("/readyz").json()["error"]["code"] == "store-damaged"
     });
@@ -126,15 +122,15 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
 /// Any route can detect the damage.
 #[test]
 fn damage_that_a_look_up_meets_is_told_by_readiness() {
-    let desk = desk();
-    let segment = Store::open(desk.path("store.fps")).unwrap().info().segments[0].clone();
+    let dir = dir();
+    let segment = Store::open(dir.path("store.fps")).unwrap().info().segments[0].clone();
     let records = segment.sections.iter().find(|of| of.section.to_string() == "id records");
     let (offset, len) = records.map(|of| (of.offset as usize, of.len as usize)).unwrap();
     let mut bytes = fs::read(&segment.path).unwrap();
     bytes[offset..][..len].iter_mut().for_each(|byte| *byte ^= 0x55);
     fs::remove_file(&segment.path).unwrap();
     fs::write(&segment.path, bytes).unwrap();
-    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--warm", "none"]);
+    let server = Server::begin(&dir, &["--listen", "127.0.0.1:0", "--warm", "none"]);
     server.wait_until_ready();
     assert_eq!(server.get("/v1/ids?id=7").code(), "store-damaged");
     assert_eq!(server.get("/readyz").code(), "store-damaged");
@@ -143,34 +139,34 @@ fn damage_that_a_look_up_meets_is_told_by_readiness() {
 /// A newer snapshot that contains the damaged file is not ready either; a snapshot without it is.
 #[test]
 fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
-    let desk = desk();
-    let segment = Store::open(desk.path("store.fps")).unwrap().info().segments[0].clone();
+    let dir = dir();
+    let segment = Store::open(dir.path("store.fps")).unwrap().info().segments[0].clone();
     let of_second = |place: &&SectionInfo| place.section.to_string() == "heads of table 1";
     let heads = segment.sections.iter().find(of_second).unwrap();
     let mut bytes = fs::read(&segment.path).unwrap();
     bytes[heads.offset as usize..][..heads.len as usize].iter_mut().for_each(|byte| *byte ^= 0x55);
     fs::remove_file(&segment.path).unwrap();
     fs::write(&segment.path, bytes).unwrap();
-    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--warm", "all"]);
+    let server = Server::begin(&dir, &["--listen", "127.0.0.1:0", "--warm", "all"]);
     let code = || server.get("/readyz").json()["error"]["code"].clone();
     wait_for("the damage is met", || code() == "store-damaged");
-    desk.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "0000000000000077\tmore\n");
+    dir.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "0000000000000077\tmore\n");
     // A snapshot that cannot be warmed is not served.
     assert!(server.post("/v1/refresh", "", "").status >= 500);
     assert_eq!(code(), "store-damaged");
-    desk.ok(&["compact", "--rewrite", "-s", "store.fps", "-q"], "");
+    dir.ok(&["compact", "--rewrite", "-s", "store.fps", "-q"], "");
     assert_eq!(server.post("/v1/refresh", "", "").json()["changed"], true);
     assert_eq!(server.get("/readyz").status, 200);
 }
 
 #[test]
 fn tokens_guard_reading_and_writing_apart() {
-    let desk = desk();
+    let dir = dir();
     let (reader, writer) = ("r".repeat(20), "w".repeat(20));
-    secret(&desk, "read", &format!("# for reading\n\n{reader}\n"));
-    secret(&desk, "write", &writer);
+    secret(&dir, "read", &format!("# for reading\n\n{reader}\n"));
+    secret(&dir, "write", &writer);
     let args = ["--writable", "--token-file", "read", "--write-token-file", "write"];
-    let server = Server::begin(&desk, &[&["--listen", "0.0.0.0:0"], &args[..]].concat());
+    let server = Server::begin(&dir, &[&["--listen", "0.0.0.0:0"], &args[..]].concat());
     server.wait_until_ready();
     let ask = |method: &str, path: &str, token: &str, body: &str| {
         let bearer = format!("Bearer {token}");
@@ -209,12 +205,12 @@ fn tokens_guard_reading_and_writing_apart() {
 
 #[test]
 fn other_machines_are_let_in_with_tokens_alone() {
-    let desk = desk();
-    secret(&desk, "token", &"t".repeat(16));
-    secret(&desk, "short", "secret");
-    secret(&desk, "none", "# nothing\n");
-    desk.write("open", "t".repeat(16));
-    fs::set_permissions(desk.path("open"), fs::Permissions::from_mode(0o644)).unwrap();
+    let dir = dir();
+    secret(&dir, "token", &"t".repeat(16));
+    secret(&dir, "short", "secret");
+    secret(&dir, "none", "# nothing\n");
+    dir.write("open", "t".repeat(16));
+    fs::set_permissions(dir.path("open"), fs::Permissions::from_mode(0o644)).unwrap();
     for (args, part) in [
         (&["--listen", "0.0.0.0:0"][..], "--token-file"),
         (&["--listen", "[::]:0"], "--token-file"),
@@ -222,8 +218,8 @@ fn other_machines_are_let_in_with_tokens_alone() {
         (&["--listen", "0.0.0.0:0", "--writable", "--write-token-file", "token"], "--token-file"),
         (&["--writable", "--token-file", "token"], "--write-token-file"),
         (&["--write-token-file", "token"], "--writable"),
-        (&["--token-file", "short"], "line 1 is no token"),
-        (&["--token-file", "none"], "holds no token"),
+        (&["--token-file", "short"], "line 1 is not a token"),
+        (&["--token-file", "none"], "contains no token"),
         (&["--token-file", "missing"], "cannot read missing"),
         (&["--token-file", "open"], "chmod o-rwx open"),
         // Public read access does not imply public delete access.
@@ -237,44 +233,44 @@ fn other_machines_are_let_in_with_tokens_alone() {
         (&["--link", "https://example.org"], "{id}"),
         (&["--deadline", "0s"], "expected a time above 0"),
     ] {
-        let output = desk.output(&[&["serve", "-s", "store.fps"], args].concat(), "");
+        let output = dir.output(&[&["serve", "-s", "store.fps"], args].concat(), "");
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
         assert!(err.contains(part), "{args:?}: {err}");
     }
-    let (_, err) = desk.run(&["serve", "-s", "nothing.fps", "--listen", "127.0.0.1:0"], 2);
+    let (_, err) = dir.run(&["serve", "-s", "nothing.fps", "--listen", "127.0.0.1:0"], 2);
     assert!(err.contains("nothing.fps"), "{err}");
-    let open = Server::begin(&desk, &["--listen", "0.0.0.0:0", "--no-auth"]);
+    let open = Server::begin(&dir, &["--listen", "0.0.0.0:0", "--no-auth"]);
     assert_eq!(open.get("/v1/query?fingerprint=1").status, 200);
     let args = ["--listen", "0.0.0.0:0", "--no-auth", "--writable", "--anyone-may-write"];
-    let open = Server::begin(&desk, &args);
+    let open = Server::begin(&dir, &args);
     assert_eq!(open.post_json("/v1/check-and-add", &json!({ "items": [] })).status, 200);
 }
 
 /// A file readable only by its owner and group.
-fn secret(desk: &Desk, name: &str, text: &str) {
-    desk.write(name, text);
-    fs::set_permissions(desk.path(name), fs::Permissions::from_mode(0o640)).unwrap();
+fn secret(dir: &TestDir, name: &str, text: &str) {
+    dir.write(name, text);
+    fs::set_permissions(dir.path(name), fs::Permissions::from_mode(0o640)).unwrap();
 }
 
 #[test]
 fn a_hang_up_has_tokens_read_again_and_keeps_the_old_ones_if_the_files_are_bad() {
-    let desk = desk();
+    let dir = dir();
     let [old, new] = ["o", "n"].map(|letter| letter.repeat(20));
-    secret(&desk, "token", &old);
-    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--token-file", "token"]);
+    secret(&dir, "token", &old);
+    let server = Server::begin(&dir, &["--listen", "127.0.0.1:0", "--token-file", "token"]);
     let ask = |token: &str| {
         let bearer = format!("Bearer {token}");
         let headers = [("Authorization", bearer.as_str())];
         server.connect().ask("GET", "/v1/info", &headers, b"").status
     };
     assert_eq!((ask(&old), ask(&new)), (200, 401));
-    secret(&desk, "token", &new);
+    secret(&dir, "token", &new);
     server.signal("HUP");
     wait_for("the new token is known", || ask(&new) == 200);
     assert_eq!(ask(&old), 401);
     for bad in ["", "short"] {
-        secret(&desk, "token", bad);
+        secret(&dir, "token", bad);
         server.signal("HUP");
         assert_eq!(ask(&new), 200);
     }
@@ -289,8 +285,8 @@ fn a_hang_up_has_tokens_read_again_and_keeps_the_old_ones_if_the_files_are_bad()
 
 #[test]
 fn the_name_of_the_server_is_checked_in_one_way() {
-    let desk = desk();
-    let server = Server::start(&desk, &[]);
+    let dir = dir();
+    let server = Server::start(&dir, &[]);
     let ask = |head: &str| {
         let mut connection = server.connect();
         let head = head.as_bytes().iter().map(|&byte| if byte == b'~' { 0xe9 } else { byte });
@@ -317,8 +313,8 @@ fn the_name_of_the_server_is_checked_in_one_way() {
 
 #[test]
 fn pages_of_other_sites_cannot_ask_through_a_browser() {
-    let desk = desk();
-    let server = Server::start(&desk, &["--writable", "--host", "near.example"]);
+    let dir = dir();
+    let server = Server::start(&dir, &["--writable", "--host", "near.example"]);
     let ask = |method: &str, headers: &[(&str, &str)]| {
         let path = if method == "GET" { "/v1/query?fingerprint=1" } else { "/v1/refresh" };
         server.connect().ask(method, path, headers, b"").status
@@ -354,10 +350,10 @@ fn a_server_whose_file_was_cut_short_says_why_it_ended() {
     use std::io::Write;
     use std::os::unix::process::ExitStatusExt;
 
-    let desk = desk_of(&clustered(3000, 2));
-    let server = Server::start(&desk, &["--warm", "none"]);
-    for name in names_in(&desk.path("store.fps")).iter().filter(|name| name.ends_with(".fps")) {
-        let path = desk.path("store.fps").join(name);
+    let dir = desk_of(&clustered(3000, 2));
+    let server = Server::start(&dir, &["--warm", "none"]);
+    for name in names_in(&dir.path("store.fps")).iter().filter(|name| name.ends_with(".fps")) {
+        let path = dir.path("store.fps").join(name);
         let mut rights = std::fs::metadata(&path).unwrap().permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o600);
         std::fs::set_permissions(&path, rights).unwrap();

@@ -6,7 +6,7 @@ use proptest::test_runner::{TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use crate::common::http::Server;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{Record, clustered, record_lines, scan};
 
 const NDJSON: &str = "application/x-ndjson";
@@ -23,16 +23,16 @@ fn records() -> Vec<Record> {
     records
 }
 
-/// A desk with a store of two segments, with deletions.
-pub fn desk_of(records: &[Record]) -> Desk {
-    let desk = Desk::new();
+/// A dir with a store of two segments, with deletions.
+pub fn desk_of(records: &[Record]) -> TestDir {
+    let dir = TestDir::new();
     let (first, second) = records.split_at(records.len() / 2);
-    desk.write("a.tsv", record_lines(first));
-    desk.write("b.tsv", record_lines(second) + "0000000000000123\tgone\n");
-    desk.ok(&["build", "a.tsv", "-s", "store.fps", "-q", "--id-type", "text"], "");
-    desk.ok(&["add", "b.tsv", "-s", "store.fps", "-q", "--no-compact", "--id-type", "text"], "");
-    desk.ok(&["delete", "--id", "gone", "-s", "store.fps", "-q"], "");
-    desk
+    dir.write("a.tsv", record_lines(first));
+    dir.write("b.tsv", record_lines(second) + "0000000000000123\tgone\n");
+    dir.ok(&["build", "a.tsv", "-s", "store.fps", "-q", "--id-type", "text"], "");
+    dir.ok(&["add", "b.tsv", "-s", "store.fps", "-q", "--no-compact", "--id-type", "text"], "");
+    dir.ok(&["delete", "--id", "gone", "-s", "store.fps", "-q"], "");
+    dir
 }
 
 fn matches_of(answer: &Value) -> Vec<Match> {
@@ -146,9 +146,9 @@ fn ask_in_all_forms(server: &Server, store: &Store, records: &[Record], question
 #[test]
 fn every_route_answers_as_a_searcher() {
     let records = records();
-    let desk = desk_of(&records);
-    let server = Server::start(&desk, &[]);
-    let store = Store::open(desk.path("store.fps")).unwrap();
+    let dir = desk_of(&records);
+    let server = Server::start(&dir, &[]);
+    let store = Store::open(dir.path("store.fps")).unwrap();
     // The generated queries are the same in each run.
     let config = ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() };
     let random = TestRng::deterministic_rng(config.rng_algorithm);
@@ -168,16 +168,16 @@ fn every_route_answers_as_a_searcher() {
 
 #[test]
 fn a_text_is_found_as_the_program_finds_it() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let words: Vec<String> = (0..400).map(|n| format!("word{}", n * n % 97)).collect();
     let text = words.join(" ");
-    desk.write("docs/a.txt", &text);
-    desk.write("docs/b.txt", "something else that has nothing to do with it at all, or has it");
-    desk.ok(&["build", "--docs", "docs", "-s", "store.fps", "-q"], "");
-    let server = Server::start(&desk, &[]);
+    dir.write("docs/a.txt", &text);
+    dir.write("docs/b.txt", "something else that has nothing to do with it at all, or has it");
+    dir.ok(&["build", "--docs", "docs", "-s", "store.fps", "-q"], "");
+    let server = Server::start(&dir, &[]);
     let near = text.replace("word3 ", "other ");
-    desk.write("near.txt", &near);
-    let local: Value = desk.json(&["query", "--file", "near.txt", "-s", "store.fps", "-k", "20"]);
+    dir.write("near.txt", &near);
+    let local: Value = dir.json(&["query", "--file", "near.txt", "-s", "store.fps", "-k", "20"]);
     let answer = server.post("/v1/text?k=20", "text/plain; charset=utf-8", &near).json();
     assert_eq!(answer["query"], local["query"]);
     assert_eq!(answer["matches"], local["matches"]);
@@ -202,8 +202,8 @@ fn a_text_is_found_as_the_program_finds_it() {
 
 #[test]
 fn what_is_wrong_is_named_and_nothing_is_guessed() {
-    let desk = desk_of(&clustered(100, 1));
-    let server = Server::start(&desk, &[]);
+    let dir = desk_of(&clustered(100, 1));
+    let server = Server::start(&dir, &[]);
     for (path, code) in [
         ("/v1/query", "no-fingerprint"),
         ("/v1/query?fingerprint=", "bad-fingerprint"),
@@ -266,8 +266,8 @@ fn what_is_wrong_is_named_and_nothing_is_guessed() {
 
 #[test]
 fn a_bad_line_of_a_stream_has_its_error_and_the_others_their_answers() {
-    let desk = desk_of(&clustered(100, 1));
-    let server = Server::start(&desk, &[]);
+    let dir = desk_of(&clustered(100, 1));
+    let server = Server::start(&dir, &[]);
     let lines =
         "\"1\"\n\nnonsense\r\n{\"fingerprint\":\"2\",\"k\":3}\n{\"fingerprint\":\"zz\"}\n  \"3\"";
     let answer = server.post("/v1/query", NDJSON, lines);
@@ -288,7 +288,7 @@ fn a_bad_line_of_a_stream_has_its_error_and_the_others_their_answers() {
 fn limits_are_named_in_the_errors_and_in_info() {
     let mut records = clustered(200, 3);
     records.extend((0..30).map(|id| (0xffff_0000_ffff_0000, Some(Id::U64(5000 + id)))));
-    let desk = desk_of(&records);
+    let dir = desk_of(&records);
     let limits = [
         "--max-body",
         "2KiB",
@@ -320,7 +320,7 @@ fn limits_are_named_in_the_errors_and_in_info() {
         "5s",
         "--writable",
     ];
-    let server = Server::start(&desk, &limits);
+    let server = Server::start(&dir, &limits);
     let shown = server.get("/v1/info").json()["limits"].clone();
     let expected = json!({
         "max_body": 2048, "max_bodies": 256 << 20, "max_answer": 1024, "max_batch": 50, "max_items": 3, "max_k": 40,
@@ -363,8 +363,8 @@ fn limits_are_named_in_the_errors_and_in_info() {
 
 #[test]
 fn a_search_past_its_deadline_says_that_it_was_cut() {
-    let desk = desk_of(&clustered(200_000, 3));
-    let server = Server::start(&desk, &["--deadline", "1ms"]);
+    let dir = desk_of(&clustered(200_000, 3));
+    let server = Server::start(&dir, &["--deadline", "1ms"]);
     let list = vec!["1"; 3000];
     let answer = server.post_json("/v1/query", &json!({ "fingerprints": list, "k": 24, "ids": 0 }));
     let last = answer.json()["answers"].as_array().unwrap().last().unwrap().clone();
@@ -424,8 +424,8 @@ fn faults(schemas: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Strin
 
 #[test]
 fn answers_are_as_the_description_says() {
-    let desk = desk_of(&clustered(100, 1));
-    let server = Server::start(&desk, &["--writable", "--max-ids", "1"]);
+    let dir = desk_of(&clustered(100, 1));
+    let server = Server::start(&dir, &["--writable", "--max-ids", "1"]);
     let described = server.get("/openapi.json").json();
     let check = |method: &str, path: &str, body: Option<Value>| {
         let kind: &[(&str, &str)] = &[("Content-Type", "application/json")];

@@ -3,46 +3,46 @@
 use serde_json::{Value, json};
 
 use crate::common::http::Server;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 use crate::common::{clustered, record_lines};
 
 /// Three stores, two of them with shared records, and the fingerprints of all stores.
-fn desk() -> (Desk, Vec<u64>) {
-    let desk = Desk::new();
+fn dir() -> (TestDir, Vec<u64>) {
+    let dir = TestDir::new();
     let records = clustered(300, 901);
     for (name, range) in [("one.fps", 0..120), ("two.fps", 110..300), ("none.fps", 0..0)] {
-        desk.write("part.tsv", record_lines(&records[range]));
-        desk.run(&["build", "part.tsv", "-s", name, "-q"], 0);
+        dir.write("part.tsv", record_lines(&records[range]));
+        dir.run(&["build", "part.tsv", "-s", name, "-q"], 0);
     }
-    desk.write("all.tsv", record_lines(&records));
-    (desk, records.iter().map(|record| record.0).collect())
+    dir.write("all.tsv", record_lines(&records));
+    (dir, records.iter().map(|record| record.0).collect())
 }
 
 const STORES: [&str; 6] = ["-s", "one.fps", "-s", "two.fps", "-s", "none.fps"];
 
-fn serve(desk: &Desk) -> Server {
+fn serve(dir: &TestDir) -> Server {
     let args = [&["serve"], &STORES[..], &["--listen", "127.0.0.1:0"]].concat();
-    let server = Server::begin_as(desk, &args);
+    let server = Server::begin_as(dir, &args);
     server.wait_until_ready();
     server
 }
 
 #[test]
 fn a_server_of_several_stores_answers_as_the_program_does() {
-    let (desk, values) = desk();
-    let server = serve(&desk);
+    let (dir, values) = dir();
+    let server = serve(&dir);
     let url = format!("http://{}", server.address);
     let number = |value: u64| format!("{value:016x}");
     for (value, k) in values.iter().step_by(7).zip([0, 3, 3, 12].into_iter().cycle()) {
         let (hex, k) = (number(*value), k.to_string());
-        let mut local = desk.json(&[&["query", &hex, "-k", &k], &STORES[..]].concat());
+        let mut local = dir.json(&[&["query", &hex, "-k", &k], &STORES[..]].concat());
         let asked = format!("/v1/query?fingerprint={hex}&k={k}");
         let mut answer = server.get(&asked).json();
         let generation = answer.as_object_mut().unwrap().remove("generation");
         assert_eq!(generation, Some(json!(3)), "the sum of three");
         assert_eq!(answer, local);
         let nearest = server.get(&format!("/v1/nearest?fingerprint={hex}&k=64&count=5")).json();
-        local = desk.json(&[&["query", &hex, "--nearest", "5"], &STORES[..]].concat());
+        local = dir.json(&[&["query", &hex, "--nearest", "5"], &STORES[..]].concat());
         assert_eq!(nearest["matches"], local["matches"]);
     }
     let shared = server.get(&format!("/v1/query?fingerprint={}&k=0", number(values[115]))).json();
@@ -54,8 +54,8 @@ fn a_server_of_several_stores_answers_as_the_program_does() {
         [&["--format", "tsv"][..], &["--header"], &["--format", "csv"], &["--format", "json"]]
     {
         let asked = [&["query", "--from", "all.tsv", "-k", "3", "-q"], form].concat();
-        let remote = desk.ok(&[&asked[..], &["--server", &url]].concat(), "");
-        let local = desk.ok(&[&asked[..], &STORES[..]].concat(), "");
+        let remote = dir.ok(&[&asked[..], &["--server", &url]].concat(), "");
+        let local = dir.ok(&[&asked[..], &STORES[..]].concat(), "");
         assert!(remote.contains("two.fps"), "{form:?}");
         assert_eq!(remote, local, "{form:?}");
     }
@@ -71,12 +71,12 @@ fn a_server_of_several_stores_answers_as_the_program_does() {
 
 #[test]
 fn a_server_of_several_stores_follows_each_of_them_and_writes_to_none() {
-    let (desk, _) = desk();
-    let server = serve(&desk);
+    let (dir, _) = dir();
+    let server = serve(&dir);
     let asked = "/v1/query?fingerprint=00000000000000ff&k=0";
     assert_eq!(server.get(asked).json()["matches"], json!([]));
     for (name, found) in [("two.fps", 1), ("none.fps", 2)] {
-        desk.run_on(&["add", "-", "-s", name, "-q"], format!("00000000000000ff\tin {name}\n"), 0);
+        dir.run_on(&["add", "-", "-s", name, "-q"], format!("00000000000000ff\tin {name}\n"), 0);
         let shown = server.post("/v1/refresh", "text/plain", "").json();
         assert_eq!(shown["changed"], true);
         let answer = server.get(asked).json();
@@ -88,7 +88,7 @@ fn a_server_of_several_stores_follows_each_of_them_and_writes_to_none() {
     assert_eq!(server.post("/v1/refresh", "text/plain", "").json()["changed"], false);
     assert!(server.end().0.success());
     for option in [&["--writable"][..], &["--scrub-every", "1h"]] {
-        let output = desk.output(&[&["serve"], &STORES[..], option].concat(), "");
+        let output = dir.output(&[&["serve"], &STORES[..], option].concat(), "");
         assert_eq!(output.status.code(), Some(2));
         let err = text(output.stderr);
         assert!(err.contains(&format!("{} takes one store, and -s names 3", option[0])), "{err}");

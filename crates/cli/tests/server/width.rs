@@ -4,13 +4,13 @@ use fpstore::Fingerprint;
 use serde_json::json;
 
 use crate::common::http::Server;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 #[test]
 fn a_store_of_32_bits_is_served_in_8_digits() {
-    let desk = Desk::with("a.tsv", "deadbeef\ta\ndeadbeee\tb\n00000001\tc\n");
-    desk.run(&["build", "a.tsv", "-s", "store.fps", "--bits", "32", "-q"], 0);
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = TestDir::with("a.tsv", "deadbeef\ta\ndeadbeee\tb\n00000001\tc\n");
+    dir.run(&["build", "a.tsv", "-s", "store.fps", "--bits", "32", "-q"], 0);
+    let server = Server::start(&dir, &["--writable"]);
     assert_eq!(server.get("/v1/info").json()["store"]["bits"], 32);
     let near = json!([
         {"fingerprint": "deadbeef", "distance": 0, "ids": ["a"]},
@@ -41,9 +41,9 @@ fn a_store_of_32_bits_is_served_in_8_digits() {
     assert_eq!(near["results"][0]["near"]["fingerprint"], "deadbeef");
     // The client sends 16 digits, and prints the number of digits of the store.
     let url = format!("http://{}", server.address);
-    let out = desk.ok(&["query", "beefbeef", "--server", &url], "");
+    let out = dir.ok(&["query", "beefbeef", "--server", &url], "");
     assert_eq!(out, "beefbeef\tbeefbeef\t0\tn\n");
     assert_eq!(server.end().0.code(), Some(0));
-    let store = fpstore::Store::open(desk.path("store.fps")).unwrap();
+    let store = fpstore::Store::open(dir.path("store.fps")).unwrap();
     assert_eq!(store.query(Fingerprint::new(0xbeef_beef), 0).unwrap().len(), 1);
 }

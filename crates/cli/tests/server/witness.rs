@@ -17,8 +17,8 @@ fn state(answer: &Answer) -> [String; 3] {
 
 #[test]
 fn each_answer_names_its_state_and_a_kept_one_gives_the_same_bytes_again() {
-    let desk = desk_of(&clustered(3000, 8));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(3000, 8));
+    let server = Server::start(&dir, &["--writable"]);
     let ask = |of: &Server, value: u64| of.get(&format!("/v1/query?fingerprint={value:016x}&k=6"));
     let values: Vec<u64> = clustered(3000, 8).iter().step_by(100).map(|it| it.0).collect();
     let before: Vec<Answer> = values.iter().map(|value| ask(&server, *value)).collect();
@@ -42,17 +42,17 @@ fn each_answer_names_its_state_and_a_kept_one_gives_the_same_bytes_again() {
     for answer in before.iter().chain(&others) {
         assert_eq!(state(answer), named);
     }
-    let info = desk.json(&["info", "-s", "store.fps"]);
+    let info = dir.json(&["info", "-s", "store.fps"]);
     assert_eq!(info["manifest_digest"], named[2].as_str());
-    assert!(desk.ok(&["info", "-s", "store.fps"], "").contains(&named[2]));
+    assert!(dir.ok(&["info", "-s", "store.fps"], "").contains(&named[2]));
     let local = |store: &str, extra: &[&str]| {
         let hex: Vec<String> = values.iter().map(|value| format!("{value:016x}")).collect();
         let hex: Vec<&str> = hex.iter().map(String::as_str).collect();
-        desk.output(&[&["query", "-k", "6", "-s", store], extra, &hex].concat(), "")
+        dir.output(&[&["query", "-k", "6", "-s", store], extra, &hex].concat(), "")
     };
     let first = local("store.fps", &["--as-of", &named[1]]).stdout;
     assert!(!first.is_empty());
-    desk.ok(&["backup", "kept.fps", "-s", "store.fps", "-q"], "");
+    dir.ok(&["backup", "kept.fps", "-s", "store.fps", "-q"], "");
     // Changes the store so that the answers differ.
     let item = |at: usize| json!({ "fingerprint": format!("{:016x}", values[at] ^ 6), "id": "x" });
     let items: Vec<_> = (0..values.len()).map(item).collect();
@@ -67,15 +67,13 @@ fn each_answer_names_its_state_and_a_kept_one_gives_the_same_bytes_again() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(refused.stdout.is_empty() && told.contains("fpstore backup"), "{told}");
     assert_eq!(local("kept.fps", &["--as-of", &named[1]]).stdout, first);
-    let again = desk.path("again");
+    let again = dir.path("again");
     std::fs::create_dir(&again).unwrap();
-    let copied = Command::new("cp")
-        .arg("-r")
-        .args([desk.path("kept.fps"), again.join("store.fps")])
-        .status();
+    let copied =
+        Command::new("cp").arg("-r").args([dir.path("kept.fps"), again.join("store.fps")]).status();
     assert!(copied.unwrap().success());
     let args = ["serve", "-s", "again/store.fps", "--listen", "127.0.0.1:0"];
-    let server = Server::begin_as(&desk, &args);
+    let server = Server::begin_as(&dir, &args);
     server.wait_until_ready();
     for (value, before) in values.iter().zip(&before) {
         let answer = ask(&server, *value);

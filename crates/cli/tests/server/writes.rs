@@ -9,16 +9,16 @@ use fpstore::{Fingerprint, Store};
 use serde_json::{Value, json};
 
 use crate::common::http::{Connection, Server, wait_for};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{Random, clustered};
 use crate::server::queries::desk_of;
 
 const ADD: &str = "/v1/check-and-add";
 
-fn empty_desk() -> Desk {
-    let desk = Desk::new();
-    desk.ok(&["build", "-", "-s", "store.fps", "-q"], "");
-    desk
+fn empty_desk() -> TestDir {
+    let dir = TestDir::new();
+    dir.ok(&["build", "-", "-s", "store.fps", "-q"], "");
+    dir
 }
 
 fn add(connection: &mut Connection<std::net::TcpStream>, items: Value, durable: bool) -> Value {
@@ -39,9 +39,9 @@ fn statuses(answer: &Value) -> Vec<&str> {
 }
 
 /// All ids of the store.
-fn stored_ids(desk: &Desk) -> HashSet<String> {
+fn stored_ids(dir: &TestDir) -> HashSet<String> {
     let mut ids = HashSet::new();
-    let store = Store::open(desk.path("store.fps")).unwrap();
+    let store = Store::open(dir.path("store.fps")).unwrap();
     store
         .for_each(|hit| -> fpstore::Result<()> {
             for id in hit.ids() {
@@ -55,9 +55,9 @@ fn stored_ids(desk: &Desk) -> HashSet<String> {
 
 #[test]
 fn an_item_is_new_once_and_is_found_at_once() {
-    let desk = desk_of(&clustered(500, 9));
-    let server = Server::start(&desk, &["--writable"]);
-    let stored = Store::open(desk.path("store.fps")).unwrap();
+    let dir = desk_of(&clustered(500, 9));
+    let server = Server::start(&dir, &["--writable"]);
+    let stored = Store::open(dir.path("store.fps")).unwrap();
     let first = stored.query(clustered(1, 9)[0].0.into(), 0).unwrap().remove(0);
     let mut connection = server.connect();
     let value = 0x1234_5678_9abc_def0;
@@ -79,7 +79,7 @@ fn an_item_is_new_once_and_is_found_at_once() {
     let found =
         connection.ask("GET", &format!("/v1/query?fingerprint={value:016x}"), &[], b"").json();
     assert_eq!(found["matches"][0]["ids"], json!(["a"]));
-    assert!(stored_ids(&desk).contains("a") && !stored_ids(&desk).contains("b"));
+    assert!(stored_ids(&dir).contains("a") && !stored_ids(&dir).contains("b"));
     // A client that lost its response repeats the request and finds its own item.
     let again = add(&mut connection, json!([item(value, "a")]), true);
     let near = &again["results"][0]["near"];
@@ -92,8 +92,8 @@ fn an_item_is_new_once_and_is_found_at_once() {
 
 #[test]
 fn of_near_twins_that_come_together_exactly_one_is_new() {
-    let desk = empty_desk();
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = empty_desk();
+    let server = Server::start(&dir, &["--writable"]);
     const THREADS: u64 = 4;
     const ROUNDS: usize = 100;
     const ITEMS: u64 = 100;
@@ -123,21 +123,21 @@ fn of_near_twins_that_come_together_exactly_one_is_new() {
     });
     let news = news.into_inner().unwrap();
     assert!(news.iter().all(|&count| count == 1), "{:?}", news.iter().find(|&&count| count != 1));
-    assert_eq!(stored_ids(&desk).len(), news.len());
+    assert_eq!(stored_ids(&dir).len(), news.len());
     // Merges ran at the same time.
     wait_for("segments are merged", || server.metric("fpstore_segments") < 40.0);
     let (status, stderr) = server.end();
     assert_eq!(status.code(), Some(0), "{stderr}");
-    desk.ok(&["verify", "-s", "store.fps"], "");
+    dir.ok(&["verify", "-s", "store.fps"], "");
 }
 
 #[test]
 fn what_was_answered_as_new_survives_a_kill_at_any_instant() {
-    let desk = empty_desk();
+    let dir = empty_desk();
     let mut random = Random::new(4);
     let promised: Arc<Mutex<HashSet<String>>> = Arc::default();
     for round in 0..12_u64 {
-        let server = Arc::new(Server::start(&desk, &["--writable"]));
+        let server = Arc::new(Server::start(&dir, &["--writable"]));
         let is_over = Arc::new(AtomicBool::new(false));
         let clients: Vec<_> = (0..4_u64)
             .map(|client| {
@@ -174,13 +174,13 @@ fn what_was_answered_as_new_survives_a_kill_at_any_instant() {
         is_over.store(true, Ordering::Relaxed);
         clients.into_iter().for_each(|client| client.join().unwrap());
         drop(server);
-        let stored = stored_ids(&desk);
+        let stored = stored_ids(&dir);
         let promised = promised.lock().unwrap();
         let lost: Vec<&String> = promised.difference(&stored).collect();
         assert!(lost.is_empty(), "round {round}: {lost:?} of {}", promised.len());
     }
     assert!(promised.lock().unwrap().len() > 100);
-    desk.ok(&["verify", "-s", "store.fps"], "");
+    dir.ok(&["verify", "-s", "store.fps"], "");
 }
 
 /// The response, or `None` if the server was killed before the response was complete.
@@ -206,18 +206,18 @@ fn ask_until_killed(stream: &mut std::net::TcpStream, items: &Value) -> Option<V
 
 #[test]
 fn what_is_not_durable_yet_is_said_so_is_known_and_is_committed_in_time_and_at_the_end() {
-    let desk = empty_desk();
-    let server = Server::start(&desk, &["--writable", "--commit-every", "300ms"]);
+    let dir = empty_desk();
+    let server = Server::start(&dir, &["--writable", "--commit-every", "300ms"]);
     let mut connection = server.connect();
     let answer = add(&mut connection, json!([item(0xabcd, "a")]), false);
     assert_eq!((&answer["durable"], &answer["added"]), (&json!(false), &json!(1)));
     let twin = add(&mut connection, json!([item(0xabcf, "b")]), false);
     assert_eq!(statuses(&twin), ["near"]);
-    wait_for("it is durable", || stored_ids(&desk).contains("a"));
+    wait_for("it is durable", || stored_ids(&dir).contains("a"));
     let known = add(&mut connection, json!([item(0xabcd, "c")]), false);
     assert_eq!((statuses(&known), &known["durable"]), (vec!["near"], &json!(true)));
     drop(server);
-    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    let server = Server::start(&dir, &["--writable", "--commit-every", "1h"]);
     let mut connection = server.connect();
     add(&mut connection, json!([item(0xffff_0000, "late")]), false);
     assert_eq!(server.metric("fpstore_pending"), 1.0);
@@ -228,13 +228,13 @@ fn what_is_not_durable_yet_is_said_so_is_known_and_is_committed_in_time_and_at_t
     let (status, stderr) = server.end();
     assert_eq!(status.code(), Some(0), "{stderr}");
     let expected: HashSet<String> = ["a", "late", "waits", "last"].map(String::from).into();
-    assert_eq!(stored_ids(&desk), expected);
+    assert_eq!(stored_ids(&dir), expected);
 }
 
 #[test]
 fn deleted_ids_are_gone_at_once_also_those_that_wait_for_their_commit() {
-    let desk = desk_of(&[]);
-    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    let dir = desk_of(&[]);
+    let server = Server::start(&dir, &["--writable", "--commit-every", "1h"]);
     let mut connection = server.connect();
     add(&mut connection, json!([item(1 << 40, "a"), item(0xffff, "7")]), true);
     add(&mut connection, json!([item(0xffff << 32, "b")]), false);
@@ -249,18 +249,18 @@ fn deleted_ids_are_gone_at_once_also_those_that_wait_for_their_commit() {
     assert_eq!(none["matches"], json!([]));
     // The item is new again.
     assert_eq!(statuses(&add(&mut connection, json!([item(1 << 40, "a")]), true)), ["new"]);
-    assert_eq!(stored_ids(&desk), HashSet::from(["a".to_string()]));
+    assert_eq!(stored_ids(&dir), HashSet::from(["a".to_string()]));
 }
 
 #[test]
 fn there_is_one_writer_and_a_reader_does_not_write() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable"]);
     let (_, err) =
-        desk.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
+        dir.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
     assert!(err.contains(&server.id().to_string()), "{err}");
-    desk.run(&["delete", "--id", "1", "-s", "store.fps"], 2);
-    let reader = Server::start(&desk, &[]);
+    dir.run(&["delete", "--id", "1", "-s", "store.fps"], 2);
+    let reader = Server::start(&dir, &[]);
     let body = json!({ "items": [item(1, "a")] });
     let refused = reader.post_json(ADD, &body);
     assert_eq!((refused.status, refused.code().as_str()), (403, "not-writable"));
@@ -279,10 +279,10 @@ fn texts_are_added_by_the_recipe_of_the_store_with_their_sketches() {
         (0..300).map(|_| format!("w{} ", random.below(5000))).collect()
     };
     for sketch in [&[][..], &["--sketch=64"]] {
-        let desk = Desk::new();
-        desk.write("docs/a.txt", words(1));
-        desk.ok(&[&["build", "--docs", "docs", "-s", "store.fps", "-q"], sketch].concat(), "");
-        let server = Server::start(&desk, &["--writable"]);
+        let dir = TestDir::new();
+        dir.write("docs/a.txt", words(1));
+        dir.ok(&[&["build", "--docs", "docs", "-s", "store.fps", "-q"], sketch].concat(), "");
+        let server = Server::start(&dir, &["--writable"]);
         let edited = words(1).replacen("w1", "w2", 1);
         let items = json!([{ "text": words(2), "id": "b" }, { "text": edited, "id": "c" }]);
         let answer = server.post_json(ADD, &json!({ "k": 8, "items": items })).json();
@@ -302,17 +302,17 @@ fn texts_are_added_by_the_recipe_of_the_store_with_their_sketches() {
         let status = if sketch.is_empty() { 200 } else { 409 };
         assert_eq!(server.post_json(ADD, &said).status, status);
         if !sketch.is_empty() {
-            desk.write("query.txt", words(2));
+            dir.write("query.txt", words(2));
             let args = ["query", "--file", "query.txt", "-s", "store.fps", "--confirm", "0.9"];
-            assert!(desk.ok(&args, "").contains("\tb\n"));
+            assert!(dir.ok(&args, "").contains("\tb\n"));
         }
     }
 }
 
 #[test]
 fn a_bad_item_is_named_and_takes_nothing_with_it() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable"]);
     for (items, code) in [
         (json!([item(1, "a"), { "fingerprint": "g" }]), "bad-fingerprint"),
         (json!([item(1, "a"), { "id": "b" }]), "bad-json"),
@@ -332,22 +332,22 @@ fn a_bad_item_is_named_and_takes_nothing_with_it() {
     ] {
         assert_eq!(server.post_json(ADD, &body).code(), code);
     }
-    assert!(!stored_ids(&desk).contains("a"));
+    assert!(!stored_ids(&dir).contains("a"));
     assert_eq!(server.post_json(ADD, &json!({ "items": [] })).json()["added"], 0);
     let fingerprint = Fingerprint::new(1);
-    assert!(Store::open(desk.path("store.fps")).unwrap().query(fingerprint, 0).unwrap().is_empty());
+    assert!(Store::open(dir.path("store.fps")).unwrap().query(fingerprint, 0).unwrap().is_empty());
 }
 
 /// As after `mv pages.fps old.fps; mv new.fps pages.fps` while the server is running.
 #[test]
 fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable", "--commit-every", "1h"]);
     add(&mut server.connect(), json!([item(1 << 40, "pending")]), false);
-    desk.ok(&["build", "-", "-s", "new.fps", "-q"], "0000000077777777\tother\n");
-    let before = std::fs::read(desk.path("new.fps/MANIFEST")).unwrap();
-    std::fs::rename(desk.path("store.fps"), desk.path("old.fps")).unwrap();
-    std::fs::rename(desk.path("new.fps"), desk.path("store.fps")).unwrap();
+    dir.ok(&["build", "-", "-s", "new.fps", "-q"], "0000000077777777\tother\n");
+    let before = std::fs::read(dir.path("new.fps/MANIFEST")).unwrap();
+    std::fs::rename(dir.path("store.fps"), dir.path("old.fps")).unwrap();
+    std::fs::rename(dir.path("new.fps"), dir.path("store.fps")).unwrap();
     // The next refresh detects the replacement, before any write.
     assert_eq!(server.post("/v1/refresh", "", "").status, 200);
     let ready = server.get("/readyz");
@@ -361,45 +361,45 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
         assert!(why.contains("was moved or replaced"), "{why}");
     }
     assert_eq!(server.get("/readyz").json()["error"]["code"], "commits-failing");
-    assert_eq!(std::fs::read(desk.path("store.fps/MANIFEST")).unwrap(), before);
-    let names = std::fs::read_dir(desk.path("store.fps")).unwrap().count();
+    assert_eq!(std::fs::read(dir.path("store.fps/MANIFEST")).unwrap(), before);
+    let names = std::fs::read_dir(dir.path("store.fps")).unwrap().count();
     assert_eq!(names, 2, "a manifest and a segment");
     // Another server can write to the new store.
-    drop(Server::start(&desk, &["--writable"]));
+    drop(Server::start(&dir, &["--writable"]));
     // The server's own store is back.
-    std::fs::rename(desk.path("store.fps"), desk.path("new.fps")).unwrap();
-    std::fs::rename(desk.path("old.fps"), desk.path("store.fps")).unwrap();
+    std::fs::rename(dir.path("store.fps"), dir.path("new.fps")).unwrap();
+    std::fs::rename(dir.path("old.fps"), dir.path("store.fps")).unwrap();
     wait_for("the server writes again", || server.get("/readyz").status == 200);
     add(&mut server.connect(), json!([item(0xff << 50, "late")]), true);
-    assert!(["pending", "late"].iter().all(|id| stored_ids(&desk).contains(*id)));
+    assert!(["pending", "late"].iter().all(|id| stored_ids(&dir).contains(*id)));
 }
 
 /// A copy made of hard links, as by `cp -al`, contains the lock file, too.
 #[test]
 fn a_server_starts_beside_a_copy_of_links_that_was_made_while_it_was_killed() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--writable"]);
-    std::fs::create_dir(desk.path("kept.fps")).unwrap();
-    for file in std::fs::read_dir(desk.path("store.fps")).unwrap() {
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--writable"]);
+    std::fs::create_dir(dir.path("kept.fps")).unwrap();
+    for file in std::fs::read_dir(dir.path("store.fps")).unwrap() {
         let file = file.unwrap();
-        let to = desk.path("kept.fps").join(file.file_name());
+        let to = dir.path("kept.fps").join(file.file_name());
         std::fs::hard_link(file.path(), to).unwrap();
     }
     // While the lock is held, the locked file is in use under each of its names.
-    desk.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
+    dir.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
     server.kill();
-    let server = Server::start(&desk, &["--writable"]);
+    let server = Server::start(&dir, &["--writable"]);
     add(&mut server.connect(), json!([item(1 << 50, "late")]), true);
     drop(server);
-    assert!(stored_ids(&desk).contains("late"));
-    desk.run(&["delete", "--id", "none", "-s", "kept.fps"], 1);
+    assert!(stored_ids(&dir).contains("late"));
+    dir.run(&["delete", "--id", "none", "-s", "kept.fps"], 1);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_terminated_server_ends_at_once_on_an_interrupt() {
-    let desk = desk_of(&clustered(50, 1));
-    let server = Server::start(&desk, &["--drain-timeout", "1h"]);
+    let dir = desk_of(&clustered(50, 1));
+    let server = Server::start(&dir, &["--drain-timeout", "1h"]);
     // A request whose body never arrives keeps the server from ending.
     let mut connection = server.connect();
     let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\

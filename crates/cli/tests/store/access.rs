@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{assert_exact, clustered, needles, scheme_named, store_of, uniform};
 use fpstore::{Access, Error, OpenOptions, Result, Store, Writer, WriterOptions};
 
@@ -130,15 +130,15 @@ fn damage_is_found_in_memory_as_in_a_map() {
 
 #[test]
 fn commands_take_access_and_refuse_it_for_files() {
-    let desk = Desk::with("new.tsv", "0000000000000007\ta\n0000000000000006\tb\n");
-    desk.ok(&["build", "new.tsv", "-s", "s.fps", "-q"], "");
+    let dir = TestDir::with("new.tsv", "0000000000000007\ta\n0000000000000006\tb\n");
+    dir.ok(&["build", "new.tsv", "-s", "s.fps", "-q"], "");
     for args in [&["query", "7", "-s", "s.fps"][..], &["pairs", "s.fps"], &["cluster", "s.fps"]] {
-        let expected = desk.ok(args, "");
+        let expected = dir.ok(args, "");
         for how in ["map", "memory", "auto"] {
-            let found = desk.ok(&[args, &["--access", how]].concat(), "");
+            let found = dir.ok(&[args, &["--access", how]].concat(), "");
             assert_eq!(found, expected, "{args:?} --access {how}");
         }
     }
-    let (_, refused) = desk.run(&["pairs", "new.tsv", "--access", "memory"], 2);
+    let (_, refused) = dir.run(&["pairs", "new.tsv", "--access", "memory"], 2);
     assert!(refused.contains("the input is files"), "{refused}");
 }

@@ -239,7 +239,9 @@ fn an_interrupted_build_tidies_up_and_says_so() {
         let mut build = program(&["build", "-", "--force"], folder);
         let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
-        input.write_all(b"0000000000000001\n0000000000000002\n").unwrap();
+        // A hundred lines decide about the columns.
+        let lines: String = (1..=100).map(|value| format!("{value:016x}\n")).collect();
+        input.write_all(lines.as_bytes()).unwrap();
         while !folder.join("store.fps/LOCK").exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -250,7 +252,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
         let err = text(output.stderr);
         assert_eq!(
             err,
-            "fpstore: 2 records were read before this; nothing was written\n\
+            "fpstore: 100 records were read before this; nothing was written\n\
              fpstore: interrupted; nothing was changed\n"
         );
         drop(input);

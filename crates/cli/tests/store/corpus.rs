@@ -12,16 +12,16 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};
 
 use crate::common::documents::{documents, json_lines};
-use crate::common::program::{Desk, names_in};
+use crate::common::program::{TestDir, names_in};
 
 fn source() -> DocumentSource {
     let hasher = TextHasher::new(&TextRecipe::default()).unwrap();
     DocumentSource::of_texts(hasher, DocumentOptions::default())
 }
 
-fn cleaner(desk: &Desk, output: &str) -> Cleaner<'static> {
-    let output = Some(desk.path(output));
-    Cleaner { output, ..Cleaner::new(source(), [desk.path("in")]) }
+fn cleaner(dir: &TestDir, output: &str) -> Cleaner<'static> {
+    let output = Some(dir.path(output));
+    Cleaner { output, ..Cleaner::new(source(), [dir.path("in")]) }
 }
 
 /// Lines of documents; many are near or equal, and one is empty.
@@ -30,32 +30,32 @@ fn lines(count: usize, seed: u64) -> String {
     none.to_string() + &json_lines(&documents(count, seed, 60, 4))
 }
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("in/a.jsonl", lines(150, 31));
-    desk.write("in/b/c.jsonl", lines(80, 32));
-    desk.write("old.jsonl", lines(60, 31));
+fn dir() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("in/a.jsonl", lines(150, 31));
+    dir.write("in/b/c.jsonl", lines(80, 32));
+    dir.write("old.jsonl", lines(60, 31));
     for store in ["s.fps", "t.fps"] {
-        desk.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "--sketch", "-q"], "");
+        dir.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "--sketch", "-q"], "");
     }
-    desk
+    dir
 }
 
 /// Fails unless two files or folders have the same contents.
-fn assert_same(desk: &Desk, one: &str, other: &str) {
-    if !desk.path(one).is_dir() {
-        return assert!(desk.read(one) == desk.read(other), "{one} and {other}");
+fn assert_same(dir: &TestDir, one: &str, other: &str) {
+    if !dir.path(one).is_dir() {
+        return assert!(dir.read(one) == dir.read(other), "{one} and {other}");
     }
-    let names = names_in(&desk.path(one));
-    assert_eq!(names, names_in(&desk.path(other)));
+    let names = names_in(&dir.path(one));
+    assert_eq!(names, names_in(&dir.path(other)));
     for name in names {
-        assert_same(desk, &format!("{one}/{name}"), &format!("{other}/{name}"));
+        assert_same(dir, &format!("{one}/{name}"), &format!("{other}/{name}"));
     }
 }
 
 #[test]
 fn a_cleaning_by_the_library_is_that_of_the_program() {
-    let desk = desk();
+    let dir = dir();
     for (number, (confirm, keep, store)) in [
         (None, "first", false),
         (Some("0.8"), "longest", false),
@@ -74,16 +74,16 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         if store {
             args.extend(["-s", "s.fps", "--within", "--add", "--run", run.as_str()]);
         }
-        desk.run(&args, 0);
+        dir.run(&args, 0);
 
         let of_library = || Cleaner {
             keep: keep.parse::<KeepRules>().unwrap(),
             confirm: confirm.map(|is| is.parse().unwrap()),
             k: confirm.is_none().then_some(7),
-            against: store.then(|| Store::open(desk.path("t.fps")).unwrap()),
+            against: store.then(|| Store::open(dir.path("t.fps")).unwrap()),
             within: true,
             add: store.then(|| WriterOptions::default().run(run.clone())),
-            ..cleaner(&desk, &by_library)
+            ..cleaner(&dir, &by_library)
         };
         let cleaned = of_library().begin().unwrap().unwrap().run().unwrap();
         let mut found = String::new();
@@ -103,7 +103,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(found, desk.read(&rows));
+        assert_eq!(found, dir.read(&rows));
         let mut kept_count = 0;
         let count = |_: Fingerprint, _: IdRef<'_>| -> Result<(), Error> {
             kept_count += 1;
@@ -114,13 +114,13 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         assert_eq!(account.removed_count(), found.lines().count() as u64);
         assert_eq!((account.kept_count, account.document_count()), (kept_count, 230));
         assert_eq!((account.empty_count, account.file_count), (2, 2));
-        assert_same(&desk, &by_program, &by_library);
+        assert_same(&dir, &by_program, &by_library);
         assert_eq!(account.near_stored_count > 0, store);
         // The last run finds almost all documents in the store.
         assert!(account.near_new_count > 0 || number == 3);
         if store {
             assert_eq!(account.added_count, kept_count);
-            let dump = |store| desk.ok(&["dump", "-s", store], "");
+            let dump = |store| dir.ok(&["dump", "-s", store], "");
             assert_eq!(dump("t.fps"), dump("s.fps"));
             // The run was added before, so nothing is done and no error is returned.
             assert!(of_library().run().unwrap().was_added_before);
@@ -132,9 +132,9 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
 /// same counts.
 #[test]
 fn the_overview_of_the_library_is_that_of_the_program() {
-    let desk = desk();
-    desk.run(&["clean", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
-    let cleaned = cleaner(&desk, "two").begin().unwrap().unwrap().run().unwrap();
+    let dir = dir();
+    dir.run(&["clean", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
+    let cleaned = cleaner(&dir, "two").begin().unwrap().unwrap().run().unwrap();
     let overview = cleaned.overview().unwrap();
     assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None });
     let rows = overview.losses.iter().map(fpstore_corpus::Loss::row);
@@ -142,7 +142,7 @@ fn the_overview_of_the_library_is_that_of_the_program() {
         let LossRow { kind, name, document_count, removed_count, empty_count } = row;
         format!("{kind}\t{name}\t{document_count}\t{removed_count}\t{empty_count}\n")
     };
-    assert_eq!(rows.map(line).collect::<String>(), desk.read("losses.tsv"));
+    assert_eq!(rows.map(line).collect::<String>(), dir.read("losses.tsv"));
     let account = cleaned.finish().unwrap();
     let all = &overview.losses[0];
     assert_eq!(
@@ -152,7 +152,7 @@ fn the_overview_of_the_library_is_that_of_the_program() {
     assert_eq!(overview.losses.len(), 3);
     let limited = |limit| {
         let max_loss = Some(LossLimit::new(limit).unwrap());
-        Cleaner { max_loss, ..cleaner(&desk, "three") }
+        Cleaner { max_loss, ..cleaner(&dir, "three") }
     };
     match limited(0.1).run().unwrap_err() {
         Error::TooMuchLost { limit, overview: found, .. } => {
@@ -160,23 +160,23 @@ fn the_overview_of_the_library_is_that_of_the_program() {
         }
         error => panic!("{error}"),
     }
-    assert_eq!(names_in(&desk.path("three")), [".fpstore-dedup"]);
+    assert_eq!(names_in(&dir.path("three")), [".fpstore-dedup"]);
     assert_eq!(limited(1.0).run().unwrap(), account);
-    assert_same(&desk, "one", "three");
+    assert_same(&dir, "one", "three");
 }
 
 #[test]
 fn stopped_work_goes_on_with_the_same_settings() {
-    let desk = desk();
-    let cleaner = |output| Cleaner { confirm: Some(0.8), ..cleaner(&desk, output) };
+    let dir = dir();
+    let cleaner = |output| Cleaner { confirm: Some(0.8), ..cleaner(&dir, output) };
     cleaner("whole").run().unwrap();
     let cleaning = cleaner("out").begin().unwrap().unwrap();
     assert!(!cleaning.is_resumed());
     // A folder with this name prevents the output file.
-    fs::create_dir(desk.path("out/a.jsonl")).unwrap();
+    fs::create_dir(dir.path("out/a.jsonl")).unwrap();
     let stopped = cleaning.run().err();
     assert!(matches!(stopped, Some(Error::Store(fpstore::Error::Io { .. }))));
-    fs::remove_dir(desk.path("out/a.jsonl")).unwrap();
+    fs::remove_dir(dir.path("out/a.jsonl")).unwrap();
     let other = Cleaner { keep: KeepRule::Last.into(), ..cleaner("out") }.run();
     assert!(matches!(&other, Err(Error::Unfinished { differences, .. }) if differences == "keep"));
     let resumed = AtomicU64::new(0);
@@ -194,18 +194,18 @@ fn stopped_work_goes_on_with_the_same_settings() {
     assert!(cleaning.is_resumed());
     cleaning.run().unwrap().finish().unwrap();
     assert_eq!(resumed.into_inner(), 1);
-    assert_same(&desk, "whole", "out");
+    assert_same(&dir, "whole", "out");
     let again = cleaner("out").run();
     assert!(matches!(again, Err(Error::Exists { path, .. }) if path.ends_with("out/a.jsonl")));
     Cleaner { replace: true, ..cleaner("out") }.run().unwrap();
-    assert_same(&desk, "whole", "out");
+    assert_same(&dir, "whole", "out");
 }
 
 #[test]
 fn settings_that_do_not_fit_are_refused_before_anything_is_written() {
-    let desk = desk();
-    let cleaner = |output| cleaner(&desk, output);
-    let before = names_in(desk.folder());
+    let dir = dir();
+    let cleaner = |output| cleaner(&dir, output);
+    let before = names_in(dir.folder());
     for refused in [
         Cleaner { confirm: Some(1.5), ..cleaner("out") },
         Cleaner { add: Some(WriterOptions::default()), ..cleaner("out") },
@@ -217,22 +217,22 @@ fn settings_that_do_not_fit_are_refused_before_anything_is_written() {
         let is_refused = matches!(error, Error::Store(fpstore::Error::InvalidOptions { .. }));
         assert!(is_refused, "{error}");
     }
-    assert_eq!(names_in(desk.folder()), before);
+    assert_eq!(names_in(dir.folder()), before);
 }
 
 #[test]
 fn documents_are_ingested_as_the_program_builds_a_store() {
-    let desk = desk();
-    desk.ok(&["build", "--docs", "in", "-s", "program.fps", "-q"], "");
+    let dir = dir();
+    dir.ok(&["build", "--docs", "in", "-s", "program.fps", "-q"], "");
     let mut builder = Builder::with_options(
-        desk.path("library.fps"),
+        dir.path("library.fps"),
         fpstore::BuildOptions::default().recipe(source().recipe()),
     )
     .unwrap();
-    let summary = source().ingest(&[desk.path("in")], &mut builder).unwrap();
+    let summary = source().ingest(&[dir.path("in")], &mut builder).unwrap();
     assert_eq!((summary.document_count, summary.empty_count), (230, 2));
     builder.finish().unwrap();
-    let dump = |store| desk.ok(&["dump", "-s", store], "");
+    let dump = |store| dir.ok(&["dump", "-s", store], "");
     assert_eq!(dump("library.fps"), dump("program.fps"));
     let mut count = 0;
     let mut pass = |_: Fingerprint, _: IdRef<'_>, sketch: &[u8]| -> fpstore::Result<()> {
@@ -240,9 +240,9 @@ fn documents_are_ingested_as_the_program_builds_a_store() {
         count += 1;
         Ok(())
     };
-    source().sketched(32).ingest(&[desk.path("in")], &mut pass).unwrap();
+    source().sketched(32).ingest(&[dir.path("in")], &mut pass).unwrap();
     assert_eq!(count, 230);
-    let mut builder = Builder::new(desk.path("none.fps")).unwrap();
-    let missing = source().ingest(&[desk.path("missing")], &mut builder);
+    let mut builder = Builder::new(dir.path("none.fps")).unwrap();
+    let missing = source().ingest(&[dir.path("missing")], &mut builder);
     assert!(matches!(missing, Err(Error::Text(_))));
 }

@@ -60,6 +60,9 @@ fn random_stores_of_every_scheme_give_no_finding() {
 fn a_store_and_its_input_have_the_same_statistics() {
     let mut records = crate::common::clustered(5000, 1);
     records.extend(crate::common::skewed(3000, 2));
+    // A store counts a record that was added twice once.
+    let mut known = std::collections::BTreeSet::new();
+    records.retain(|record| known.insert(record.clone()));
     for name in ["1", "2", "4", "14"] {
         let scheme = scheme_named(name);
         let mut collector = Collector::new();
@@ -94,7 +97,7 @@ fn dead_bits_are_named() {
             let findings = findings(&gathered(values));
             let first = &findings[0];
             assert_eq!((first.code, first.severity), (FindingCode::DeadBits, Severity::Serious));
-            assert!(first.sentence.contains("20 of 64 bits are dead"), "{first}");
+            assert!(first.sentence.contains("20 of 64 bits are constant"), "{first}");
             assert!(first.sentence.contains(named), "{first}");
             assert!(first.remedy.contains("look for the cause where"), "{}", first.remedy);
         }
@@ -154,7 +157,7 @@ fn values_of_32_bits_with_zeros_in_front_are_named() {
         let first = &findings[0];
         assert_eq!((first.code, first.severity), (FindingCode::ZeroExtended, Severity::Serious));
         assert!(first.sentence.contains("bits 63-32 are 0 in every fingerprint"), "{first}");
-        assert!(first.sentence.contains("32-bit values with zeros in front"), "{first}");
+        assert!(first.sentence.contains("32-bit values with leading zeros"), "{first}");
         assert!(first.remedy.contains("make 64-bit fingerprints"), "{}", first.remedy);
         assert!(!codes(&findings).contains(&FindingCode::DeadBits), "{findings:?}");
         let crowded = codes(&findings).contains(&FindingCode::CrowdedTable);
@@ -170,7 +173,7 @@ fn values_that_were_spelled_or_carried_wrongly_are_named() {
         (FindingCode::DecimalReadAsHex, &decimal, "--radix dec"),
         (FindingCode::RoundedByDouble, &|v| v as f64 as u64, "hex text"),
         (FindingCode::SignExtended, &|v| i64::from(v as i32).cast_unsigned(), "signed 32-bit"),
-        (FindingCode::CopiedBits, &|v| v << 32 | v & 0xffff_ffff, "hash bits of its own"),
+        (FindingCode::CopiedBits, &|v| v << 32 | v & 0xffff_ffff, "its own hash bits"),
         (FindingCode::EvenDistances, &|v| v & !1 | u64::from((v >> 1).count_ones() % 2), "even k"),
         (FindingCode::BiasedBits, &|v| v & (v.rotate_right(9) | 0xffff), "features"),
     ];
@@ -267,7 +270,7 @@ fn real_fingerprints_give_sensible_findings() {
     }
     let emoji = findings(&real("noto_emoji_phash64.hex.zst"));
     assert!(emoji[0].sentence.starts_with("99"), "{}", emoji[0]);
-    assert!(emoji[0].sentence.contains("meant for -k 3"), "{}", emoji[0]);
+    assert!(emoji[0].sentence.contains("tuned for -k 3"), "{}", emoji[0]);
     assert!(emoji[0].remedy.contains("-k 8 to -k 10"), "{}", emoji[0].remedy);
     let malware = findings(&real("tlsh_malware_w0.hex.zst"));
     assert!(malware[0].sentence.contains("118 of 9 999 records"), "{}", malware[0]);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::program::{Desk, names_in};
+use crate::common::program::{TestDir, names_in};
 use crate::common::{clustered, needles, number, record_lines, scan, scheme_named, store_of};
 use fpstore::writer::Compaction;
 use fpstore::{Error, Fingerprint, Store, Writer, WriterOptions};
@@ -48,45 +48,45 @@ fn a_reader_answers_from_segments_that_a_compaction_replaced() {
 
 #[test]
 fn a_store_that_is_open_can_be_replaced() {
-    let desk = Desk::with("one.tsv", &record_lines(&clustered(500, 4_110)));
-    desk.write("two.tsv", record_lines(&clustered(500, 4_111)));
-    desk.ok(&["build", "one.tsv", "-q"], "");
-    let store = Store::open(desk.path("store.fps")).unwrap();
+    let dir = TestDir::with("one.tsv", &record_lines(&clustered(500, 4_110)));
+    dir.write("two.tsv", record_lines(&clustered(500, 4_111)));
+    dir.ok(&["build", "one.tsv", "-q"], "");
+    let store = Store::open(dir.path("store.fps")).unwrap();
     let mut searcher = store.searcher();
     let (old, new) = (clustered(500, 4_110)[9].0, clustered(500, 4_111)[9].0);
     let mut count = |value| searcher.search(Fingerprint::new(value), 0).unwrap().len();
     assert_eq!((count(old), count(new)), (1, 0));
-    desk.ok(&["build", "two.tsv", "--force", "-q"], "");
+    dir.ok(&["build", "two.tsv", "--force", "-q"], "");
     assert_eq!((count(old), count(new)), (1, 0), "the open state does not change");
-    let again = Store::open(desk.path("store.fps")).unwrap();
+    let again = Store::open(dir.path("store.fps")).unwrap();
     assert_eq!(again.query(Fingerprint::new(new), 0).unwrap().len(), 1);
     assert!(again.query(Fingerprint::new(old), 0).unwrap().is_empty());
 }
 
 #[test]
 fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
-    let desk = Desk::with("one.tsv", "0000000000000001\ta\n");
-    desk.ok(&["build", "one.tsv", "-q"], "");
-    let path = desk.path("store.fps");
+    let dir = TestDir::with("one.tsv", "0000000000000001\ta\n");
+    dir.ok(&["build", "one.tsv", "-q"], "");
+    let path = dir.path("store.fps");
     let writer = Writer::open(&path).unwrap();
     assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
-    let (_, told) = desk.run(&["add", "one.tsv"], 2);
+    let (_, told) = dir.run(&["add", "one.tsv"], 2);
     // Windows prevents reading a locked file.
     assert!(cfg!(windows) || told.contains(&std::process::id().to_string()), "{told}");
     // Readers do not wait for the lock.
-    assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
+    assert_eq!(dir.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
     drop(writer);
-    desk.ok(&["add", "one.tsv", "-q"], "");
+    dir.ok(&["add", "one.tsv", "-q"], "");
 }
 
 /// The input does not end, so the writer is killed while it holds the lock, before it commits.
 #[test]
 fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up() {
-    let desk = Desk::with("one.tsv", "0000000000000001\ta\n");
-    desk.ok(&["build", "one.tsv", "-q"], "");
-    let lock = desk.path("store.fps").join("LOCK");
+    let dir = TestDir::with("one.tsv", "0000000000000001\ta\n");
+    dir.ok(&["build", "one.tsv", "-q"], "");
+    let lock = dir.path("store.fps").join("LOCK");
     for added in 1..4 {
-        let mut child = desk.command(&["add", "-", "-q"]).spawn().unwrap();
+        let mut child = dir.command(&["add", "-", "-q"]).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(b"0000000000000002\tb\n0000000000000003\tc\n").unwrap();
         while !lock.exists() {
@@ -96,12 +96,12 @@ fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up
         child.wait().unwrap();
         drop(input);
         assert!(lock.exists(), "it was killed with the lock");
-        assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), added);
-        assert!(desk.run(&["query", "2", "-k", "0"], 1).0.is_empty());
-        desk.ok(&["add", "one.tsv", "-q"], "");
+        assert_eq!(dir.json(&["info"])["ids"], added);
+        assert!(dir.run(&["query", "2", "-k", "0"], 1).0.is_empty());
+        dir.ok(&["add", "one.tsv", "-q"], "");
     }
-    desk.ok(&["verify"], "");
-    let names = names_in(&desk.path("store.fps"));
+    dir.ok(&["verify"], "");
+    let names = names_in(&dir.path("store.fps"));
     let is_live = |name: &String| name == "MANIFEST" || name.starts_with("segment-");
     assert!(names.iter().all(is_live), "{names:?}");
 }
@@ -120,15 +120,15 @@ fn long_names_and_names_in_other_scripts_are_names() {
     fs::create_dir_all(&path).unwrap();
     let input = path.join("\u{e4}.tsv");
     fs::write(&input, "0000000000000001\t\u{4e2d}\n").unwrap();
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let store = path.join("\u{6f22}.fps");
     let (input, store) = (input.to_str().unwrap(), store.to_str().unwrap());
-    desk.ok(&["build", input, "-s", store, "-q"], "");
-    desk.ok(&["add", input, "-s", store, "-q"], "");
-    desk.ok(&["compact", "-s", store, "-q"], "");
-    let found = desk.ok(&["query", "1", "-k", "0", "-s", store], "");
+    dir.ok(&["build", input, "-s", store, "-q"], "");
+    dir.ok(&["add", input, "-s", store, "-q"], "");
+    dir.ok(&["compact", "-s", store, "-q"], "");
+    let found = dir.ok(&["query", "1", "-k", "0", "-s", store], "");
     assert!(found.contains('\u{4e2d}'), "{found}");
-    desk.ok(&["export", "-s", store, "-o", path.join("copy.fps").to_str().unwrap()], "");
+    dir.ok(&["export", "-s", store, "-o", path.join("copy.fps").to_str().unwrap()], "");
     let mut writer = Writer::with_options(store, WriterOptions::default()).unwrap();
     writer.push(Fingerprint::new(2), 2).unwrap();
     assert_eq!(writer.finish().unwrap().info().fingerprint_count(), 2);
@@ -136,16 +136,16 @@ fn long_names_and_names_in_other_scripts_are_names() {
 
 #[test]
 fn lines_may_end_as_on_windows_and_answers_end_as_elsewhere() {
-    let desk = Desk::with("dos.tsv", "0000000000000001\ta\r\n0000000000000002\tb c\r\n\r\n3\r\n");
-    desk.write("unix.tsv", "0000000000000001\ta\n0000000000000002\tb c\n\n3\n");
-    desk.ok(&["build", "dos.tsv", "-s", "dos.fps", "-q"], "");
-    desk.ok(&["build", "unix.tsv", "-s", "unix.fps", "-q"], "");
+    let dir = TestDir::with("dos.tsv", "0000000000000001\ta\r\n0000000000000002\tb c\r\n\r\n3\r\n");
+    dir.write("unix.tsv", "0000000000000001\ta\n0000000000000002\tb c\n\n3\n");
+    dir.ok(&["build", "dos.tsv", "-s", "dos.fps", "-q"], "");
+    dir.ok(&["build", "unix.tsv", "-s", "unix.fps", "-q"], "");
     let files = |store: &str| {
-        let segment = desk.path(store).join("segment-0000000000000001.fps");
+        let segment = dir.path(store).join("segment-0000000000000001.fps");
         fs::read(segment).unwrap()
     };
     assert!(files("dos.fps") == files("unix.fps"), "the same records give the same bytes");
-    let mut child = desk.command(&["query", "-k", "0", "-s", "dos.fps"]);
+    let mut child = dir.command(&["query", "-k", "0", "-s", "dos.fps"]);
     let mut child = child.args(["-"]).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"1\r\n2\r\n").unwrap();
     let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();

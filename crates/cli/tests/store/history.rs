@@ -6,7 +6,7 @@ use fpstore::info::{Act, Change};
 use fpstore::writer::{BackupOptions, Compaction, Expiry, backup};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 fn build(path: &Path, values: std::ops::Range<u64>) {
     let mut builder = Builder::with_options(path, BuildOptions::default().label("old")).unwrap();
@@ -29,13 +29,13 @@ fn short(change: &Change) -> String {
 
 #[test]
 fn each_change_between_kept_generations_is_told_as_what_it_was() {
-    let desk = Desk::new();
-    let path = desk.path("store.fps");
+    let dir = TestDir::new();
+    let path = dir.path("store.fps");
     build(&path, 0..100);
     let mut kept = Vec::new();
     let mut keep = || {
         let store = Store::open(&path).unwrap();
-        let to = desk.path(&format!("kept-{}.fps", store.generation()));
+        let to = dir.path(&format!("kept-{}.fps", store.generation()));
         backup(&store, &to, &BackupOptions::default()).unwrap();
         kept.push(to);
     };
@@ -91,7 +91,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     }
     // The same from the program; two distant snapshots are one step.
     let all: Vec<&str> = ["log", "--format", "json", "-s", "store.fps"].into();
-    let rows = desk.ok(&[&all[..], &["--kept", "kept-1.fps"]].concat(), "");
+    let rows = dir.ok(&[&all[..], &["--kept", "kept-1.fps"]].concat(), "");
     let rows: Vec<serde_json::Value> =
         rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let expected = Store::log(&[states[0].clone(), states[states.len() - 1].clone()]).unwrap();
@@ -99,7 +99,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     for (row, change) in rows.iter().zip(&expected) {
         assert_eq!(*row, serde_json::to_value(change).unwrap());
     }
-    let lines = desk.ok(&["log", "-s", "kept-2.fps", "--header"], "");
+    let lines = dir.ok(&["log", "-s", "kept-2.fps", "--header"], "");
     assert_eq!(
         lines,
         "generation\tsince\tact\tsegments\tfrom\tlabel\tfingerprints\tfingerprints_before\tids\t\
@@ -148,7 +148,7 @@ fn states_of_other_stores_or_histories_are_refused() {
         writer.push(Fingerprint::new(value), value).unwrap();
         writer.commit().unwrap();
     }
-    assert!(refusal(&[open("a.fps"), open("c.fps")]).contains("another history"));
+    assert!(refusal(&[open("a.fps"), open("c.fps")]).contains("their histories differ"));
     assert_eq!(Store::log(&[]).unwrap(), []);
     assert!(open("a.fps").expect_generation(2).is_ok());
     let refused = open("a.fps").expect_generation(1).unwrap_err().to_string();

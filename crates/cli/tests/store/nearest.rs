@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fpstore::writer::Compaction;
-use fpstore::{Builder, Error, Fingerprint, Id, Limits, Store, Warm, Writer, WriterOptions};
+use fpstore::{Builder, CutBy, Error, Fingerprint, Id, Limits, Store, Warm, Writer, WriterOptions};
 
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 use crate::common::{
     Random, Record, clustered, make_empty, needles, scan, scheme_named, schemes, skewed, store_of,
     uniform,
@@ -107,33 +107,33 @@ fn segments_and_deletions_do_not_change_the_nearest() {
 fn the_program_finds_the_nearest_one_by_one_and_from_files() {
     let records = clustered(2000, 9);
     let lines: Vec<String> = records.iter().map(|(value, _)| format!("{value:016x}\tid")).collect();
-    let desk = Desk::with("pages.tsv", &format!("{}\n", lines.join("\n")));
-    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    let dir = TestDir::with("pages.tsv", &format!("{}\n", lines.join("\n")));
+    dir.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     let asked: Vec<String> =
         needles(&records, 150, 4, 7).iter().map(|value| format!("{value:016x}")).collect();
-    desk.write("asked.txt", format!("{}\n", asked.join("\n")));
+    dir.write("asked.txt", format!("{}\n", asked.join("\n")));
     for k in [None, Some("0"), Some("5"), Some("12")] {
         let bound = k.unwrap_or("64");
         for format in ["tsv", "json"] {
             let ask = ["query", "-s", "pages.fps", "--format", format];
             let limit = ["--limit", "3", "-k", bound, "-q"];
-            let expected = desk.ok(&[&ask[..], &limit, &["--from", "asked.txt"]].concat(), "");
+            let expected = dir.ok(&[&ask[..], &limit, &["--from", "asked.txt"]].concat(), "");
             // Answers of `--nearest` never have the `cut` flag.
             let expected = expected.replace(",\"cut\":true", "");
             let mut nearest = [&ask[..], &["--nearest", "3"]].concat();
             nearest.extend(k.iter().flat_map(|k| ["-k", *k]));
             for threads in ["1", "2"] {
                 let from = [&nearest[..], &["--from", "asked.txt", "--threads", threads]].concat();
-                let found = desk.ok(&from, "");
+                let found = dir.ok(&from, "");
                 assert_eq!(found, expected, "{bound}");
             }
             let mut one_by_one = nearest.clone();
             one_by_one.extend(asked.iter().map(String::as_str));
-            let found = desk.ok(&one_by_one, "");
+            let found = dir.ok(&one_by_one, "");
             assert_eq!(found, expected, "{bound}");
         }
     }
-    let (out, _) = desk.run(&["query", "--nearest", "1", "-k", "0", "1", "-s", "pages.fps"], 1);
+    let (out, _) = dir.run(&["query", "--nearest", "1", "-k", "0", "1", "-s", "pages.fps"], 1);
     assert_eq!(out, "");
 }
 
@@ -152,20 +152,22 @@ fn a_deadline_and_a_flag_cut_the_answer() {
         let answer = searcher.search_with(needle, 40, &late).unwrap();
         assert!(!answer.outcome().cut && answer.len() == all.len());
     };
-    let cut = |searcher: &mut fpstore::Searcher, limits: &Limits| {
+    let cut = |searcher: &mut fpstore::Searcher, limits: &Limits, by: CutBy| {
         let answer = searcher.search_with(needle, 40, limits).unwrap();
         assert!(answer.outcome().cut && answer.outcome().stats.scanned < 2000);
+        assert_eq!(answer.outcome().cut_by, Some(by));
         let answer = searcher.nearest_with(needle, 20_000, 64, limits).unwrap();
         assert!(answer.outcome().cut && answer.len() < 20_000);
+        assert_eq!(answer.outcome().cut_by, Some(by));
     };
     complete(&mut searcher);
-    cut(&mut searcher, &past);
+    cut(&mut searcher, &past, CutBy::Deadline);
     complete(&mut searcher);
     let flag = Arc::new(AtomicBool::new(false));
     searcher.stop_flag(Arc::clone(&flag));
     complete(&mut searcher);
     flag.store(true, Ordering::Relaxed);
-    cut(&mut searcher, &late);
+    cut(&mut searcher, &late, CutBy::Stop);
     searcher.stop_flag(None);
     complete(&mut searcher);
 }

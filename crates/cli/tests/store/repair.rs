@@ -191,43 +191,43 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
 #[cfg(unix)]
 #[test]
 fn the_program_says_what_is_missing_and_how_to_go_on() {
-    let desk = crate::common::program::Desk::with("new.tsv", "0000000000000007\ta\n");
+    let dir = crate::common::program::TestDir::with("new.tsv", "0000000000000007\ta\n");
     let records = |range: std::ops::Range<u64>| {
         range.map(|id| format!("{}\t{id}\n", value(id))).collect::<String>()
     };
-    desk.write("one.tsv", records(0..100));
-    desk.write("two.tsv", records(100..150));
-    desk.ok(&["build", "one.tsv", "-s", "my store.fps", "--label", "2026-10", "-q"], "");
-    desk.ok(&["add", "two.tsv", "-s", "my store.fps", "--label", "2026-11", "-q"], "");
-    let info = desk.json(&["info", "-s", "my store.fps", "--format", "json"]);
-    let file = |number: usize| desk.path(info["segments"][number]["path"].as_str().unwrap());
+    dir.write("one.tsv", records(0..100));
+    dir.write("two.tsv", records(100..150));
+    dir.ok(&["build", "one.tsv", "-s", "my store.fps", "--label", "2026-10", "-q"], "");
+    dir.ok(&["add", "two.tsv", "-s", "my store.fps", "--label", "2026-11", "-q"], "");
+    let info = dir.json(&["info", "-s", "my store.fps", "--format", "json"]);
+    let file = |number: usize| dir.path(info["segments"][number]["path"].as_str().unwrap());
     let run = |line: &str| {
         let bin = assert_cmd::cargo::cargo_bin("fpstore");
         let path = format!("{}:/usr/bin:/bin", bin.parent().unwrap().display());
         let mut shell = std::process::Command::new("sh");
-        let done = shell.args(["-c", line]).env("PATH", path).current_dir(desk.folder());
+        let done = shell.args(["-c", line]).env("PATH", path).current_dir(dir.folder());
         assert!(done.status().unwrap().success(), "{line}");
     };
     behead(&file(0));
-    let (_, told) = desk.run(&["verify", "my store.fps"], 1);
+    let (_, told) = dir.run(&["verify", "my store.fps"], 1);
     assert!(told.contains("--repair saves the readable records"), "{told}");
-    let (_, told) = desk.run(&["verify", "my store.fps", "--repair", "-q"], 1);
+    let (_, told) = dir.run(&["verify", "my store.fps", "--repair", "-q"], 1);
     assert!(told.contains("missing: segment"), "{told}");
     assert!(told.contains("'2026-10': 100 fingerprints with all ids"), "{told}");
     assert!(told.contains("kept: 1 segment with 50 fingerprints"), "{told}");
     run(told.lines().find(|line| line.contains("mv ")).unwrap().split("  ").last().unwrap());
-    desk.ok(&["verify", "my store.fps", "--repair"], "");
-    assert_eq!(desk.ok(&["dump", "-s", "my store.fps"], "").lines().count(), 50);
+    dir.ok(&["verify", "my store.fps", "--repair"], "");
+    assert_eq!(dir.ok(&["dump", "-s", "my store.fps"], "").lines().count(), 50);
     // Damages the manifest itself.
-    damage(&desk.path("my store.fps/MANIFEST"));
-    let (_, told) = desk.run(&["verify", "my store.fps", "--repair"], 1);
+    damage(&dir.path("my store.fps/MANIFEST"));
+    let (_, told) = dir.run(&["verify", "my store.fps", "--repair"], 1);
     assert!(told.contains("the manifest is lost"), "{told}");
     for command in ["fpstore build", "fpstore import"] {
         let line = told.lines().find(|line| line.contains(command)).unwrap();
         run(line.split("  ").last().unwrap());
     }
-    assert_eq!(desk.ok(&["dump", "-s", "NEW"], "").lines().count(), 50);
-    desk.run(&["verify", "NEW", "--wait"], 2);
+    assert_eq!(dir.ok(&["dump", "-s", "NEW"], "").lines().count(), 50);
+    dir.run(&["verify", "NEW", "--wait"], 2);
 }
 
 #[test]

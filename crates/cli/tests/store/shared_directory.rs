@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use fpstore::{BuildOptions, Builder, Error, IdRef, Observer, Phase, Store, Writer, WriterOptions};
 
-use crate::common::program::{Desk, make_pipe, text};
+use crate::common::program::{TestDir, make_pipe, text};
 
-/// A desk with a store of two segments; one has a deletion.
-fn desk() -> Desk {
-    let desk = Desk::with("in.tsv", "0123456789abcdef\t1001\n1111111111111111\t1002\n");
-    desk.ok(&["build", "in.tsv", "-q"], "");
-    desk.ok(&["add", "in.tsv", "-q", "--no-compact", "--label", "b"], "");
-    desk.ok(&["delete", "--id", "1002", "-q"], "");
-    desk
+/// A dir with a store of two segments; one has a deletion.
+fn dir() -> TestDir {
+    let dir = TestDir::with("in.tsv", "0123456789abcdef\t1001\n1111111111111111\t1002\n");
+    dir.ok(&["build", "in.tsv", "-q"], "");
+    dir.ok(&["add", "in.tsv", "-q", "--no-compact", "--label", "b"], "");
+    dir.ok(&["delete", "--id", "1002", "-q"], "");
+    dir
 }
 
 /// The locks, each with a command that takes it.
@@ -32,37 +32,37 @@ const LOCKS: [(&str, &[&str]); 3] = [
 #[test]
 fn a_link_in_the_place_of_a_lock_is_refused_and_its_target_stays() {
     for (name, command) in LOCKS {
-        let desk = desk();
-        desk.write("victim", "precious\n");
-        let lock = desk.path("store.fps").join(name);
+        let dir = dir();
+        dir.write("victim", "precious\n");
+        let lock = dir.path("store.fps").join(name);
         symlink("../victim", &lock).unwrap();
-        let (_, err) = desk.run(command, 2);
+        let (_, err) = dir.run(command, 2);
         assert!(
             err.contains(&format!("cannot lock store.fps/{name}: it is a symbolic link")),
             "{err}"
         );
         fs::remove_file(&lock).unwrap();
-        fs::hard_link(desk.path("victim"), &lock).unwrap();
+        fs::hard_link(dir.path("victim"), &lock).unwrap();
         // If the lock file is a hard link to another file, as in a copy made by `cp -al`, only this
         // name is removed.
-        desk.run(command, 0);
+        dir.run(command, 0);
         assert!(!lock.exists());
-        assert_eq!(desk.read("victim"), "precious\n");
-        desk.run(&["verify"], 0);
+        assert_eq!(dir.read("victim"), "precious\n");
+        dir.run(&["verify"], 0);
     }
 }
 
 /// A foreign file moved into the place of a lock is not truncated while the lock is held.
 #[test]
 fn a_lock_file_that_holds_anything_but_a_process_number_is_not_written() {
-    let desk = desk();
-    desk.write("store.fps/LOCK", "precious\n");
-    let writer = Writer::open(desk.path("store.fps")).unwrap();
-    assert_eq!(desk.read("store.fps/LOCK"), "precious\n");
+    let dir = dir();
+    dir.write("store.fps/LOCK", "precious\n");
+    let writer = Writer::open(dir.path("store.fps")).unwrap();
+    assert_eq!(dir.read("store.fps/LOCK"), "precious\n");
     drop(writer);
-    desk.write("store.fps/LOCK", "12\n");
-    let _writer = Writer::open(desk.path("store.fps")).unwrap();
-    assert_eq!(desk.read("store.fps/LOCK"), format!("{}\n", std::process::id()));
+    dir.write("store.fps/LOCK", "12\n");
+    let _writer = Writer::open(dir.path("store.fps")).unwrap();
+    assert_eq!(dir.read("store.fps/LOCK"), format!("{}\n", std::process::id()));
 }
 
 #[test]
@@ -72,14 +72,14 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
         fs::create_dir(path).unwrap();
     }] {
         for (name, command) in LOCKS {
-            let desk = desk();
-            make(&desk.path("store.fps").join(name));
-            let (_, err) = desk.run(command, 2);
+            let dir = dir();
+            make(&dir.path("store.fps").join(name));
+            let (_, err) = dir.run(command, 2);
             assert!(err.contains("writers make a plain file"), "{err}");
         }
         for kind in ["MANIFEST", "segment-", "deletion-"] {
-            let desk = desk();
-            let names = fs::read_dir(desk.path("store.fps")).unwrap();
+            let dir = dir();
+            let names = fs::read_dir(dir.path("store.fps")).unwrap();
             let mut names = names.map(|entry| entry.unwrap().path());
             let is_kind = |path: &std::path::PathBuf| {
                 path.file_name().unwrap().to_str().unwrap().starts_with(kind)
@@ -88,7 +88,7 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
             for (command, status) in
                 [(["info"].as_slice(), 2), (&["verify"], 1), (&["add", "in.tsv"], 2)]
             {
-                let (_, err) = desk.run(command, status);
+                let (_, err) = dir.run(command, status);
                 assert!(err.contains("not a plain file"), "{kind}: {err}");
             }
         }
@@ -98,51 +98,51 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
 /// Only directories left by dead builds of this user are removed; all others are kept and reported.
 #[test]
 fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
-    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
+    let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
     for gone in [".new.fps.tmp-AAAAAA/LOCK", ".new.fps.tmp-BBBBBB/.tmp-123abc"] {
-        desk.write(gone, "");
+        dir.write(gone, "");
     }
-    desk.write(".new.fps.tmp-BBBBBB/LOCK", "1\n");
-    desk.write(".new.fps.tmp-BBBBBB/segment-0000000000000001.fps", "");
-    fs::create_dir(desk.path(".new.fps.tmp-CCCCCC")).unwrap();
+    dir.write(".new.fps.tmp-BBBBBB/LOCK", "1\n");
+    dir.write(".new.fps.tmp-BBBBBB/segment-0000000000000001.fps", "");
+    fs::create_dir(dir.path(".new.fps.tmp-CCCCCC")).unwrap();
     let kept = [
         ".new.fps.tmp-DDDDDD/sub/f",
         ".new.fps.tmp-EEEEEE/thesis.tex",
         ".new.fps.tmp-mine/LOCK",
         ".new.fps.tmp-FFFFFF/segment-0000000000000001.fps",
     ];
-    kept.iter().for_each(|name| desk.write(name, "x"));
-    desk.write(".new.fps.tmp-DDDDDD/LOCK", "");
-    desk.write(".new.fps.tmp-EEEEEE/LOCK", "");
-    fs::create_dir(desk.path(".new.fps.tmp-GGGGGG")).unwrap();
-    make_pipe(&desk.path(".new.fps.tmp-GGGGGG/LOCK"));
+    kept.iter().for_each(|name| dir.write(name, "x"));
+    dir.write(".new.fps.tmp-DDDDDD/LOCK", "");
+    dir.write(".new.fps.tmp-EEEEEE/LOCK", "");
+    fs::create_dir(dir.path(".new.fps.tmp-GGGGGG")).unwrap();
+    make_pipe(&dir.path(".new.fps.tmp-GGGGGG/LOCK"));
     let old = std::time::SystemTime::now() - Duration::from_secs(7200);
     for name in ["DDDDDD", "FFFFFF"] {
-        let directory = fs::File::open(desk.path(&format!(".new.fps.tmp-{name}"))).unwrap();
+        let directory = fs::File::open(dir.path(&format!(".new.fps.tmp-{name}"))).unwrap();
         directory.set_modified(old).unwrap();
     }
-    let (_, err) = desk.run(&["build", "in.tsv", "-s", "new.fps"], 0);
+    let (_, err) = dir.run(&["build", "in.tsv", "-s", "new.fps"], 0);
     let left = ["DDDDDD", "EEEEEE", "FFFFFF", "GGGGGG", "mine"];
     for name in left {
         assert!(err.contains(&format!(".new.fps.tmp-{name}: ")), "{name}: {err}");
     }
-    kept.iter().for_each(|name| assert_eq!(desk.read(name), "x", "{name}"));
+    kept.iter().for_each(|name| assert_eq!(dir.read(name), "x", "{name}"));
     let names = left.map(|name| format!(".new.fps.tmp-{name}"));
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.extend(["in.tsv", "new.fps"]);
-    desk.assert_files(&names);
+    dir.assert_files(&names);
 }
 
 /// Read access is enough to take an advisory lock. So users with only read access must not be able
 /// to open the lock file.
 #[test]
 fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
-    let desk = desk();
-    let path = desk.path("store.fps");
+    let dir = dir();
+    let path = dir.path("store.fps");
     for (of_directory, expected) in [(0o755, 0o600), (0o2775, 0o660), (0o777, 0o666)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(of_directory)).unwrap();
         // The permissions of a lock file that is too accessible are restricted.
-        desk.write("store.fps/LOCK", "");
+        dir.write("store.fps/LOCK", "");
         fs::set_permissions(path.join("LOCK"), fs::Permissions::from_mode(0o644)).unwrap();
         let mut writer = Writer::open(&path).unwrap();
         assert_eq!(fs::metadata(path.join("LOCK")).unwrap().mode() & 0o777, expected);
@@ -158,8 +158,8 @@ fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
 /// Two writers can open one lock file and one can remove it: they must not both hold the lock.
 #[test]
 fn a_lock_whose_file_was_removed_and_made_again_is_held_once() {
-    let desk = desk();
-    let path = desk.path("store.fps");
+    let dir = dir();
+    let path = dir.path("store.fps");
     std::thread::scope(|scope| {
         for part in 0..4_u64 {
             let path = &path;
@@ -174,13 +174,13 @@ fn a_lock_whose_file_was_removed_and_made_again_is_held_once() {
         }
     });
     assert_eq!(Store::open(&path).unwrap().info().segments.len(), 42);
-    desk.run(&["verify"], 0);
+    dir.run(&["verify"], 0);
 }
 
 #[test]
 fn a_writer_waits_for_another_and_may_be_told_to_stop() {
-    let desk = desk();
-    let path = desk.path("store.fps");
+    let dir = dir();
+    let path = dir.path("store.fps");
     let first = Writer::open(&path).unwrap();
     let refused = Writer::open(&path);
     assert!(
@@ -211,8 +211,8 @@ fn a_writer_waits_for_another_and_may_be_told_to_stop() {
 
 #[test]
 fn commands_that_write_wait_for_their_turn() {
-    let desk = desk();
-    let path = desk.path("store.fps");
+    let dir = dir();
+    let path = dir.path("store.fps");
     let commands: [&[&str]; 5] = [
         &["add", "in.tsv"],
         &["delete", "--id", "1001"],
@@ -220,13 +220,13 @@ fn commands_that_write_wait_for_their_turn() {
         &["build", "in.tsv", "--force"],
         &["import", "other.fps"],
     ];
-    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
+    dir.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     for command in commands {
         let writer = Writer::open(&path).unwrap();
-        let (_, err) = desk.run(command, 2);
+        let (_, err) = dir.run(command, 2);
         assert!(err.contains("--wait waits until it has finished"), "{command:?}: {err}");
-        desk.run(&[command, &["--wait=0.01"]].concat(), 2);
-        let mut child = desk.command(&[command, &["--wait"]].concat()).spawn().unwrap();
+        dir.run(&[command, &["--wait=0.01"]].concat(), 2);
+        let mut child = dir.command(&[command, &["--wait"]].concat()).spawn().unwrap();
         let mut line = String::new();
         let mut err = BufReader::new(child.stderr.take().unwrap());
         err.read_line(&mut line).unwrap();
@@ -241,18 +241,18 @@ fn commands_that_write_wait_for_their_turn() {
 /// The second of two builds with the same output fails at its start, not after hours of work.
 #[test]
 fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
-    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
-    let path = desk.path("new.fps");
+    let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
+    let path = dir.path("new.fps");
     let first = Builder::new(&path).unwrap();
     assert!(matches!(Builder::new(&path), Err(Error::Locked { .. })));
     for command in
         [["build", "in.tsv", "-s", "new.fps"].as_slice(), &["build", "in.tsv", "-fs", "new.fps"]]
     {
-        let (_, err) = desk.run(command, 2);
+        let (_, err) = dir.run(command, 2);
         let expected = format!("process {} is writing to new.fps", std::process::id());
         assert!(err.contains(&expected), "{err}");
     }
-    let waits = desk.command(&["build", "in.tsv", "-s", "new.fps", "--wait"]).spawn().unwrap();
+    let waits = dir.command(&["build", "in.tsv", "-s", "new.fps", "--wait"]).spawn().unwrap();
     let waiting = BuildOptions::default().replace(true).wait(Duration::MAX);
     std::thread::scope(|scope| {
         let second = scope.spawn(|| Builder::with_options(&path, waiting).unwrap().finish());
@@ -266,31 +266,31 @@ fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
         output.status.code() == Some(2) && err.contains("there is a store at new.fps"),
         "{err}"
     );
-    desk.assert_files(&["in.tsv", "new.fps"]);
-    drop(Builder::new(desk.path("third.fps")).unwrap());
-    desk.assert_files(&["in.tsv", "new.fps"]);
+    dir.assert_files(&["in.tsv", "new.fps"]);
+    drop(Builder::new(dir.path("third.fps")).unwrap());
+    dir.assert_files(&["in.tsv", "new.fps"]);
 }
 
 /// The length of a deletion file is checked against its segment before the file is read.
 #[test]
 fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
-    let desk = desk();
-    let names = fs::read_dir(desk.path("store.fps")).unwrap();
+    let dir = dir();
+    let names = fs::read_dir(dir.path("store.fps")).unwrap();
     let path = names
         .map(|entry| entry.unwrap().path())
         .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("deletion-"));
     let path = path.unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
-    let (_, err) = desk.run(&["info"], 2);
+    let (_, err) = dir.run(&["info"], 2);
     assert!(err.contains("1099511627776 bytes") && err.contains("R-25"), "{err}");
 }
 
 /// Deletion counts in a forged manifest do not reserve memory, and writers do not add to them.
 #[test]
 fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
-    let desk = desk();
-    let path = desk.path("store.fps/MANIFEST");
+    let dir = dir();
+    let path = dir.path("store.fps/MANIFEST");
     let intact = fs::read(&path).unwrap();
     // Deleted fingerprints and deleted ids of the first entry, see format-spec.md 6.2.
     for at in [80, 88] {
@@ -302,105 +302,102 @@ fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
             bytes[end..].copy_from_slice(&crc);
             fs::write(&path, &bytes).unwrap();
             for command in [&["info"][..], &["delete", "--id", "1001"], &["compact", "--one"]] {
-                let (_, err) = desk.run(command, 2);
+                let (_, err) = dir.run(command, 2);
                 assert!(err.contains("R-25") || err.contains("R-22"), "{at}, {count}: {err}");
             }
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
     }
     fs::write(&path, intact).unwrap();
-    desk.run(&["verify"], 0);
+    dir.run(&["verify"], 0);
 }
 
 /// Two equal segments of one store are valid; the same segment from two sources is an error.
 #[test]
 fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
-    let desk = Desk::with("in.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
-    desk.ok(&["build", "in.tsv", "--label", "a", "-q"], "");
-    desk.ok(&["add", "in.tsv", "--label", "b", "-q"], "");
-    desk.ok(&["export", "-o", "shipped.fps", "-q"], "");
-    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
-    let (_, err) = desk.run(&["import", "shipped.fps", "shipped.fps", "-s", "other.fps"], 2);
-    assert!(err.contains("holds the same as"), "{err}");
-    desk.run(&["import", "shipped.fps", "-s", "other.fps"], 0);
-    let labels = Store::open(desk.path("other.fps")).unwrap().info().segments;
+    let dir = TestDir::with("in.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
+    dir.ok(&["build", "in.tsv", "--label", "a", "-q"], "");
+    dir.ok(&["add", "in.tsv", "--label", "b", "-q"], "");
+    dir.ok(&["export", "-o", "shipped.fps", "-q"], "");
+    dir.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
+    let (_, err) = dir.run(&["import", "shipped.fps", "shipped.fps", "-s", "other.fps"], 2);
+    assert!(err.contains("has the same contents as"), "{err}");
+    dir.run(&["import", "shipped.fps", "-s", "other.fps"], 0);
+    let labels = Store::open(dir.path("other.fps")).unwrap().info().segments;
     let labels: Vec<String> = labels.into_iter().map(|of| of.label).collect();
     assert_eq!(labels, ["", "a", "b"]);
-    let (_, err) = desk.run(&["import", "shipped.fps", "-s", "other.fps"], 2);
-    assert!(err.contains("holds the same as"), "{err}");
-    desk.run(&["verify", "-s", "other.fps"], 0);
+    let (_, err) = dir.run(&["import", "shipped.fps", "-s", "other.fps"], 2);
+    assert!(err.contains("has the same contents as"), "{err}");
+    dir.run(&["verify", "-s", "other.fps"], 0);
 }
 
 /// `--budget` limits the size of the tables; few fingerprints do not use the whole budget.
 #[test]
 fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
-    let desk = Desk::with("in.tsv", "");
-    desk.write_fingerprints(
-        "in.tsv",
-        (0..1000).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-    );
-    desk.run(&["build", "in.tsv", "--budget", "900TB"], 0);
-    desk.run(&["add", "in.tsv", "--budget", "900TB"], 0);
+    let dir = TestDir::with("in.tsv", "");
+    dir.write_fingerprints("in.tsv", (0..1000).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    dir.run(&["build", "in.tsv", "--budget", "900TB"], 0);
+    dir.run(&["add", "in.tsv", "--budget", "900TB"], 0);
 }
 
 /// The records are added, so a script must not add them again.
 #[test]
 fn an_add_whose_merge_fails_warns_and_succeeds() {
-    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
-    desk.ok(&["build", "in.tsv", "-q"], "");
-    desk.ok(&["add", "in.tsv", "--no-compact", "-q"], "");
+    let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
+    dir.ok(&["build", "in.tsv", "-q"], "");
+    dir.ok(&["add", "in.tsv", "--no-compact", "-q"], "");
     // Values are read only when segments are merged.
-    let segment = desk.path("store.fps/segment-0000000000000001.fps");
+    let segment = dir.path("store.fps/segment-0000000000000001.fps");
     fs::set_permissions(&segment, fs::Permissions::from_mode(0o644)).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     bytes[0x4000] ^= 1;
     fs::write(&segment, bytes).unwrap();
-    desk.write("more.tsv", "0000000000000002\tb\n");
-    let (_, err) = desk.run(&["add", "more.tsv"], 0);
+    dir.write("more.tsv", "0000000000000002\tb\n");
+    let (_, err) = dir.run(&["add", "more.tsv"], 0);
     assert!(err.contains("warning: the records are added, but merging segments failed"), "{err}");
-    assert_eq!(Store::open(desk.path("store.fps")).unwrap().info().segments.len(), 3);
+    assert_eq!(Store::open(dir.path("store.fps")).unwrap().info().segments.len(), 3);
 }
 
 /// A writer removes files of any type that look like its orphans, without waiting for them.
 #[test]
 fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
-    let desk = desk();
-    desk.write("victim", "precious\n");
-    make_pipe(&desk.path("store.fps/segment-00000000000000ff.fps"));
-    symlink("../victim", desk.path("store.fps/segment-00000000000000fe.fps")).unwrap();
-    fs::create_dir(desk.path("store.fps/segment-00000000000000fd.fps")).unwrap();
+    let dir = dir();
+    dir.write("victim", "precious\n");
+    make_pipe(&dir.path("store.fps/segment-00000000000000ff.fps"));
+    symlink("../victim", dir.path("store.fps/segment-00000000000000fe.fps")).unwrap();
+    fs::create_dir(dir.path("store.fps/segment-00000000000000fd.fps")).unwrap();
     for command in [&["add", "in.tsv", "--no-compact", "-q"][..], &["compact", "-q"]] {
-        desk.run(command, 0);
+        dir.run(command, 0);
     }
     let kind = |name: &str| {
-        let path = desk.path(&format!("store.fps/segment-00000000000000{name}.fps"));
+        let path = dir.path(&format!("store.fps/segment-00000000000000{name}.fps"));
         fs::symlink_metadata(path).ok().map(|found| (found.is_file(), found.is_dir()))
     };
     // A folder is not removed, so the new segment gets the next number.
     assert_eq!(["ff", "fe", "fd"].map(kind), [None, Some((true, false)), Some((false, true))]);
-    assert_eq!(desk.read("victim"), "precious\n");
+    assert_eq!(dir.read("victim"), "precious\n");
 }
 
 /// Workflow engines stage the files of tasks as symbolic links, and remove them afterwards.
 #[test]
 fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
-    let desk = Desk::with("in.tsv", "0123456789abcdef\ta\n");
-    fs::create_dir(desk.path("task")).unwrap();
-    fs::create_dir(desk.path("stage")).unwrap();
-    desk.run(&["build", "in.tsv", "--segment-file", "task/part.fps", "-q"], 0);
-    for (number, target) in [(1, desk.path("task/part.fps")), (2, "../task/part.fps".into())] {
+    let dir = TestDir::with("in.tsv", "0123456789abcdef\ta\n");
+    fs::create_dir(dir.path("task")).unwrap();
+    fs::create_dir(dir.path("stage")).unwrap();
+    dir.run(&["build", "in.tsv", "--segment-file", "task/part.fps", "-q"], 0);
+    for (number, target) in [(1, dir.path("task/part.fps")), (2, "../task/part.fps".into())] {
         let store = format!("store-{number}.fps");
-        let link = desk.path("stage/part.fps");
+        let link = dir.path("stage/part.fps");
         let _ = fs::remove_file(&link);
         symlink(&target, &link).unwrap();
-        desk.run(&["commit", "stage/part.fps", "-s", &store, "-q"], 0);
-        let placed = desk.path(&store).join("segment-0000000000000001.fps");
+        dir.run(&["commit", "stage/part.fps", "-s", &store, "-q"], 0);
+        let placed = dir.path(&store).join("segment-0000000000000001.fps");
         assert!(fs::symlink_metadata(&placed).unwrap().is_file(), "{target:?}");
     }
-    fs::remove_dir_all(desk.path("task")).unwrap();
-    fs::remove_dir_all(desk.path("stage")).unwrap();
+    fs::remove_dir_all(dir.path("task")).unwrap();
+    fs::remove_dir_all(dir.path("stage")).unwrap();
     for store in ["store-1.fps", "store-2.fps"] {
-        let (out, _) = desk.run(&["query", "0123456789abcdef", "-s", store], 0);
+        let (out, _) = dir.run(&["query", "0123456789abcdef", "-s", store], 0);
         assert_eq!(out, "0123456789abcdef\t0123456789abcdef\t0\ta\n");
     }
 }

@@ -46,37 +46,42 @@ macro_rules! limits {
 
 limits! {
     MAX_BODY max_body: u64 = mebibytes(16),
-        "The longest body of a request; of a stream, the longest line";
+        "Longest body of a request, or longest line of a stream";
     MAX_BODIES max_bodies: u64 = mebibytes(256),
-        "Bodies of all requests and long answers at a time, together; a further one is answered 503";
+        "Memory for the bodies of all requests and for long answers; above it, requests are \
+         answered 503";
     MAX_ANSWER max_answer: u64 = mebibytes(64),
-        "The longest answer; of a stream, the answer to one line";
-    MAX_BATCH max_batch: u64 = most(100_000), "Fingerprints in a batch of queries";
-    MAX_ITEMS max_items: u64 = most(10_000), "Items of a check-and-add, or ids of a deletion";
-    MAX_K max_k: u32 = NumberOption { default: Some(K.max), ..K }, "The largest distance";
-    MAX_MATCHES max_matches: u64 = most(1000), "Matches of a query, the nearest";
-    MAX_IDS max_ids: u64 = most(1000), "Ids of a match";
+        "Longest answer, or longest answer to one line of a stream";
+    MAX_BATCH max_batch: u64 = most(100_000), "Maximum number of fingerprints in a batch of \
+                                               queries";
+    MAX_ITEMS max_items: u64 = most(10_000), "Maximum number of items of a check-and-add, or ids \
+                                              of a deletion";
+    MAX_K max_k: u32 = NumberOption { default: Some(K.max), ..K }, "Largest distance";
+    MAX_MATCHES max_matches: u64 = most(1000), "Maximum number of matches of a query; the nearest \
+                                                are kept";
+    MAX_IDS max_ids: u64 = most(1000), "Maximum number of ids of a match";
     MAX_CONNECTIONS max_connections: u64 = most(1024),
-        "Connections at a time; a further one is answered 503";
+        "Maximum number of open connections; further connections are answered 503";
     #[serde(rename = "header_timeout_ms", with = "millis")]
     HEADER_TIMEOUT header_timeout: Duration = milliseconds(5000),
-        "Time for the head of a request, from its first byte on";
+        "Time for the head of a request, from its first byte";
     #[serde(rename = "body_timeout_ms", with = "millis")]
     BODY_TIMEOUT body_timeout: Duration = milliseconds(30_000),
-        "Time for the body of a request; of a stream, between two parts of it. Also how long a \
-         client may leave an answer unread";
+        "Time for the body of a request, or between two parts of a stream; also the time in which \
+         a client must read an answer";
     #[serde(rename = "idle_timeout_ms", with = "millis")]
     IDLE_TIMEOUT idle_timeout: Duration = milliseconds(60_000),
-        "How long a connection may be idle";
+        "Time after which an idle connection is closed";
     #[serde(rename = "deadline_ms", with = "millis")]
     DEADLINE deadline: Duration = milliseconds(10_000),
-        "Time to search for the answer to a request; what was found until then is answered as cut";
+        "Time to search for the answer to a request; after it, the matches found so far are \
+         answered as cut";
     #[serde(rename = "queue_timeout_ms", with = "millis")]
     QUEUE_TIMEOUT queue_timeout: Duration = milliseconds(200),
-        "How long a request waits for a free thread or for the writer before it is answered 503";
+        "Time that a request waits for a free thread or for the writer before it is answered 503";
     #[serde(rename = "drain_timeout_ms", with = "millis")]
     DRAIN_TIMEOUT drain_timeout: Duration = milliseconds(10_000),
-        "How long open requests may take when the server ends";
+        "Time for open requests to finish when the server ends";
 }
 
 impl ServeLimits {

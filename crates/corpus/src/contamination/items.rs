@@ -60,7 +60,7 @@ pub(super) struct Item {
     pub(super) shingle: usize,
     /// Its distinct shingles, ascending.
     pub(super) shingles: Vec<u64>,
-    /// The number of them that a passage must contain.
+    /// The number of these shingles that a passage must contain.
     pub(super) least: usize,
 }
 

@@ -56,8 +56,8 @@ impl ShingleRules {
             option.check(shingle as u64)?;
             if !(contained > 0.0 && contained <= 1.0) {
                 return Err(Error::refused(format!(
-                    "{name} is {contained}, expected a part of the shingles of {items} above 0 and \
-                     at most 1"
+                    "{name} is {contained}, expected a share of the shingles of {items}, above 0 \
+                     and at most 1"
                 )));
             }
         }

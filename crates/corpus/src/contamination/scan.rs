@@ -23,7 +23,7 @@ impl Items {
 
 /// An item found in a document.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Held {
+pub(super) struct ItemMatch {
     /// The number of the item.
     pub(super) item: u32,
     /// The part of its shingles in the passage.
@@ -49,7 +49,7 @@ impl Scanner {
     }
 
     /// The items in a text, by number, each with its best passage.
-    pub(super) fn scan(&mut self, text: &str) -> Vec<Held> {
+    pub(super) fn scan(&mut self, text: &str) -> Vec<ItemMatch> {
         let Scanner { items, words, candidates, shingles } = self;
         words.take(text);
         let mut held = Vec::new();
@@ -76,7 +76,7 @@ impl Scanner {
                 }
                 let (first, last) = (passage.words.start, passage.words.end - 1);
                 let bytes = words.places[first].start..words.places[last].end;
-                held.push(Held {
+                held.push(ItemMatch {
                     item: number,
                     contained: passage.shingle_count as f64 / item.shingles.len() as f64,
                     passage: text[bytes.clone()].into(),
@@ -92,7 +92,7 @@ impl Scanner {
 }
 
 /// Converts byte ranges of passages to character ranges, in one pass over the text.
-fn count_characters(text: &str, held: &mut [Held]) {
+fn count_characters(text: &str, held: &mut [ItemMatch]) {
     let mut bounds: Vec<(usize, usize, bool)> = Vec::new();
     for (at, one) in held.iter().enumerate() {
         bounds.push((one.bytes.start, at, false));

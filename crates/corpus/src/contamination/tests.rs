@@ -265,14 +265,14 @@ fn what_cannot_be_used_is_refused() {
                 it.short.contained = 1.5;
                 it
             },
-            "short_contains is 1.5, expected a part of the shingles of short items",
+            "short_contains is 1.5, expected a share of the shingles of short items",
         ),
         (
             |mut it| {
                 it.long.contained = f64::NAN;
                 it
             },
-            "contains is NaN, expected a part of the shingles of items above 0",
+            "contains is NaN, expected a share of the shingles of items, above 0",
         ),
         (
             |mut it| {

@@ -72,7 +72,7 @@ impl ContaminationCheck<'_> {
         });
         let (items, ids, mut account) = items?;
         steps.begin(2);
-        let mut is_found = vec![Found::No; items.list.len()];
+        let mut is_found = vec![ItemPresence::No; items.list.len()];
         let mut dropped = Dropped::new();
         let make_scanner = {
             let items = Arc::new(items);
@@ -96,8 +96,11 @@ impl ContaminationCheck<'_> {
                 let file = files.get(place.file, options).map_or("", |file| file.name());
                 for one in &held {
                     let known = &mut is_found[one.item as usize];
-                    *known =
-                        (*known).max(if one.contained < 1.0 { Found::Part } else { Found::Whole });
+                    *known = (*known).max(if one.contained < 1.0 {
+                        ItemPresence::Part
+                    } else {
+                        ItemPresence::Whole
+                    });
                     let row = ContaminationRow {
                         item: ids[one.item as usize].as_ref(),
                         contained: one.contained,
@@ -114,8 +117,10 @@ impl ContaminationCheck<'_> {
             })?;
         self.tell(Event::Read(&read));
         account.document_count = read.document_count;
-        account.found_item_count = is_found.iter().filter(|it| **it != Found::No).count() as u64;
-        account.whole_item_count = is_found.iter().filter(|it| **it == Found::Whole).count() as u64;
+        account.found_item_count =
+            is_found.iter().filter(|it| **it != ItemPresence::No).count() as u64;
+        account.whole_item_count =
+            is_found.iter().filter(|it| **it == ItemPresence::Whole).count() as u64;
         if let Some(targets) = &targets {
             steps.begin(3);
             let failed = write::run(&self, &originals, targets, &dropped, &read.unread)?;
@@ -136,7 +141,7 @@ impl ContaminationCheck<'_> {
         }
         if originals.options.passage_unit().is_some() {
             return Err(Error::refused(
-                "passages are parts of records, so they cannot be copied without others; read whole \
+                "passages are parts of records and cannot be copied by themselves; read whole \
                  documents",
             ));
         }
@@ -149,7 +154,7 @@ impl ContaminationCheck<'_> {
             targets.all().find(|target| target.canonicalize().is_ok_and(|it| items.contains(&it)));
         if let Some(target) = hit {
             return Err(Error::refused(format!(
-                "{} would be overwritten, and holds items that are looked for; name another output",
+                "{} contains the searched items and would be overwritten; name another output",
                 target.display()
             )));
         }
@@ -198,9 +203,9 @@ impl ContaminationCheck<'_> {
             })?;
         if list.is_empty() {
             return Err(Error::refused(match account.unjudged_count {
-                0 => "there are no items to look for".to_string(),
+                0 => "there are no items to search for".to_string(),
                 count => format!(
-                    "none of {count} items has {} words, so there is nothing to look for",
+                    "none of {count} items has {} words, so there is nothing to search for",
                     rules.words_min
                 ),
             }));
@@ -218,7 +223,7 @@ impl ContaminationCheck<'_> {
 
 /// The best match of an item in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum ItemPresence {
     No,
     Part,
     Whole,

@@ -145,7 +145,7 @@ impl Job {
         let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
         if !is_done && others.any(|run| has_added(run)) {
             return Err(Error::refused(format!(
-                "the store has added the documents of the unfinished work in {}, so the outputs are \
+                "the store already has the documents of the unfinished work in {}, so its outputs are \
                  complete; finish it with the command that began it, on the same files, or move the \
                  outputs away and remove it",
                 path.display()
@@ -430,7 +430,7 @@ impl Drop for WorkingSpace {
 /// The error for a folder that contains a foreign file.
 fn foreign(path: &Path, name: &str) -> Error {
     Error::refused(format!(
-        "{} holds '{name}', which no cleaning has made; move it away, or name another output",
+        "{} contains '{name}', which no cleaning has made; move it away, or name another output",
         path.display()
     ))
 }

@@ -92,7 +92,7 @@ fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added
     for force in [false, true] {
         let refused = Job::open(&folder, &settings, force, |name| name == run);
         let refused = refused.err().unwrap().to_string();
-        assert!(refused.contains("the store has added the documents"), "{refused}");
+        assert!(refused.contains("the store already has the documents"), "{refused}");
         assert!(folder.join(DECISIONS).exists());
     }
     let job = open(&folder, &settings, false).unwrap();
@@ -166,7 +166,7 @@ fn a_folder_with_files_of_others_is_left_as_it_is() {
     fs::write(folder.join("thesis.txt"), "precious").unwrap();
     for force in [false, true] {
         let refused = open(&folder, &json!({"k": 3}), force).err().unwrap().to_string();
-        assert!(refused.contains("holds 'thesis.txt'"), "{refused}");
+        assert!(refused.contains("contains 'thesis.txt'"), "{refused}");
     }
     assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
     #[cfg(unix)]

@@ -347,7 +347,7 @@ fn work_whose_documents_are_added_is_not_given_up() {
         for replace in [false, true] {
             let refused =
                 Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err().to_string();
-            assert!(refused.contains("the outputs are complete"), "{damage}: {refused}");
+            assert!(refused.contains("its outputs are complete"), "{damage}: {refused}");
         }
         assert!(result(folder.path()) == expected, "{damage}");
         fs::remove_file(at("in/new.jsonl")).unwrap();

@@ -6,6 +6,7 @@ use std::fs::{File, Metadata};
 use std::fs::{FileType, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::refused::Refused;
 
@@ -27,6 +28,21 @@ pub fn special_kind(_: FileType) -> Option<&'static str> {
 /// system does not report it.
 pub fn is_on_network(_: &Path) -> bool {
     false
+}
+
+/// A state of a file, unknown here.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stamp;
+
+impl Stamp {
+    pub fn of(_: &Metadata) -> Self {
+        Stamp
+    }
+
+    /// Whether every later change of the name gives it another stamp.
+    pub fn is_proof(&self, _: &File, _asked: SystemTime) -> bool {
+        false
+    }
 }
 
 /// Whether `path` is a name of an open file. An open file may lose its name here, and another file

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, statat};
 use rustix::io::Errno;
@@ -73,6 +74,62 @@ fn is_network_type(number: u32) -> bool {
             | 0x4750_4653  // GPFS
             | 0x0bd0_0bd0  // Lustre
             | 0x786f_4256 // folders of a VirtualBox host
+    )
+}
+
+/// A state of a file: its device and number, its length, and the time of its last change, which no
+/// program can set.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stamp([u64; 3], [i64; 2]);
+
+impl Stamp {
+    pub fn of(found: &Metadata) -> Self {
+        let changed = [found.ctime(), found.ctime_nsec()];
+        Stamp([found.dev(), found.ino(), found.len()], changed)
+    }
+
+    /// Whether every later change of the name gives it another stamp, while `file`, of which this is
+    /// the stamp, is open. `asked` is a time before the contents were read.
+    ///
+    /// * Another file under the name has another number: the number of an open file is not reused,
+    ///   whatever the names, and neither is the number of its device.
+    /// * A change of this file sets the time of its last change. The times of file systems are
+    ///   multiples of up to one second, so a change within the same second can leave it equal; until
+    ///   the last change is two seconds old, the stamp proves nothing. The same holds for a time in
+    ///   the future, after the clock was set back.
+    /// * File systems of the network can return old stamps, so the stamp proves nothing there, nor
+    ///   on unknown file systems and other systems.
+    pub fn is_proof(&self, file: &File, asked: SystemTime) -> bool {
+        let asked = asked.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |asked| asked.as_secs());
+        let is_old = u64::try_from(self.1[0]).is_ok_and(|changed| changed + 2 < asked);
+        #[cfg(target_os = "linux")]
+        {
+            // The width of the type depends on the platform; all values have 32 bits.
+            is_old
+                && rustix::fs::fstatfs(file).is_ok_and(|found| is_local_type(found.f_type as u32))
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (file, is_old);
+            false
+        }
+    }
+}
+
+/// Whether `statfs` returns this number for a file system of disks or memory of this machine, whose
+/// `stat` reports each change at once.
+#[cfg(target_os = "linux")]
+fn is_local_type(number: u32) -> bool {
+    matches!(
+        number,
+        0xef53             // ext2, ext3, ext4
+            | 0x5846_5342  // XFS
+            | 0x9123_683e  // Btrfs
+            | 0x2fc1_2fc1  // ZFS
+            | 0xf2f5_2010  // F2FS
+            | 0xca45_1a4e  // bcachefs
+            | 0x0102_1994  // tmpfs
+            | 0x794c_7630 // overlayfs, of containers
     )
 }
 
@@ -143,7 +200,7 @@ pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     set_mode(file, replaced.mode() & 0o777)
 }
 
-/// A directory opened for syncing; `None` if the system persists names in its own time.
+/// A directory opened for syncing; `None` if the system does not allow it.
 pub fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
     if_readable(File::open(path))
 }
@@ -191,8 +248,8 @@ pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// An open directory whose files are reached through it, even if its name changes its meaning
-/// later. Links in it are not followed.
+/// An open directory. Its files are opened relative to it, so renaming the directory or replacing it
+/// by a link has no effect. Links in it are not followed.
 #[derive(Debug)]
 pub struct Folder(File);
 impl Folder {

@@ -11,8 +11,8 @@ use super::super::decode::utf8_line;
 use super::super::paths;
 
 /// The error for a record that no longer fits the passages found in it.
-pub(super) const CHANGED: &str =
-    "the text of a record is not the one in which passages were found; give the same command again";
+pub(super) const CHANGED: &str = "the text of a record differs from the text in which passages were found; give the same \
+     command again";
 
 /// The error for a record from which nothing can be cut.
 pub(super) fn changed(reason: String) -> io::Error {

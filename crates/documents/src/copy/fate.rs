@@ -116,8 +116,8 @@ impl fmt::Display for OtherRecord {
         let OtherRecord(at) = self;
         write!(
             f,
-            "{at} is not the record that was read, so nothing of the file is copied: it was changed \
-             meanwhile, or fpstore counts its records in two ways; give the same command again"
+            "{at} differs from the record read before, so the file is not copied: it was changed \
+             meanwhile, or fpstore found other records in it; give the same command again"
         )
     }
 }
@@ -149,18 +149,18 @@ pub(super) mod tests {
             assert_eq!(fates.of(1).unwrap().fate, RecordFate::Keep);
             assert_eq!(fates.of(2).unwrap().fate, RecordFate::Drop);
             assert_eq!(fates.of(4).unwrap().fate, RecordFate::Keep);
-            told(fates.of(6).unwrap_err(), "line 5 is not the record that was read");
+            told(fates.of(6).unwrap_err(), "line 5 differs from the record read before");
         });
         with_fates(&some, &RecordFate::Keep, |fates| {
             assert_eq!(fates.of(2).unwrap().fate, RecordFate::Drop);
-            told(fates.end().unwrap_err(), "line 5 is not the record that was read");
+            told(fates.end().unwrap_err(), "line 5 differs from the record read before");
         });
         with_fates(&some[..1], &RecordFate::Keep, |fates| {
             let decided = Decided { digest: Some(7), ..fates.of(2).unwrap() };
             assert!(fates.check(&decided, Some(7)).is_ok());
             assert!(fates.end().is_ok());
-            told(fates.check(&decided, Some(8)).unwrap_err(), "line 2 is not");
-            told(fates.check(&decided, None).unwrap_err(), "line 2 is not");
+            told(fates.check(&decided, Some(8)).unwrap_err(), "line 2 differs");
+            told(fates.check(&decided, None).unwrap_err(), "line 2 differs");
         });
     }
 }

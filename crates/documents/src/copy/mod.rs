@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::archive::{self, Archive};
-use super::decode::{self, Begun, TextEncoding};
+use super::decode::{self, KnownEncoding, TextEncoding};
 use super::files::DocumentFile;
 use super::formats::{DocumentFormat, TextFormat};
 use super::guard::guarded;
@@ -69,9 +69,9 @@ impl DocumentFile<'_> {
                 "it is one document, and has no records to copy"
             }
             (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, true) => {
-                "its documents have no fields, so none can be added"
+                "its documents have no fields, so a field cannot be added"
             }
-            (DocumentFormat::Warc, true) => "records of a web archive get no fields",
+            (DocumentFormat::Warc, true) => "a field cannot be added to records of a web archive",
             (DocumentFormat::Parquet | DocumentFormat::Warc | DocumentFormat::Lines, _)
             | (DocumentFormat::JsonLines | DocumentFormat::Features, _)
             | (DocumentFormat::Csv | DocumentFormat::Tsv, _) => return Ok(()),
@@ -98,16 +98,20 @@ impl DocumentFile<'_> {
     pub fn check_cut_format(&self, options: &DocumentOptions) -> Result<()> {
         let bad = |reason: &str| Error::BadFile { name: self.name().into(), reason: reason.into() };
         if self.format() == DocumentFormat::Warc {
-            return Err(bad("a web archive keeps whole answers, so nothing can be cut out of one"));
+            return Err(bad(
+                "a web archive contains whole HTTP responses, so passages cannot be cut \
+                            out of them",
+            ));
         }
         if options.text_format != TextFormat::Plain {
-            return Err(bad("its texts are markup, of which no part can be cut out"));
+            return Err(bad("its texts are markup, so passages cannot be cut out of them"));
         }
         if paths::has_array(self.completed(options).text_name()) {
-            return Err(bad("its texts are put together from arrays, so no part can be cut out"));
+            return Err(bad("its texts are joined from arrays, so passages cannot be cut out of \
+                            them"));
         }
         if options.text_encoding() != TextEncoding::UTF_8 {
-            return Err(bad("its encoding is not UTF-8, and texts are written in no other one"));
+            return Err(bad("its encoding is not UTF-8, and texts can only be written in UTF-8"));
         }
         self.check_copy_format(false)
     }
@@ -177,7 +181,7 @@ impl DocumentFile<'_> {
         }
         let reader = observed(Source::open(self.path())?);
         let begun = decode::begin(reader, options.text_encoding(), false).map_err(failed)?;
-        let Begun { encoding, mark, rest } = begun;
+        let KnownEncoding { encoding, mark, rest } = begun;
         // A file of a folder was not refused before.
         decode::check_line_ends(encoding)
             .map_err(|reason| Error::BadFile { name: self.name().into(), reason })?;
@@ -363,7 +367,8 @@ mod tests {
             for (at, place) in places.iter().enumerate() {
                 let mut changed = pieces.clone();
                 let is_id = |byte: &u8| byte.is_ascii_digit();
-                // The last digit, except in archives, where it would be a digit of a length.
+                // Changes the last digit, but in archives a digit of the URI: the last one is part of
+                // a length.
                 let digit = match name {
                     "e.warc" => {
                         changed[at + 1].windows(5).position(|it| it == b"URI: ").unwrap() + 5
@@ -375,14 +380,14 @@ mod tests {
                 for dropped in [&[][..], &[at]] {
                     let error = copy(&path, &options, &places, dropped).unwrap_err();
                     let told = fpstore_base::chain(&error);
-                    let number = format!(" {} is not the record that was read", place.record());
+                    let number = format!(" {} differs from the record read before", place.record());
                     assert!(told.contains(&number) && told.contains(name), "{told}");
                 }
             }
             // The file was truncated, or a record is missing.
             std::fs::write(&path, pieces[..pieces.len() - 1].concat()).unwrap();
             let error = copy(&path, &options, &places, &[]).unwrap_err();
-            assert!(fpstore_base::chain(&error).contains("is not the record"), "{error}");
+            assert!(fpstore_base::chain(&error).contains("differs from the record"), "{error}");
         }
     }
 }

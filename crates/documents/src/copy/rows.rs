@@ -105,7 +105,10 @@ fn field_of(value: &str, delimiter: u8) -> io::Result<Cow<'_, str>> {
         _ if !value.contains(['\n', '\r', '\t']) => Ok(Cow::Borrowed(value)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("the id {value:?} holds a tab, so it can be no field of such a table"),
+            format!(
+                "the id {value:?} contains a tab or a line end, so it cannot be a field of a \
+                     TSV file"
+            ),
         )),
     }
 }
@@ -246,7 +249,7 @@ mod tests {
         assert_eq!(out, "id\ttext\tof\tn\n1\ta\ta,\"b\"\t7\n");
         let tabbed = RecordFate::Mark(vec![Some(Id::Text("a\tb".into()))]);
         let fault = copied(b"id\n1\n", true, &[], &[], &tabbed).unwrap_err();
-        assert!(fault.to_string().contains("holds a tab"));
+        assert!(fault.to_string().contains("contains a tab"));
     }
 
     /// Receives pieces of a copy, and records the length of the longest piece.

@@ -91,19 +91,21 @@ pub(super) fn proposal_sentence(distances: &NearestDistances) -> String {
         Some(k) => {
             let near = percent(distances.share_within(k));
             format!(
-                "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, \
-                 {} by chance, and few more lie just beyond",
+                "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, {} by \
+                 chance, and few have one just beyond",
                 percent(chance_within(distances, k))
             )
         }
         None if distances.share_within(distance_max(distances)) == 0.0 => format!(
-            "no k is proposed: of {} fingerprints none has another within {} bits",
+            "no k is proposed: no two of {} fingerprints are within {} bits",
             grouped(distances.fingerprint_count),
             distance_max(distances)
         ),
-        None => "no k is proposed: no gap parts near fingerprints from the others; judge pairs \
+        None => {
+            "no k is proposed: no gap separates near fingerprints from the others; judge pairs \
                  of each distance"
-            .into(),
+                .into()
+        }
     }
 }
 

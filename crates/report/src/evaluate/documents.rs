@@ -66,8 +66,7 @@ impl MeasuredDocuments {
         let refused = |reason| Err(Error::InvalidOptions { reason });
         if store.width() != Width::FULL {
             return refused(format!(
-                "{}: fingerprints of {} bits cannot be evaluated, because what is usual is known of \
-                 64 bits alone",
+                "{}: fingerprints of {} bits cannot be evaluated, expected 64 bits",
                 path.display(),
                 store.width()
             ));

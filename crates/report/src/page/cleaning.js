@@ -13,12 +13,12 @@
     for (const article of articles) {
       const isKept = Number(article.dataset.similarity) < least;
       article.classList.toggle('kept', isKept);
-      article.querySelector('.fate').textContent = isKept ? 'would stay' : 'goes';
+      article.querySelector('.fate').textContent = isKept ? 'would be kept' : 'removed';
       kept += isKept ? 1 : 0;
     }
     const part = kept / count;
     status.textContent = `With a similarity of ${least.toFixed(2)} or more, ${grouped(kept)} of the `
-      + `${grouped(count)} documents of the sample would stay, so about `
+      + `${grouped(count)} documents of the sample would be kept, so about `
       + `${grouped(Math.round(part * removed))} of the ${grouped(removed)} that it was drawn from.`;
   };
   document.querySelector('.tools').hidden = false;

@@ -130,13 +130,13 @@ impl CleaningPage {
                 div.plots { (self.likeness()) (self.sizes()) }
             }
             section aria-label="Why" {
-                h2 { "Why documents went" }
+                h2 { "Reasons for removals" }
                 (table(&["reason", "documents"], self.reasons.iter().map(|(reason, count)| {
                     vec![reason.clone(), grouped(*count)]
                 })))
             }
             section aria-label="Where" {
-                h2 { "Where they were" }
+                h2 { "Files of removed documents" }
                 (table(&["of", "documents", "removed", "part"], self.losses.iter().map(
                     |(of, count, removed)| {
                         let part = 100.0 * *removed as f64 / (*count).max(1) as f64;
@@ -148,7 +148,7 @@ impl CleaningPage {
             @if !self.clusters.is_empty() {
                 section aria-label="The largest clusters" {
                     h2 { "The largest clusters" }
-                    (table(&["documents", "the one that stays", "begins"], self.clusters.iter().map(
+                    (table(&["documents", "kept document", "begins"], self.clusters.iter().map(
                         |(count, id, line)| vec![grouped(*count), id.clone(), line.clone()],
                     )))
                 }
@@ -170,7 +170,7 @@ impl CleaningPage {
                 .collect();
             return histogram(
                 "plot-similarity",
-                "Similarity to the one that stays",
+                "Similarity to the kept document",
                 "Jaccard similarity, from",
                 &columns,
             );
@@ -179,12 +179,7 @@ impl CleaningPage {
         let columns: Vec<(String, u64)> = (0..=last)
             .map(|at| (at.to_string(), self.distances.get(&at).copied().unwrap_or(0)))
             .collect();
-        histogram(
-            "plot-distance",
-            "Bits between a document and the one that stays",
-            "bits",
-            &columns,
-        )
+        histogram("plot-distance", "Distance in bits to the kept document", "bits", &columns)
     }
 
     /// The clusters by their sizes, in classes that double.
@@ -202,7 +197,7 @@ impl CleaningPage {
                 )
             })
             .collect();
-        histogram("plot-sizes", "Clusters by their size", "documents of a cluster, up to", &columns)
+        histogram("plot-sizes", "Clusters by size", "documents of a cluster, up to", &columns)
     }
 
     /// The lowest similarity in the sample below a possible threshold; `None` without such pairs.
@@ -217,28 +212,27 @@ impl CleaningPage {
         html! {
             @if count == 0 && drawn_from == 0 {
                 p.note {
-                    "No removed document can be read again beside the one that stays: that one is in \
-                     a store, which keeps no texts."
+                    "No removed document can be compared with the kept document: the kept \
+                     documents are in a store, which has no texts."
                 }
             } @else if count == 0 {
-                p.note { "No sample was asked for, or there are no texts that can be read again." }
+                p.note { "No sample was requested, or no texts can be read again." }
             } @else {
                 p.soft {
                     @if count < drawn_from {
                         (counted(count, "document", "documents")) ", drawn at random from the "
-                        (grouped(drawn_from)) " that were removed because of another one of the corpus. "
+                        (grouped(drawn_from)) " removed as duplicates of kept documents of the corpus. "
                     }
                     @if self.stored_count > 0 {
-                        (counted(self.stored_count, "document", "documents")) " more went because of \
-                         one in a store, which keeps no texts: none of these is here. "
+                        (counted(self.stored_count, "document", "documents")) " more were removed as \
+                         duplicates of stored documents and are not shown: a store has no texts. "
                     }
-                    "The similarity of each was computed from all features. The least similar come \
-                     first."
+                    "Similarities are computed from all features. The least similar pairs come first."
                 }
                 @if let Some(lowest) = self.lowest() { (bar((lowest * 100.0).floor() / 100.0, drawn_from)) }
                 p.key {
-                    span { del { "only in the one that stays" } }
-                    span { ins { "only in the removed one" } }
+                    span { del { "only in the kept document" } }
+                    span { ins { "only in the removed document" } }
                 }
                 div #groups { @for pair in &self.pairs { (article(pair)) } }
             }
@@ -250,7 +244,7 @@ impl CleaningPage {
 fn bar(lowest: f64, drawn_from: u64) -> Markup {
     html! {
         div.tools hidden {
-            label.range { span { "What would stay if near meant a similarity of at least" }
+            label.range { span { "Effect of another minimum similarity" }
                 input #bar type="range" min=(lowest) max="1" step="0.01" value=(lowest)
                     data-removed=(drawn_from) aria-describedby="status";
             }
@@ -270,9 +264,9 @@ fn article(pair: &RemovedPair) -> Markup {
                 span.badge { "similarity " (format!("{:.3}", pair.similarity)) }
                 span.badge { (counted(pair.distance.into(), "bit", "bits")) }
                 span.badge { (pair.reason) }
-                span.badge.fate { "goes" }
+                span.badge.fate { "removed" }
             }
-            p.line.soft { span { "stays: " bdi.id { (pair.other_id) } } }
+            p.line.soft { span { "kept: " bdi.id { (pair.other_id) } } }
             @if !(is_all && all_of_other) {
                 p.note { "The first " (characters(TEXT_MAX)) " of each are shown and compared." }
             }
@@ -403,9 +397,9 @@ mod tests {
         assert!(html.contains("Nothing was removed.") && !html.contains("<script"));
         let mut page = CleaningPage { stored_count: 1, ..CleaningPage::default() };
         page.take(0, None);
-        assert!(page.clone().write("t", &[]).contains("that one is in a store"));
+        assert!(page.clone().write("t", &[]).contains("the kept documents are in a store"));
         page.take(0, None);
-        assert!(page.write("t", &[]).contains("No sample was asked for"));
+        assert!(page.write("t", &[]).contains("No sample was requested"));
     }
 
     #[test]
@@ -419,7 +413,8 @@ mod tests {
         assert!(html.contains("min=\"0.9\" max=\"1\"") && html.contains("data-removed=\"13\""));
         assert_eq!(html.matches("<article data-similarity").count(), 1);
         assert!(
-            html.contains("drawn at random from the 13 that") && html.contains("7 documents more")
+            html.contains("drawn at random from the 13 removed")
+                && html.contains("7 documents more")
         );
         page.pairs.remove(0);
         let html = page.write("t", &[]);

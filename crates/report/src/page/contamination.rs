@@ -55,36 +55,36 @@ pub struct ContaminationPage {
     most: usize,
     count: u64,
     /// The items with the least hashes; the greatest of these on top.
-    kept: BinaryHeap<Kept>,
+    kept: BinaryHeap<SampledPair>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct SampledPair {
     hash: u64,
     held: HeldItem,
 }
 
-impl Kept {
+impl SampledPair {
     fn key(&self) -> (u64, &str, &str) {
         (self.hash, &self.held.item, &self.held.id)
     }
 }
 
-impl PartialEq for Kept {
+impl PartialEq for SampledPair {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Kept {}
+impl Eq for SampledPair {}
 
-impl PartialOrd for Kept {
+impl PartialOrd for SampledPair {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Kept {
+impl Ord for SampledPair {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
@@ -104,7 +104,7 @@ impl ContaminationPage {
             hasher.write(text.as_bytes());
             hasher.write_u8(0xff);
         }
-        self.kept.push(Kept { hash: hasher.finish(), held });
+        self.kept.push(SampledPair { hash: hasher.finish(), held });
         if self.kept.len() > self.most {
             self.kept.pop();
         }

@@ -45,11 +45,11 @@ pub struct GroupTexts {
 #[derive(Debug)]
 struct Place {
     fingerprint: Fingerprint,
-    found: Option<Found>,
+    found: Option<StoredText>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct StoredText {
     /// The position in the table.
     number: usize,
     len: u64,
@@ -144,9 +144,9 @@ impl GroupTexts {
     }
 }
 
-fn store(table: &mut ByteTable, text: &str, doubt: Doubt) -> Result<Found> {
+fn store(table: &mut ByteTable, text: &str, doubt: Doubt) -> Result<StoredText> {
     let (shown, is_all) = beginning(text, TEXT_MAX);
     table.push(shown.as_bytes())?;
     let len = if is_all { shown.chars().count() } else { text.chars().count() };
-    Ok(Found { number: table.len() - 1, len: len as u64, doubt })
+    Ok(StoredText { number: table.len() - 1, len: len as u64, doubt })
 }

@@ -68,7 +68,7 @@ pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpR
     let parse = move |bytes: &[u8]| {
         let ReplaceBody { items, same_recipe } = request::json(bytes)?;
         if let Some(at) = items.iter().position(|item| item.id.is_none()) {
-            let message = format!("item {}: it has no id, and would replace nothing", at + 1);
+            let message = format!("item {}: it has no id, so it cannot replace a record", at + 1);
             return Err(Failure::bad("no-id", message));
         }
         items_of(&opened, &items, same_recipe)
@@ -145,7 +145,7 @@ pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
                 }
                 _ => {
                     let message = format!(
-                        "'{}' is not the name of something in the folder that the store lies in",
+                        "'{}' is not a name in the folder that contains the store",
                         name.escape_debug()
                     );
                     Err(Failure::bad("bad-name", message))

@@ -17,10 +17,10 @@ use crate::state::limits::{check_items, checked_k};
 use crate::state::live_store::LiveStore;
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
-use crate::writing::{Added, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
+use crate::writing::{AdditionResult, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
 use fpstore::Error;
 use fpstore::Limits;
-use fpstore::writer::{Ahead, Compared, NewRecord};
+use fpstore::writer::{Ahead, ComparisonProgress, NewRecord};
 use fpstore_client::limits::ServeLimits;
 use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 
@@ -34,9 +34,9 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let bytes = request::whole_json(server, request).await?;
     let opened = server.live.opened();
     let (limits, live, same) = (server.limits.clone(), Arc::clone(&server.live), opened.clone());
-    let parse = move |bytes: &[u8]| asked_in(bytes, &limits, &live, &same);
+    let parse = move |bytes: &[u8]| checked_request(bytes, &limits, &live, &same);
     let check = |limits: &ServeLimits, count| check_items(limits, count, "items");
-    let (Asked { k, price, durable, records }, bytes) =
+    let (CheckedRequest { k, price, durable, records }, bytes) =
         request::parsed(server, bytes, check, parse).await?;
     let items = if let Some(records) = records {
         drop(bytes);
@@ -57,7 +57,7 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let pairs = server.pairs();
     let mut items = Items { records: items, k, pairs, ahead, is_last_try: false };
     let mut tries = 0;
-    let Added { verdicts, durable, generation } = loop {
+    let AdditionResult { verdicts, durable, generation } = loop {
         tries += 1;
         items.is_last_try = tries == TRIES;
         if let Some(ahead) = items.ahead.take() {
@@ -87,7 +87,7 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
 }
 
 /// A checked request.
-struct Asked {
+struct CheckedRequest {
     k: u32,
     price: Price,
     durable: bool,
@@ -95,12 +95,12 @@ struct Asked {
     records: Option<Vec<NewRecord>>,
 }
 
-fn asked_in(
+fn checked_request(
     bytes: &[u8],
     limits: &ServeLimits,
     live: &LiveStore,
     opened: &Opened,
-) -> Result<Asked, Failure> {
+) -> Result<CheckedRequest, Failure> {
     let asked: AddBody<'_> = request::json(bytes)?;
     check_items(limits, asked.items.len(), "items")?;
     let k = checked_k(limits, asked.k, opened.tuned_k)?;
@@ -109,7 +109,7 @@ fn asked_in(
     let has_texts = asked.items.iter().any(|item| item.text.is_some());
     let records = || items_of(opened, &asked.items, asked.same_recipe);
     let records = (!has_texts).then(records).transpose()?;
-    Ok(Asked { k, price, durable: asked.durable.unwrap_or(true), records })
+    Ok(CheckedRequest { k, price, durable: asked.durable.unwrap_or(true), records })
 }
 
 /// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait
@@ -126,9 +126,9 @@ async fn compared(
     let slice = move |end| {
         let compared = ahead.as_mut()?.compare(&limits, Some(end), true);
         match compared {
-            Ok(Compared::All) => ahead.take().map(Ok),
-            Ok(Compared::Some) => None,
-            Ok(Compared::Cut) => Some(Err(cut())),
+            Ok(ComparisonProgress::All) => ahead.take().map(Ok),
+            Ok(ComparisonProgress::Some) => None,
+            Ok(ComparisonProgress::Cut) => Some(Err(cut())),
             Err(error) => {
                 live.health.note_damage(&error);
                 Some(Err(Failure::from(error)))
@@ -142,7 +142,7 @@ async fn compared(
 /// The writer of the server, if it has one.
 pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
     server.writing.as_ref().ok_or_else(|| {
-        let message = "this server only reads; it writes if it is started with --writable";
+        let message = "this server is read-only; start it with --writable to allow changes";
         Failure::new(StatusCode::FORBIDDEN, "not-writable", message)
     })
 }
@@ -189,14 +189,14 @@ pub(super) fn items_of(
 fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRecord, Failure> {
     let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
     if opened.sketch_len > 0 {
-        let message = "this store keeps a sketch of each document, which a fingerprint does not \
-                       have; send 'text'";
+        let message = "this store keeps a sketch of each document, and a sketch needs a text; send \
+                       'text'";
         return conflict("needs-text", message);
     }
     let is_external = opened.recipe.as_ref().is_none_or(Recipe::is_external);
     if !is_external && same_recipe != Some(true) {
         let message = "this store has a recipe for texts: send 'text', or \"same_recipe\": true if \
-                       these fingerprints were made by it";
+                       the fingerprints were made by that recipe";
         return conflict("recipe-not-said", message);
     }
     let fingerprint = fingerprint(hex)?;

@@ -39,7 +39,8 @@ pub(crate) async fn answer(
     no_options(request.uri())?;
     let store = server.live.store().clone();
     if store.is_united() {
-        let message = "several stores are served as one, which has no files; copy each of them";
+        let message = "this server serves several stores together, without their files; copy each \
+                       store by itself";
         return Err(Failure::new(StatusCode::NOT_FOUND, "several-stores", message));
     }
     let name = request.uri().path().strip_prefix(PREFIX).unwrap_or_default().to_string();
@@ -48,7 +49,7 @@ pub(crate) async fn answer(
     let file = blocking(move || store.file(&asked_name)).await??;
     let Some(StateFile { contents, len, digest, state, held, .. }) = file else {
         let message = format!(
-            "'{}' is no file of the state that is shown; {PREFIX}{MANIFEST} names them",
+            "'{}' is not a file of the current snapshot; {PREFIX}{MANIFEST} lists its files",
             name.escape_debug()
         );
         return Err(Failure::new(StatusCode::NOT_FOUND, "no-such-file", message));
@@ -67,7 +68,7 @@ pub(crate) async fn answer(
         let asked = if may_be_part { range(request.headers(), len) } else { None };
         match asked {
             Some(Err(())) => {
-                let message = format!("the file has {len} bytes, and none in this range");
+                let message = format!("the file has {len} bytes, so the range is empty");
                 let status = StatusCode::RANGE_NOT_SATISFIABLE;
                 let mut answer = Response::from(Failure::new(status, "bad-range", message));
                 answer.headers_mut().insert(header::CONTENT_RANGE, text(format!("bytes */{len}")));

@@ -34,7 +34,7 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
         let found = live.store().find_ids(&[IdRef::from(&id)], Some(observer));
         let found = found.map_err(|error| match error {
             Error::Interrupted => live.refused(
-                "reading the ids of the store takes longer than --deadline; ask for a fingerprint",
+                "reading the ids of the store takes longer than --deadline; query by fingerprint",
             ),
             other => {
                 live.health.note_damage(&other);

@@ -59,12 +59,12 @@ pub(crate) fn ready(server: &Shared, uri: &Uri) -> HttpResult {
                 return Err(Failure::bad("bad-parameter", message));
             }
             (other, _) => {
-                let message = format!("'{}' is unknown here, expected for", other.escape_debug());
+                let message = format!("unknown parameter '{}', expected for", other.escape_debug());
                 return Err(Failure::bad("unknown-parameter", message));
             }
         };
     }
-    let no_writer = || Some(("not-writable", "this server only reads".to_string()));
+    let no_writer = || Some(("not-writable", "this server is read-only".to_string()));
     let of_writes = || match server.writing {
         Some(_) => server.live.health.writing_fault(),
         None => no_writer(),
@@ -109,7 +109,7 @@ pub(crate) async fn refresh(server: &Arc<Shared>, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let live = Arc::clone(&server.live);
     let Ok(one) = Arc::clone(&server.refreshes).try_acquire_owned() else {
-        return Err(server.live.refused("another refresh is under way"));
+        return Err(server.live.refused("another refresh is running"));
     };
     let work = move || {
         let refreshed = live.refresh();
@@ -117,7 +117,7 @@ pub(crate) async fn refresh(server: &Arc<Shared>, uri: &Uri) -> HttpResult {
         refreshed
     };
     let changed = blocking(work).await?.map_err(|error| {
-        let message = format!("the state before is still shown: {}", chain(&error));
+        let message = format!("the earlier snapshot is still served: {}", chain(&error));
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "refresh-failed", message)
     })?;
     let answer = json!({ "changed": changed, "generation": server.live.opened().generation });

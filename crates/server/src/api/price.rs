@@ -56,8 +56,8 @@ impl Price {
         match max_cost {
             Some(most) if cost > most as f64 => {
                 let message = format!(
-                    "this is expected to cost {cost} microseconds of search, and max_cost is \
-                     {most}; ask for a smaller k, or for fewer at a time"
+                    "the search is expected to take {cost} microseconds, and max_cost is {most}; \
+                     use a smaller k, or send fewer queries at a time"
                 );
                 let failure =
                     Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "cost-over-max", message);

@@ -6,13 +6,13 @@ use fpstore_base::Fingerprint;
 use hyper::{Method, StatusCode};
 
 use super::answers::{Encoder, Needles};
-use super::question::{Done, Wanted, answers_to};
+use super::question::{AnsweredQueries, QueryKind, answers_to};
 use super::stream;
 use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::HeldBody;
 use crate::protocol::params::{fingerprint, joined, options_of, pairs};
 use crate::protocol::request::{
-    self, BINARY, HttpRequest, HttpResponse, HttpResult, JSON, Kind, NDJSON, response,
+    self, BINARY, ContentType, HttpRequest, HttpResponse, HttpResult, JSON, NDJSON, response,
 };
 use crate::protocol::slow_clients::BusyGuard;
 use crate::state::limits::check_batch;
@@ -23,7 +23,7 @@ use fpstore_client::{QueryBody, QueryOptions};
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
-    wanted: Wanted,
+    wanted: QueryKind,
     request: HttpRequest,
     busy: BusyGuard,
 ) -> HttpResult {
@@ -34,7 +34,7 @@ pub(crate) async fn answer(
         })?;
         return one(server, wanted, fingerprint(&hex)?, &options).await;
     }
-    let kind = Kind::of(request.headers())?;
+    let kind = ContentType::of(request.headers())?;
     match kind.name.as_str() {
         JSON => json_body(server, wanted, request).await,
         BINARY => binary_body(server, wanted, request).await,
@@ -53,7 +53,7 @@ fn url_options(request: &HttpRequest, allowed: &[&str]) -> Result<QueryOptions, 
 /// The answer to one query, as an object with the generation of the store.
 pub(crate) async fn one(
     server: &Arc<Shared>,
-    wanted: Wanted,
+    wanted: QueryKind,
     fingerprint: Fingerprint,
     options: &QueryOptions,
 ) -> HttpResult {
@@ -72,16 +72,18 @@ pub(crate) async fn one(
     Ok(signed(JSON, done))
 }
 
-async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
+async fn json_body(server: &Arc<Shared>, wanted: QueryKind, request: HttpRequest) -> HttpResult {
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
     let limits = server.limits.clone();
-    let parse = move |bytes: &[u8]| asked_in(bytes, wanted, in_url, &limits);
+    let parse = move |bytes: &[u8]| options_and_fingerprints(bytes, wanted, in_url, &limits);
     let ((options, asked), bytes) = request::parsed(server, bytes, check_batch, parse).await?;
     let needles = match asked {
-        Asked::One(fingerprint) => return one(server, wanted, fingerprint, &options).await,
-        Asked::Many(needles) => needles,
+        BodyFingerprints::One(fingerprint) => {
+            return one(server, wanted, fingerprint, &options).await;
+        }
+        BodyFingerprints::Many(needles) => needles,
     };
     let needles = bare(needles, bytes);
     let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
@@ -90,33 +92,34 @@ async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -
 }
 
 /// The fingerprints of a JSON body.
-enum Asked {
+enum BodyFingerprints {
     One(Fingerprint),
     Many(Vec<Fingerprint>),
 }
 
 /// The options and the fingerprints of a JSON body.
-fn asked_in(
+fn options_and_fingerprints(
     bytes: &[u8],
-    wanted: Wanted,
+    wanted: QueryKind,
     in_url: QueryOptions,
     limits: &ServeLimits,
-) -> Result<(QueryOptions, Asked), Failure> {
+) -> Result<(QueryOptions, BodyFingerprints), Failure> {
     let asked: QueryBody<'_> = request::json(bytes)?;
-    if wanted == Wanted::Near && asked.options.count.is_some() {
+    if wanted == QueryKind::Near && asked.options.count.is_some() {
         let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
         return Err(Failure::bad("unknown-parameter", message));
     }
-    if wanted == Wanted::Nearest && asked.options.limit.is_some() {
-        let message = "'limit' is for /v1/query; here 'count' says how many are wanted";
+    if wanted == QueryKind::Nearest && asked.options.limit.is_some() {
+        let message = "'limit' is for /v1/query; here 'count' sets the number of matches";
         return Err(Failure::bad("unknown-parameter", message));
     }
     let options = joined(in_url, asked.options)?;
     let list = match (asked.fingerprint, asked.fingerprints) {
-        (Some(hex), None) => return Ok((options, Asked::One(fingerprint(&hex)?))),
+        (Some(hex), None) => return Ok((options, BodyFingerprints::One(fingerprint(&hex)?))),
         (None, Some(list)) => list,
         _ => {
-            let message = "expected 'fingerprint' with one, or 'fingerprints' with a list of them";
+            let message = "expected 'fingerprint' with one fingerprint, or 'fingerprints' with a \
+                           list";
             return Err(Failure::bad("no-fingerprint", message));
         }
     };
@@ -131,10 +134,10 @@ fn asked_in(
             |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
         needles.push(fingerprint(&hex.0).map_err(of_part)?);
     }
-    Ok((options, Asked::Many(needles)))
+    Ok((options, BodyFingerprints::Many(needles)))
 }
 
-async fn binary_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
+async fn binary_body(server: &Arc<Shared>, wanted: QueryKind, request: HttpRequest) -> HttpResult {
     let options = url_options(&request, wanted.in_binary())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
@@ -159,7 +162,7 @@ fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
 }
 
 /// The response with these answers, and the headers that identify the searched snapshot.
-fn signed(kind: &'static str, done: Done) -> HttpResponse {
+fn signed(kind: &'static str, done: AnsweredQueries) -> HttpResponse {
     let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
     done.witness.sign(response.headers_mut());
     response

@@ -21,7 +21,7 @@ use crate::state::live_store::LiveStore;
 use crate::state::opened::Witness;
 use crate::state::shared::Shared;
 use fpstore::options::{self, IDS, LIMIT, NumberOption};
-use fpstore::{Answer, Limits, SearchStats, Searcher};
+use fpstore::{Answer, CutBy, Limits, SearchStats, Searcher};
 use fpstore::{Error, Result as StoreResult};
 use fpstore_client::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
 use fpstore_client::{Lane, QueryOptions};
@@ -41,20 +41,20 @@ const CLOCK_NANOS: f64 = 20_000.0;
 
 /// The kind of matches that a query returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum QueryKind {
     /// All matches within `k`.
     Near,
     /// The nearest matches, at most `count`.
     Nearest,
 }
 
-impl Wanted {
+impl QueryKind {
     /// The parameters of such a query. The last two are not for every body: binary answers have no
     /// `ids`, and `explain` is for a single query.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
-            Wanted::Near => &["k", "limit", "max_cost", "ids", "explain"],
-            Wanted::Nearest => &["k", "count", "max_cost", "ids", "explain"],
+            QueryKind::Near => &["k", "limit", "max_cost", "ids", "explain"],
+            QueryKind::Nearest => &["k", "count", "max_cost", "ids", "explain"],
         }
     }
 
@@ -92,10 +92,10 @@ impl Question {
     pub(crate) fn new(
         server: &Shared,
         options: &QueryOptions,
-        wanted: Wanted,
+        wanted: QueryKind,
     ) -> Result<Self, Failure> {
         let limits = &server.limits;
-        let nearest = wanted == Wanted::Nearest;
+        let nearest = wanted == QueryKind::Nearest;
         let default_k = if nearest { limits.max_k } else { server.live.opened().tuned_k };
         let k = checked_k(limits, options.k, default_k)?;
         let matches =
@@ -123,18 +123,6 @@ impl Question {
             None => searcher.search_with(needle, self.k, &limits.limit(self.matches_max)),
         }
     }
-
-    /// The limit that cut an answer.
-    fn cut_by(&self, answer: &Answer<'_>) -> Option<&'static str> {
-        if !answer.outcome().cut {
-            return None;
-        }
-        // After the deadline, the kept matches need not be the nearest.
-        if Instant::now() >= self.deadline {
-            return Some("deadline");
-        }
-        Some("limit")
-    }
 }
 
 /// Queries that are answered together, from one snapshot.
@@ -148,7 +136,7 @@ struct Job {
 }
 
 /// Answered queries.
-pub(crate) struct Done {
+pub(crate) struct AnsweredQueries {
     pub(crate) bytes: AnswerBytes,
     pub(crate) generation: u64,
     /// The searched snapshot.
@@ -161,11 +149,11 @@ pub(crate) struct Done {
 /// Answers the queries for `needles` together.
 pub(crate) async fn answers_to(
     server: &Arc<Shared>,
-    wanted: Wanted,
+    wanted: QueryKind,
     needles: Needles,
     options: &QueryOptions,
     encoder: Encoder,
-) -> Result<Done, Failure> {
+) -> Result<AnsweredQueries, Failure> {
     let question = Question::new(server, options, wanted)?;
     let price = Price::of(server.live.store(), question.k, needles.len());
     price.check(options.max_cost)?;
@@ -201,7 +189,7 @@ enum Stopped {
 
 impl Job {
     /// Searches in a lane, and in the next lane if the search costs more than expected.
-    async fn run(self, lane: Lane) -> Result<Done, Failure> {
+    async fn run(self, lane: Lane) -> Result<AnsweredQueries, Failure> {
         let store = self.server.live.store();
         let metrics = &self.server.live.metrics;
         let here = if lane == Lane::Inline {
@@ -264,7 +252,7 @@ impl Job {
     }
 
     /// Answers all queries in one piece, with the searcher of this thread.
-    fn answer(&self, question: &Question, effort: Effort) -> Result<Done, Stopped> {
+    fn answer(&self, question: &Question, effort: Effort) -> Result<AnsweredQueries, Stopped> {
         with_searcher(&self.server.live, |searcher, witness| {
             let mut progress = Progress::default();
             match self.advance(searcher, question, effort, &mut progress)? {
@@ -321,14 +309,14 @@ impl Job {
                 return Err(Stopped::Costly);
             }
             *sum += stats;
-            let cut_by = question.cut_by(&answer);
+            let cut_by = answer.outcome().cut_by.map(CutBy::name);
             *cut += u64::from(cut_by.is_some());
             self.encoder
                 .push(bytes, needle, &answer, cut_by, question.ids_max, most)
                 .map_err(|error| Stopped::Failed(self.damage(error)))?;
             if bytes.len() > most {
-                let message = "the answer is too long; ask for fewer at a time, for fewer matches \
-                               (limit) or ids (ids), or take a stream of NDJSON";
+                let message = "the answer is too long; send fewer queries at a time, reduce the \
+                               matches (limit) or ids (ids), or use a stream of NDJSON";
                 let over = Failure::over("answer-over-limit", &MAX_ANSWER, max_answer, message);
                 return Err(Stopped::Failed(over));
             }
@@ -336,11 +324,11 @@ impl Job {
     }
 
     /// Counts the answered queries, and returns their result.
-    fn done(&self, searcher: &Searcher, witness: &Witness, progress: Progress) -> Done {
+    fn done(&self, searcher: &Searcher, witness: &Witness, progress: Progress) -> AnsweredQueries {
         let Progress { bytes, sum, cut, .. } = progress;
         self.server.live.metrics.searched(self.needles.len() as u64, cut, &sum);
         let (k, generation) = (self.question.k, searcher.generation());
-        Done { bytes, generation, witness: witness.clone(), k, stats: sum }
+        AnsweredQueries { bytes, generation, witness: witness.clone(), k, stats: sum }
     }
 
     fn damage(&self, error: Error) -> Failure {

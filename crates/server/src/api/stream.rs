@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::answers::{Encoder, NamedNeedle, Needles};
 use super::price::Price;
-use super::question::{Question, Wanted, answers_to};
+use super::question::{QueryKind, Question, answers_to};
 use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
 use crate::protocol::request::{self, HttpRequest, HttpResult, NDJSON, RequestBody};
@@ -41,7 +41,7 @@ struct Fields<'a> {
 pub(crate) fn answer(
     server: &Arc<Shared>,
     options: QueryOptions,
-    wanted: Wanted,
+    wanted: QueryKind,
     request: HttpRequest,
     busy: BusyGuard,
 ) -> HttpResult {
@@ -61,7 +61,7 @@ pub(crate) fn answer(
 struct Stream {
     server: Arc<Shared>,
     options: QueryOptions,
-    wanted: Wanted,
+    wanted: QueryKind,
     sender: Sender<Bytes>,
     /// The number of lines read.
     lines: u64,
@@ -70,7 +70,7 @@ struct Stream {
 }
 
 /// The client no longer reads answers.
-struct Gone;
+struct ClientGone;
 
 /// Adds `data` to `buffer`, and removes and returns its complete lines, if there are any. It scans
 /// only `data`, because a line may arrive in very many parts.
@@ -91,7 +91,7 @@ impl Stream {
         let _ = self.answer_all(body).await;
     }
 
-    async fn answer_all(&mut self, mut body: RequestBody) -> Result<(), Gone> {
+    async fn answer_all(&mut self, mut body: RequestBody) -> Result<(), ClientGone> {
         let mut buffer: Vec<u8> = Vec::new();
         let mut charge = self.server.bodies.charge();
         loop {
@@ -117,30 +117,35 @@ impl Stream {
             charge.shrink(0);
             self.answer_lines(&lines).await?;
             if self.server.live.health.is_ending() {
-                return self.end(Failure::busy("the server is ending; send the rest again")).await;
+                return self
+                    .end(Failure::busy(
+                        "the server is shutting down; send the remaining \
+                                               lines again",
+                    ))
+                    .await;
             }
         }
         self.answer_lines(&buffer).await
     }
 
     /// Sends a failure as a line.
-    async fn end(&mut self, failure: Failure) -> Result<(), Gone> {
+    async fn end(&mut self, failure: Failure) -> Result<(), ClientGone> {
         let mut line = Vec::new();
         failure.write(&mut line);
         line.push(b'\n');
         self.send(line.into()).await
     }
 
-    async fn send(&mut self, bytes: Bytes) -> Result<(), Gone> {
+    async fn send(&mut self, bytes: Bytes) -> Result<(), ClientGone> {
         match bytes.is_empty() {
             true => Ok(()),
-            false => self.sender.send_data(bytes).await.map_err(|_| Gone),
+            false => self.sender.send_data(bytes).await.map_err(|_| ClientGone),
         }
     }
 
     /// Answers complete lines, each with one line; a bad line with its error. Blank lines are
     /// skipped.
-    async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), Gone> {
+    async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), ClientGone> {
         let mut needles: Vec<NamedNeedle> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
             let line = line.trim_ascii();
@@ -165,7 +170,7 @@ impl Stream {
         self.search(needles).await
     }
 
-    async fn search(&mut self, needles: Vec<NamedNeedle>) -> Result<(), Gone> {
+    async fn search(&mut self, needles: Vec<NamedNeedle>) -> Result<(), ClientGone> {
         if needles.is_empty() {
             return Ok(());
         }
@@ -183,7 +188,7 @@ impl Stream {
         }
     }
 
-    async fn search_one(&mut self, needle: NamedNeedle) -> Result<(), Gone> {
+    async fn search_one(&mut self, needle: NamedNeedle) -> Result<(), ClientGone> {
         match self.search_all(&[needle]).await {
             Ok(bytes) => self.send(bytes).await,
             Err(failure) => self.end(failure).await,

@@ -8,10 +8,10 @@ use fpstore_text::TextHasher;
 use hyper::StatusCode;
 
 use super::query;
-use super::question::Wanted;
+use super::question::QueryKind;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{options_of, pairs};
-use crate::protocol::request::{self, HttpRequest, HttpResult, Kind};
+use crate::protocol::request::{self, ContentType, HttpRequest, HttpResult};
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 
@@ -19,7 +19,7 @@ use crate::state::shared::Shared;
 const QUICK_LEN: usize = 256 << 10;
 
 pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
-    let allowed = [Wanted::Near.params(), &["count", "html"]].concat();
+    let allowed = [QueryKind::Near.params(), &["count", "html"]].concat();
     let mut part = None;
     let mut rest = Vec::new();
     for (name, value) in pairs(request.uri())? {
@@ -37,10 +37,11 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     }
     let (options, _) = options_of(rest, &allowed, "")?;
     if options.limit.is_some() && options.count.is_some() {
-        let message = "'limit' is for all within k, 'count' for the nearest; leave one of both out";
+        let message = "'limit' is for all matches within k, 'count' for the nearest; leave out one \
+                       of them";
         return Err(Failure::bad("bad-parameter", message));
     }
-    let kind = Kind::of(request.headers())?;
+    let kind = ContentType::of(request.headers())?;
     let format = match kind.name.as_str() {
         "text/plain" => DocumentFormat::Plain,
         "text/html" | "application/xhtml+xml" => DocumentFormat::Html,
@@ -67,7 +68,7 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     } else {
         server.lanes.quick(&server.live, work).await??
     };
-    let wanted = if options.count.is_some() { Wanted::Nearest } else { Wanted::Near };
+    let wanted = if options.count.is_some() { QueryKind::Nearest } else { QueryKind::Near };
     query::one(server, wanted, fingerprint, &options).await
 }
 

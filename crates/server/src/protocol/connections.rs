@@ -92,7 +92,7 @@ pub(crate) async fn serve(
     if timeout(server.limits.drain_timeout, places.acquire_many(all)).await.is_err() {
         let open = server.live.metrics.connections_open.load(Relaxed);
         server.live.log(format_args!(
-            "{open} requests were not done within --{}, and were ended",
+            "{open} requests did not finish within --{} and were aborted",
             DRAIN_TIMEOUT.flag()
         ));
     }

@@ -88,7 +88,7 @@ impl Failure {
 
     /// The work panicked or its thread ended, which is a fault of the program.
     pub(crate) fn broken() -> Self {
-        Failure::internal("internal", "the work broke down; the log of the server says where")
+        Failure::internal("internal", "the work panicked; the log of the server has the place")
     }
 
     /// Writes the failure as one JSON object without a newline.

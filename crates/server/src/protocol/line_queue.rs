@@ -54,7 +54,7 @@ impl LineQueue {
         let queue = &self.0.0;
         let mut state = queue.state();
         if state.waiting.len() + line.len() > WAITING_MAX {
-            queue.lose(state, 1, "lines are lost, because nothing takes them");
+            queue.lose(state, 1, "lines are lost, because the reader of the log does not keep up");
             return;
         }
         state.waiting.extend_from_slice(line);

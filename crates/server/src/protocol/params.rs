@@ -79,7 +79,7 @@ pub(crate) fn options_of<'a>(
                 let own = Some(own).filter(|own| !own.is_empty());
                 let known: Vec<&str> = own.into_iter().chain(allowed.iter().copied()).collect();
                 let message = format!(
-                    "the parameter '{}' is unknown here, expected {}",
+                    "unknown parameter '{}', expected {}",
                     name.escape_debug(),
                     known.join(", ")
                 );
@@ -104,7 +104,7 @@ pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<Quer
     let mut fields = in_url.to_fields();
     for (name, value) in in_body.to_fields() {
         if fields.contains_key(&name) {
-            let message = format!("'{name}' stands in the address and in the body");
+            let message = format!("'{name}' is given in the address and in the body");
             return Err(Failure::bad("duplicate-parameter", message));
         }
         fields.insert(name, value);
@@ -116,7 +116,8 @@ pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<Quer
 pub(crate) fn number(name: &str, value: &str) -> Result<u64, Failure> {
     let is_plain = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     value.parse().ok().filter(|_| is_plain).ok_or_else(|| {
-        let message = format!("{name}='{}' is not a whole number from 0 on", value.escape_debug());
+        let message =
+            format!("{name}='{}' is not a whole number of 0 or more", value.escape_debug());
         Failure::bad("bad-parameter", message)
     })
 }

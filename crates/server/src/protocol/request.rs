@@ -65,7 +65,7 @@ pub(crate) fn response(
 }
 
 pub(crate) fn no_room(server: &Shared) -> Failure {
-    let message = "the bodies and answers of other requests take all the memory for them";
+    let message = "the bodies and answers of other requests use all memory for bodies and answers";
     let failure = server.live.refused(message).of_limit(&MAX_BODIES, server.bodies.most());
     Failure { code: "bodies-over-limit", ..failure }
 }
@@ -110,16 +110,16 @@ impl From<Failure> for HttpResponse {
 
 /// The media type of a body, and its encoding if the client declares one.
 #[derive(Debug, Default)]
-pub(crate) struct Kind {
+pub(crate) struct ContentType {
     /// The media type in lower case; empty if the client declares none.
     pub(crate) name: String,
     pub(crate) charset: Option<String>,
 }
 
-impl Kind {
+impl ContentType {
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Failure> {
         let mut values = headers.get_all(header::CONTENT_TYPE).iter();
-        let Some(value) = values.next() else { return Ok(Kind::default()) };
+        let Some(value) = values.next() else { return Ok(ContentType::default()) };
         let value = value.to_str().ok().filter(|_| values.next().is_none());
         let value =
             value.ok_or_else(|| Failure::bad("bad-content-type", "expected one Content-Type"))?;
@@ -131,7 +131,7 @@ impl Kind {
                 .eq_ignore_ascii_case("charset")
                 .then(|| value.trim().trim_matches('"').into())
         });
-        Ok(Kind { name, charset })
+        Ok(ContentType { name, charset })
     }
 
     /// The failure for a media type that a route does not accept.
@@ -145,7 +145,7 @@ impl Kind {
 /// The complete JSON body of a request without parameters.
 pub(crate) async fn whole_json(server: &Shared, request: HttpRequest) -> Result<HeldBody, Failure> {
     no_options(request.uri())?;
-    let kind = Kind::of(request.headers())?;
+    let kind = ContentType::of(request.headers())?;
     if kind.name != JSON {
         return Err(kind.unknown(JSON));
     }
@@ -209,11 +209,11 @@ pub(crate) async fn next_frame(
         Ok(Some(Ok(frame))) => Ok(Some(frame)),
         Ok(None) => Ok(None),
         Ok(Some(Err(error))) => {
-            Err(Failure::bad("bad-body", format!("the body broke off: {error}")))
+            Err(Failure::bad("bad-body", format!("the body is incomplete: {error}")))
         }
         Err(_) => {
             let (option, limit) = (BODY_TIMEOUT.flag(), millis(limit));
-            let message = format!("the body did not come within --{option} {limit}");
+            let message = format!("the body was not received within --{option} {limit}");
             Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "slow-body", message))
         }
     }
@@ -223,12 +223,13 @@ pub(crate) async fn next_frame(
 pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
     let mut transfers = headers.get_all(header::TRANSFER_ENCODING).iter();
     if transfers.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
-        let message = "of the codings of a transfer only 'chunked' is read";
+        let message = "the only supported transfer coding is 'chunked'";
         return Err(Failure::new(StatusCode::NOT_IMPLEMENTED, "bad-transfer-encoding", message));
     }
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {
-            let message = "compressed bodies are not read; send it without Content-Encoding";
+            let message = "compressed bodies are not supported; send the body without \
+                           Content-Encoding";
             Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad-content-encoding", message))
         }
         _ => Ok(()),
@@ -341,7 +342,6 @@ pub(crate) async fn parsed_apart<T: Send + 'static>(
 
 /// Parses a JSON body.
 pub(crate) fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Failure> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Failure::bad("bad-json", format!("the body is not what was expected: {error}"))
-    })
+    serde_json::from_slice(bytes)
+        .map_err(|error| Failure::bad("bad-json", format!("the body is invalid: {error}")))
 }

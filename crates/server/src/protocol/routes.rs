@@ -16,7 +16,7 @@ use super::failure::{Failure, FaultCode};
 use super::request::{HttpRequest, HttpResponse, HttpResult};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
-use crate::api::question::Wanted;
+use crate::api::question::QueryKind;
 use crate::api::{changes, check_and_add, files, find_id, info, page, price, query, text};
 use crate::state::shared::Shared;
 
@@ -40,7 +40,7 @@ struct Route {
 /// The handler of a route.
 #[derive(Clone, Copy, Debug)]
 enum To {
-    Query(Wanted),
+    Query(QueryKind),
     Text,
     CheckAndAdd,
     Files,
@@ -80,10 +80,10 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// All routes. Methods are in capitals, as in hyper.
 const ROUTES: [Route; 24] = [
-    route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
-    route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
-    route("GET", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
-    route("POST", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
+    route("GET", "/v1/query", Right::Read, To::Query(QueryKind::Near)),
+    route("POST", "/v1/query", Right::Read, To::Query(QueryKind::Near)),
+    route("GET", "/v1/nearest", Right::Read, To::Query(QueryKind::Nearest)),
+    route("POST", "/v1/nearest", Right::Read, To::Query(QueryKind::Nearest)),
     route("POST", "/v1/text", Right::Read, To::Text),
     route("POST", "/v1/check-and-add", Right::Write, To::CheckAndAdd),
     route("GET", "/v1/ids", Right::Read, To::FindId),
@@ -158,7 +158,7 @@ fn find(method: &Method, path: &str) -> Result<usize, Failure> {
     let allowed: Vec<&str> = ROUTES.iter().filter(is_there).map(|route| route.method).collect();
     if allowed.is_empty() {
         let message =
-            format!("there is no '{}'; /openapi.json lists what there is", path.escape_debug());
+            format!("there is no '{}'; /openapi.json lists all routes", path.escape_debug());
         return Err(Failure::new(StatusCode::NOT_FOUND, "not-found", message));
     }
     let allowed = allowed.join(", ");
@@ -180,7 +180,7 @@ async fn answer(
             To::Ready => info::ready(server, request.uri()),
             To::Metrics => Ok(info::metrics(server)),
             _ => {
-                let message = "only /metrics, /healthz and /readyz are here";
+                let message = "this address has only /metrics, /healthz and /readyz";
                 Err(Failure::new(StatusCode::NOT_FOUND, "not-found", message))
             }
         };
@@ -225,7 +225,7 @@ fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<
         let name = name_of(host);
         if !is_local_name(host) && !allowed.iter().any(|it| it.eq_ignore_ascii_case(name)) {
             let message =
-                format!("'{}' is no name of this server; --host allows it", name.escape_debug());
+                format!("'{}' is not a name of this server; --host allows it", name.escape_debug());
             return Err(forbidden("wrong-host", message));
         }
     }
@@ -238,7 +238,10 @@ fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<
     // Browsers send this header also with a GET request for a picture or a script, which has no
     // `Origin`.
     if is_foreign || text(FETCH_SITE) == Some("cross-site") {
-        return Err(forbidden("cross-origin", "pages of other sites may not ask here".into()));
+        return Err(forbidden(
+            "cross-origin",
+            "requests from pages of other sites are not allowed".into(),
+        ));
     }
     Ok(())
 }
@@ -252,15 +255,15 @@ fn host_of(request: &HttpRequest) -> Result<Option<&str>, Failure> {
     };
     let mut values = request.headers().get_all(HOST).iter();
     match (values.next(), values.next()) {
-        (Some(_), Some(_)) => bad("the request has several names"),
+        (Some(_), Some(_)) => bad("the request has several headers Host"),
         (Some(host), None) => match host.to_str() {
             Ok(host) => Ok(Some(host)),
-            Err(_) => bad("the name in the request is not ASCII"),
+            Err(_) => bad("the header Host is not ASCII"),
         },
         (None, _) => {
             let is_own = matches!(request.body(), Either::Left(_));
             match is_own && request.version() == Version::HTTP_11 {
-                true => bad("the request has no name"),
+                true => bad("the request has no header Host"),
                 false => Ok(None),
             }
         }
@@ -299,8 +302,8 @@ mod tests {
         let routes: BTreeSet<(String, String)> =
             routes.map(|route| (route.method.into(), route.path.into())).collect();
         assert_eq!(listed, routes);
-        for wanted in [Wanted::Near, Wanted::Nearest] {
-            let path = if wanted == Wanted::Near { "/v1/query" } else { "/v1/nearest" };
+        for wanted in [QueryKind::Near, QueryKind::Nearest] {
+            let path = if wanted == QueryKind::Near { "/v1/query" } else { "/v1/nearest" };
             let listed = paths[path]["get"]["parameters"].as_array().unwrap();
             let listed: Vec<&str> = listed.iter().map(|it| it["name"].as_str().unwrap()).collect();
             assert_eq!(listed, [&["fingerprint"], wanted.params()].concat(), "{path}");

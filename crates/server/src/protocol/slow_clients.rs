@@ -127,7 +127,7 @@ impl<S> TimedStream<S> {
         let timeout = self.write_timeout;
         let wait = self.write.get_or_insert_with(|| Box::pin(sleep(timeout)));
         match wait.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(too_slow("take an answer"))),
+            Poll::Ready(()) => Poll::Ready(Err(too_slow("read an answer"))),
             Poll::Pending => Poll::Pending,
         }
     }

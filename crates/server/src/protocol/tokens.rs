@@ -79,10 +79,10 @@ impl Tokens {
             return Ok(());
         }
         if right == Right::Write && self.read.iter().any(|read| is_same(read, token)) {
-            let message = "this token may read only";
+            let message = "this token allows only reading";
             return Err(Failure::new(StatusCode::FORBIDDEN, "read-only-token", message));
         }
-        Err(Failure::new(StatusCode::UNAUTHORIZED, "wrong-token", "the token is not known here"))
+        Err(Failure::new(StatusCode::UNAUTHORIZED, "wrong-token", "unknown token"))
     }
 }
 
@@ -99,7 +99,8 @@ fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
     let file = std::fs::File::open(path).map_err(IoError::of("read", path))?;
     if is_open_to_all(&file) {
         return invalid(format!(
-            "{name} is open to every user of this machine: 'chmod o-rwx {name}' makes it a secret"
+            "{name} can be read or written by every user of this machine: 'chmod o-rwx {name}' \
+             protects it"
         ));
     }
     let text = lists::text_of(file).map_err(IoError::of("read", path))?;
@@ -108,14 +109,15 @@ fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
         let token = line.trim();
         if token.len() < LEN_MIN || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return invalid(format!(
-                "{name}: line {number} is no token: expected {LEN_MIN} or more ASCII characters without \
-                 spaces; 'openssl rand -hex 32' makes one"
+                "{name}: line {number} is not a token: expected {LEN_MIN} or more ASCII characters \
+                 without spaces; 'openssl rand -hex 32' makes one"
             ));
         }
         tokens.push(token.as_bytes().to_vec());
     }
     if tokens.is_empty() {
-        let why = "holds no token, so nobody could ask; 'openssl rand -hex 32' makes one";
+        let why = "contains no token, so every request would be refused; 'openssl rand -hex 32' \
+                   makes one";
         return invalid(format!("{name} {why}"));
     }
     Ok(tokens)

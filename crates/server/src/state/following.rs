@@ -156,7 +156,7 @@ impl Following {
         }
         let why = self.progress().failing.clone();
         let why = why.unwrap_or_else(|| match generations {
-            Some(generations) => format!("{generations} generations are being copied"),
+            Some(generations) => format!("{generations} generations are still to be copied"),
             None => "it has not answered yet".into(),
         });
         let (url, most) = (&self.url, self.max_lag.as_secs_f64());

@@ -148,7 +148,7 @@ impl Health {
     /// The reason why the server should receive no requests.
     pub(crate) fn fault(&self) -> Option<Fault> {
         if self.draining.load(Ordering::Relaxed) {
-            return Some(("draining", "the server is ending".into()));
+            return Some(("draining", "the server is shutting down".into()));
         }
         let trouble = self.trouble();
         if let Some((_, damage)) = &trouble.damage {

@@ -8,7 +8,7 @@ use fpstore_base::Id;
 use fpstore_base::watch::Observer;
 use tokio::sync::oneshot;
 
-use super::lanes::Wanted;
+use super::lanes::IdRequest;
 use super::shared::Shared;
 use crate::protocol::failure::Failure;
 use fpstore::Error;
@@ -23,7 +23,7 @@ pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPla
     tokio::spawn(async move {
         let _turn = server.id_pass.turn.lock().await;
         let waiting = std::mem::take(&mut *server.id_pass.waiting());
-        let waiting: Vec<Wanted> =
+        let waiting: Vec<IdRequest> =
             waiting.into_iter().filter(|(_, reply)| !reply.is_closed()).collect();
         if waiting.is_empty() {
             return;
@@ -49,7 +49,7 @@ pub(crate) async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<I
         match places.read(live.store(), Some(observer)) {
             Ok(()) => Ok(places),
             Err(Error::Interrupted) => {
-                Err(Failure::busy("the server is ending, and takes no more writes"))
+                Err(Failure::busy("the server is shutting down and accepts no more changes"))
             }
             Err(error) => {
                 live.health.note_damage(&error);

@@ -36,17 +36,17 @@ pub(crate) struct Lanes {
 }
 
 /// The ids of a request, and the receiver of their places.
-pub(super) type Wanted = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
+pub(super) type IdRequest = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
 
 /// The requests that wait for a pass.
 #[derive(Default)]
 pub(crate) struct IdPass {
-    waiting: Mutex<Vec<Wanted>>,
+    waiting: Mutex<Vec<IdRequest>>,
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 impl IdPass {
-    pub(super) fn waiting(&self) -> MutexGuard<'_, Vec<Wanted>> {
+    pub(super) fn waiting(&self) -> MutexGuard<'_, Vec<IdRequest>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,7 +92,7 @@ impl Lanes {
     ) -> Result<T, Failure> {
         let free = Arc::clone(&self.quick).acquire_owned();
         let Ok(Ok(permit)) = timeout(self.queue_timeout, free).await else {
-            return Err(self.busy(live, "all threads search"));
+            return Err(self.busy(live, "all search threads are busy"));
         };
         let work = move || {
             let done = work();
@@ -134,7 +134,7 @@ impl Lanes {
         match timeout(patience, begun).await {
             Ok(Ok(())) => answer.await.map_err(|_| Failure::broken()),
             Ok(Err(_)) => Err(Failure::broken()),
-            Err(_) => Err(self.busy(live, "all threads for costly questions search")),
+            Err(_) => Err(self.busy(live, "all threads for costly queries are busy")),
         }
     }
 
@@ -147,7 +147,7 @@ impl Lanes {
         self.slow_within(live, work, self.queue_timeout).await
     }
 
-    /// The same, for work that waits up to `patience` for its turn.
+    /// Runs work in the slow lane, as `slow`, but waits up to `patience` for a thread.
     pub(crate) async fn slow_within<T: Send + 'static>(
         &self,
         live: &LiveStore,

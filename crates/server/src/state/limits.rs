@@ -15,7 +15,7 @@ pub(crate) fn checked_k(
     let k = asked.unwrap_or(default.min(limits.max_k));
     K.check(k).map_err(|error| Failure::bad("bad-k", error))?;
     if k > limits.max_k {
-        let message = format!("k={k} is more than this server searches");
+        let message = format!("k={k} is above the limit of this server");
         return Err(Failure::above("k-over-limit", &MAX_K, limits.max_k.into(), message));
     }
     Ok(k)
@@ -54,7 +54,7 @@ pub(crate) fn number_within(
 ) -> Result<usize, Failure> {
     let number = asked.unwrap_or(most);
     if number > most {
-        let message = format!("{}={number} is more than this server answers", option.name);
+        let message = format!("{}={number} is above the limit of this server", option.name);
         return Err(Failure::above("over-limit", limit, most, message));
     }
     option.check(number).map_err(|error| Failure::bad("bad-parameter", error))?;

@@ -15,7 +15,7 @@ use super::metrics::{Metrics, Scrubbed};
 use super::opened::{HasherOf, Opened};
 use crate::protocol::failure::{Failure, chain};
 use fpstore::Error;
-use fpstore::{Store, Warm};
+use fpstore::{Store, Warm, Warmed};
 
 /// Receives log lines for the operator.
 pub type Log = fn(fmt::Arguments<'_>);
@@ -153,7 +153,16 @@ impl LiveStore {
     fn warm_up(&self) {
         let Some(what) = self.warm else { return self.health.note_start(false) };
         match self.store.warm(what) {
-            Ok(_) => self.health.note_start(true),
+            Ok(warmed) => {
+                if warmed.left_out > 0 {
+                    let Warmed { pages, left_out, .. } = warmed;
+                    self.log(format_args!(
+                        "the store exceeds the memory: {pages} of its pages are read, {left_out} are \
+                         left to queries"
+                    ));
+                }
+                self.health.note_start(true);
+            }
             Err(error) => {
                 self.log(format_args!("the store cannot be read: {}", chain(&error)));
                 self.health.note_damage(&error);
@@ -172,13 +181,13 @@ impl LiveStore {
         let (url, result) = (following.url(), copied.and_then(|time| Ok((time, refreshed?))));
         match &result {
             Ok((time, _)) if following.note_success(*time) => {
-                self.log(format_args!("{url} is followed again"));
+                self.log(format_args!("following {url} works again"));
             }
             Ok(_) | Err(Error::Interrupted) => {}
             Err(error) => {
                 let why = chain(error);
                 if following.note_failure(&why) {
-                    self.log(format_args!("{url} is not followed, the last state is kept: {why}"));
+                    self.log(format_args!("following {url} failed, the last state is kept: {why}"));
                 }
             }
         }
@@ -210,7 +219,7 @@ impl LiveStore {
                 let error = chain(error);
                 if self.health.note_bad_refresh(&error) {
                     self.log(format_args!(
-                        "refresh failed, the state before is still shown: {error}"
+                        "refresh failed, the earlier snapshot is still served: {error}"
                     ));
                 }
             }
@@ -226,7 +235,7 @@ impl LiveStore {
             return;
         }
         let path = self.path.display();
-        self.log(format_args!("another store has taken the place of {path}, and is shown"));
+        self.log(format_args!("{path} was replaced by another store, which is served now"));
         if !self.writes.load(Ordering::Relaxed) {
             return;
         }

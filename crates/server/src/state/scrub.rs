@@ -72,7 +72,8 @@ fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
             }
             if let count @ 1.. = report.faults.len() {
                 live.log(format_args!(
-                    "scrub: faults found: {count}; 'fpstore verify -s {}' names all of them and what helps",
+                    "scrub: faults found: {count}; 'fpstore verify -s {}' lists all of them with \
+                     remedies",
                     live.path.display()
                 ));
             }
@@ -81,7 +82,7 @@ fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
         Err(Error::Interrupted) => {}
         Err(error) => {
             live.scrubbed.failures.fetch_add(1, Relaxed);
-            live.log(format_args!("the scrub could not be done: {}", chain(&error)));
+            live.log(format_args!("the scrub failed: {}", chain(&error)));
         }
     }
 }

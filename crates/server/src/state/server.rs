@@ -87,7 +87,7 @@ impl Server {
                 return Server::start(first, open, settings);
             }
         };
-        let reason = format!("a server of several stores cannot {refused} them; serve one of them");
+        let reason = format!("a server of several stores cannot {refused} them; serve one store");
         Err(Error::InvalidOptions { reason })
     }
 
@@ -170,8 +170,8 @@ impl Server {
         let is_open = self.shared.writing.is_some() && !self.shared.tokens().guard_writing();
         if is_open && !address.is_local() && !self.anyone_may_write {
             let reason = format!(
-                "at {address} every machine could add and delete without a token: give tokens of \
-                 those who may write, or listen at 127.0.0.1 or a Unix socket"
+                "at {address} every machine could add and delete without a token: set a token for \
+                 writers, or listen at 127.0.0.1 or a Unix socket"
             );
             return Err(Error::InvalidOptions { reason });
         }

@@ -11,7 +11,7 @@ use crate::protocol::failure::Failure;
 use fpstore::Limits;
 use fpstore::Result as StoreResult;
 use fpstore::join::JudgedPairs;
-use fpstore::writer::{Ahead, CheckedWriter, Compared, NewRecord, Verdict as Found};
+use fpstore::writer::{Ahead, CheckedWriter, ComparisonProgress, NewRecord, Verdict as Found};
 
 /// The largest number of ids in the answer for a near item.
 const IDS_MAX: usize = 10;
@@ -81,8 +81,8 @@ fn catch_up(
         return Ok(false);
     }
     match ahead.compare(limits, None, may_be_costly)? {
-        Compared::Cut => Err(cut()),
-        compared => Ok(compared == Compared::All && ahead.is_at(store)),
+        ComparisonProgress::Cut => Err(cut()),
+        compared => Ok(compared == ComparisonProgress::All && ahead.is_at(store)),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) use merging::Merging;
 use task::AddTask;
 pub use task::WritingOptions;
 pub(crate) use task::not_written;
-pub(super) use task::{Added, Answered, Items, Verdict};
+pub(super) use task::{AdditionResult, Answered, Items, Verdict};
 use writer_thread::{Task, WriterThread};
 
 /// The largest number of requests that wait for the writer.
@@ -134,11 +134,12 @@ impl Writing {
 
     fn send(&self, server: &LiveStore, task: Task) -> Result<(), Failure> {
         self.sender.try_send(task).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                server.refused(format_args!("{QUEUE_LEN} requests wait for the writer already"))
-            }
+            TrySendError::Full(_) => server.refused(format_args!(
+                "{QUEUE_LEN} requests are already waiting for the \
+                                             writer"
+            )),
             TrySendError::Disconnected(_) => {
-                Failure::busy("the server is ending, and takes no more writes")
+                Failure::busy("the server is shutting down and accepts no more changes")
             }
         })
     }

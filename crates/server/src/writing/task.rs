@@ -27,7 +27,7 @@ pub(crate) enum Verdict {
 
 /// The answer to an addition.
 #[derive(Debug)]
-pub(crate) struct Added {
+pub(crate) struct AdditionResult {
     pub(crate) verdicts: Vec<Verdict>,
     /// Whether all new items are on the disk.
     pub(crate) durable: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Added {
 
 /// The result of an addition.
 pub(crate) enum Answered {
-    Added(Added),
+    Added(AdditionResult),
     /// The store changed too much to compare in the writer's turn: the items are handed back, to be
     /// compared with the newest snapshot and sent again.
     Behind(Items),
@@ -108,6 +108,6 @@ pub(crate) fn not_written(error: &Error) -> Failure {
         _ => {}
     }
     let why = chain(error);
-    let message = format!("the store could not be written, so nothing was added or deleted: {why}");
+    let message = format!("the store could not be changed, so nothing was added or deleted: {why}");
     Failure { status: StatusCode::SERVICE_UNAVAILABLE, ..Failure::internal("not-written", message) }
 }

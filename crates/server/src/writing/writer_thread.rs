@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use super::comparing::{Checked, check_all};
 use super::merging::Merging;
 use super::task::{
-    AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions, is_in_effect, is_of_disk,
-    not_written,
+    AddTask, AdditionResult, Answered, Items, Reply, Verdict, WritingOptions, is_in_effect,
+    is_of_disk, not_written,
 };
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
@@ -79,7 +79,7 @@ impl Identity {
 }
 
 /// An addition that waits for the commit.
-struct Waiting {
+struct WaitingAddition {
     verdicts: Vec<Verdict>,
     /// The positions of its new items among the pending items.
     added: Range<usize>,
@@ -194,7 +194,7 @@ impl WriterThread {
         self.server.metrics.pending.store(self.pending() as u64, Relaxed);
     }
 
-    fn add(&mut self, task: AddTask, waiting: &mut Vec<Waiting>) {
+    fn add(&mut self, task: AddTask, waiting: &mut Vec<WaitingAddition>) {
         let AddTask { mut items, durable, deadline, reply } = task;
         if Instant::now() >= deadline {
             let message = "the writer was busy for longer than --deadline; nothing was added";
@@ -217,7 +217,7 @@ impl WriterThread {
         };
         let is_open = verdicts.iter().any(is_open);
         if durable && is_open {
-            waiting.push(Waiting { verdicts, added, reply });
+            waiting.push(WaitingAddition { verdicts, added, reply });
             return;
         }
         if is_open && self.server.health.failing_commit().is_some() {
@@ -232,7 +232,11 @@ impl WriterThread {
         }
         self.count(&verdicts);
         let generation = self.server.opened().generation;
-        let _ = reply.send(Ok(Answered::Added(Added { verdicts, durable: !is_open, generation })));
+        let _ = reply.send(Ok(Answered::Added(AdditionResult {
+            verdicts,
+            durable: !is_open,
+            generation,
+        })));
     }
 
     fn count(&self, verdicts: &[Verdict]) {
@@ -291,7 +295,7 @@ impl WriterThread {
 
     /// Makes all pending items durable, refreshes the snapshot, and answers the waiting requests.
     /// If nothing is pending while commits fail, it checks whether the disk accepts changes again.
-    fn commit(&mut self, waiting: &mut Vec<Waiting>) {
+    fn commit(&mut self, waiting: &mut Vec<WaitingAddition>) {
         let committed = match (self.pending(), self.server.health.failing_commit()) {
             (0, None) => Ok(self.server.opened().generation),
             (0, Some(_)) => {
@@ -305,9 +309,9 @@ impl WriterThread {
             Ok(generation) => {
                 self.note_success();
                 self.show_pending();
-                for Waiting { verdicts, reply, .. } in waiting {
+                for WaitingAddition { verdicts, reply, .. } in waiting {
                     self.count(&verdicts);
-                    let added = Added { verdicts, durable: true, generation };
+                    let added = AdditionResult { verdicts, durable: true, generation };
                     let _ = reply.send(Ok(Answered::Added(added)));
                 }
             }
@@ -320,7 +324,7 @@ impl WriterThread {
                     self.writer.forget(request.added.clone());
                 }
                 self.show_pending();
-                for Waiting { reply, .. } in waiting {
+                for WaitingAddition { reply, .. } in waiting {
                     let _ = reply.send(Err(not_written(&why)));
                 }
             }
@@ -373,7 +377,7 @@ impl WriterThread {
     /// Sets the label of records added from now on; earlier records keep the old label.
     pub(super) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
         if self.pending() > 0 {
-            return Err(self.not_committed("the label is the one before"));
+            return Err(self.not_committed("the label is unchanged"));
         }
         // The label comes first: a turn does not start with a label that the store refuses.
         let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
@@ -384,7 +388,7 @@ impl WriterThread {
     pub(super) fn compact(&mut self, what: Compaction) -> Result<(), Failure> {
         match self.merging.as_ref().is_some_and(|merging| merging.ask(what)) {
             true => Ok(()),
-            false => Err(Failure::busy("another merge was asked for and has not begun")),
+            false => Err(Failure::busy("another merge is already waiting")),
         }
     }
 

@@ -84,7 +84,7 @@ mod tests {
                 let digests = hasher.take_digests().unwrap();
                 let mut tokens = Vec::new();
                 hasher.each_token(&text, |token| tokens.push(token.to_string()));
-                // In parts, and together with the features.
+                // The digest is the same if the text is fed in parts, also next to features.
                 for mut hasher in [hasher.clone(), hasher.counting()] {
                     let cut =
                         text.char_indices().map(|(at, _)| at).nth(text.len() / 3).unwrap_or(0);

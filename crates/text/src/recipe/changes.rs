@@ -87,7 +87,7 @@ impl RecipeChanges {
         recipe.letter_ngram = recipe.letter_ngram.map(|len| self.ngram.unwrap_or(len));
         recipe.hash = self.hash.unwrap_or(recipe.hash);
         if let Some(key) = self.hash_key {
-            let without_key = || useless("hash_key", "the hash of this recipe, which has no key");
+            let without_key = || useless("hash_key", "the hash of this recipe, which takes no key");
             recipe.hash = recipe.hash.with_key(key).ok_or_else(without_key)?;
         }
         self.change_votes(recipe)?;

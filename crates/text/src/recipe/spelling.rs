@@ -188,7 +188,7 @@ impl TextRecipe {
             return Ok(text_recipe);
         }
         let difference = recipe.difference(&canonical);
-        Err(invalid(format!("this release cannot follow it: {difference}")))
+        Err(invalid(format!("this release does not support it: {difference}")))
     }
 
     /// The canonical text: lines of `name=value` in fixed order, without lines that have no effect

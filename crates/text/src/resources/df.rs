@@ -171,7 +171,7 @@ fn check(
 }
 
 fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
-    check(bytes.starts_with(&MAGIC), 1, 0, || "it does not start as such a table".into())?;
+    check(bytes.starts_with(&MAGIC), 1, 0, || "the magic bytes are missing".into())?;
     let least = HEADER_LEN + CRC_LEN;
     let too_short = || format!("{} bytes, expected at least {least}", bytes.len());
     let (header, rest) = match bytes.split_first_chunk::<HEADER_LEN>() {
@@ -198,8 +198,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
         .and_then(|len| len.checked_add(u64::from(text_len) + CRC_LEN as u64));
     check(expected_len == Some(rest.len() as u64), 3, TEXT_LEN_AT, || {
         format!(
-            "{} bytes after the header, not those of {text_len} bytes of text and {entry_count} \
-             entries",
+            "{} bytes after the header, expected {text_len} bytes of text and {entry_count} entries",
             rest.len()
         )
     })?;

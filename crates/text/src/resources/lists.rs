@@ -125,7 +125,7 @@ impl GivenWeights {
                 other => return Err(bad(format!("weight '{other}', expected 1 to 5"))),
             };
             if weights.insert(feature.into(), weight).is_some_and(|before| before != weight) {
-                return Err(bad(format!("'{feature}' has another weight further up")));
+                return Err(bad(format!("an earlier line gives '{feature}' another weight")));
             }
         }
         Ok(GivenWeights::of(weights))
@@ -153,8 +153,8 @@ impl GivenWeights {
             if let Some(before) = before {
                 return Err(Error::InvalidRecipe {
                     reason: format!(
-                        "'{feature}' has weight {weight} in the list of weights, and another \
-                         spelling of '{formed}' has {before}"
+                        "'{feature}' has weight {weight} in the list of weights, but another \
+                         spelling of '{formed}' has weight {before}"
                     ),
                 });
             }

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(only_words(" \u{1f600} -- "), Vec::<String>::new());
         assert_eq!(only_words(""), Vec::<String>::new());
         assert_eq!(only_words("\u{200b}\u{ad}"), Vec::<String>::new());
-        // A place has the length of the text, without what is before it.
+        // The range of a word excludes the invisible characters before it.
         let expected = [("don't".to_string(), 2..11), ("b".to_string(), 12..15)];
         assert_eq!(cut("\u{ad}don\u{2019}t\u{ad} b\u{ad}"), expected);
     }

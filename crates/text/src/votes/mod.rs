@@ -1,5 +1,9 @@
 //! The vote over 64 bits: SimHash itself.
 //!
+//! The hash of each feature votes with the weight of the feature: for 1 where it has a one, for 0
+//! where it has a zero. The majority is the bit of the fingerprint. The hashes 1100, 1010 and 1001
+//! give 1000. Similar documents share most votes, so their fingerprints differ in few bits.
+//!
 //! Weights are whole numbers in fixed point and sums never overflow, so the order of the features
 //! has no effect. [`Votes`] counts features one by one, `bit_counts` many of equal weight, and
 //! `accumulator` passes each feature to the faster of the two.

@@ -22,8 +22,8 @@ fn published_combinations_come_out_with_either_tie_rule() {
         assert_eq!(value(simhash(features, TieRule::Zero)), Some(hex(&case["simhash"])));
         cases += 1;
     }
-    // go-dedup and mfonda: matches of a regular expression that finds exactly the words of these
-    // texts.
+    // go-dedup and mfonda use the matches of a regular expression as features; in these texts the
+    // matches are the words.
     for case in published["text_words_fnv1"]["cases"].as_array().unwrap() {
         let text = case["text"].as_str().unwrap();
         let features =

@@ -50,7 +50,7 @@ struct Moving {
 
 /// The progress of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum ComparisonProgress {
     /// All items were compared.
     All,
     /// Items remain: the time is over, or an item needs a search of the whole store, which was not
@@ -128,26 +128,26 @@ impl Ahead {
         limits: &Limits,
         end: Option<Instant>,
         may_be_costly: bool,
-    ) -> Result<Compared> {
-        let Some(moving) = &mut self.moving else { return Ok(Compared::All) };
+    ) -> Result<ComparisonProgress> {
+        let Some(moving) = &mut self.moving else { return Ok(ComparisonProgress::All) };
         let start = moving.count;
         while let Some(item) = self.items.get_mut(moving.count) {
             if moving.count > start && end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(Compared::Some);
+                return Ok(ComparisonProgress::Some);
             }
             let is_there = match item.nearest {
                 Some(nearest) => !moving.whole.search(nearest, 0)?.is_empty(),
                 None => true,
             };
             if !is_there && !may_be_costly {
-                return Ok(Compared::Some);
+                return Ok(ComparisonProgress::Some);
             }
             let known = item.nearest.filter(|_| is_there);
             let searcher = if is_there { &mut moving.new } else { &mut moving.whole };
             let k = known.map_or(self.k, |known| known.distance(item.fingerprint));
             let answer = searcher.nearest_with(item.fingerprint, 1, k, limits)?;
             if answer.outcome().cut {
-                return Ok(Compared::Cut);
+                return Ok(ComparisonProgress::Cut);
             }
             let found = answer.hits().next().map(|hit| hit.fingerprint());
             let rank = |value: &Fingerprint| (value.distance(item.fingerprint), *value);
@@ -158,7 +158,7 @@ impl Ahead {
             moving.count += 1;
         }
         self.state = self.moving.take().map(|moving| Arc::clone(&moving.to));
-        Ok(Compared::All)
+        Ok(ComparisonProgress::All)
     }
 
     /// The nearest fingerprint of each item, in their order, in the state of the last complete

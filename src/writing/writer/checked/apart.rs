@@ -35,7 +35,7 @@ impl<'a> Apart<'a> {
     /// without an id have no labels.
     pub(super) fn is_from_all(&self, hit: Hit<'_>) -> Result<bool> {
         let mut any = false;
-        for id in hit.ids() {
+        for id in hit.stored_ids() {
             any = true;
             if !self.is_from(&id?.to_string()) {
                 return Ok(false);

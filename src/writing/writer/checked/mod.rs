@@ -22,7 +22,7 @@ use crate::base::error::{Error, Result};
 use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
-pub use ahead::{Ahead, Compared};
+pub use ahead::{Ahead, ComparisonProgress};
 use apart::Apart;
 use pending::Pending;
 
@@ -324,7 +324,7 @@ fn is_stored(record: &NewRecord, writer: &Writer, searcher: &mut Searcher) -> Re
     let Some(wanted) = writer.check_record(record)? else { return Ok(true) };
     // A store keeps a number as a text if other ids are texts.
     let wanted = wanted.to_string();
-    for id in hit.ids() {
+    for id in hit.stored_ids() {
         if id?.to_string() == wanted {
             return Ok(true);
         }

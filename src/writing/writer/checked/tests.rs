@@ -355,9 +355,9 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
                 // Each slice ends after one item; the last rounds do all at once.
                 let end = (round < 8).then(Instant::now);
                 match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
-                    Compared::All => break,
-                    Compared::Cut => panic!("there is no limit"),
-                    Compared::Some => slices += 1,
+                    ComparisonProgress::All => break,
+                    ComparisonProgress::Cut => panic!("there is no limit"),
+                    ComparisonProgress::Some => slices += 1,
                 }
             }
             assert!(ahead.is_at(writer.store()), "{k}, {round}");

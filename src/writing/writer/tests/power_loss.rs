@@ -185,7 +185,7 @@ fn replay(
         if number < from {
             continue;
         }
-        // Acknowledged work is present; the current act may be.
+        // All acknowledged acts must be present; the effect of the current act may be.
         let done = disk.acknowledged;
         let allowed = &recorded.states[done..recorded.states.len().min(done + 2)];
         let act = LIFE.get(done).map_or("the end", |(name, _)| name);

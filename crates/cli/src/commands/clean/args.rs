@@ -22,8 +22,8 @@ pub(super) struct CleaningArgs {
     /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5
     /// removes documents with half or more of their characters in removed passages, and keeps the
     /// others whole. annotate copies nothing: it writes for each file the ids of its documents and
-    /// the places of their removed passages, in characters, with 1 less the part of the bits in
-    /// which they differ from the kept passage.
+    /// the places of their removed passages, in characters, each with the share of its fingerprint
+    /// bits that equal the bits of the kept passage.
     #[arg(
         long,
         value_name = "FATE",

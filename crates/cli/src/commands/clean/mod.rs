@@ -23,12 +23,12 @@ use crate::run::confirm::{self, NearArgs};
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, check_recipe};
 use crate::session::monitor::Monitor;
-use crate::session::stores::{Asked, StoreNames, StoresArg};
+use crate::session::stores::{QueriedStores, StoreNames, StoresArg};
 use args::CleaningArgs;
 
 const LONG_ABOUT: &str = "\
-Copy a corpus without its near-duplicate documents. Documents are compared with each other, with -s \
-with one or more stores, or with -s and --within with both. Stored documents are never removed.
+Copy a corpus without its near-duplicate documents. Documents are compared with each other, with one \
+or more stores (-s), or with both (-s --within). Stored documents are never removed.
 
 Documents are copied byte for byte, in their order, in files of the same format and compression: with \
 -o FOLDER each file under its path below the common folder of all inputs, with -o FILE a single file. \
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
     if args.cleaning.keep != KeepRules::default() && is_against && !args.within {
         bail!("--keep chooses among new documents; add --within to compare them");
     }
-    let (stored, stores) = Asked::open_named(&args.stores)?;
+    let (stored, stores) = QueriedStores::open_named(&args.stores)?;
     let limits = args.work.resources.reading()?;
     let documents = args.documents.prepare_for(stored.as_ref(), &args.read, limits)?;
     let Some(documents) = documents.filter(Documents::are_given) else {

@@ -14,7 +14,7 @@ use crate::args::documents::{report, report_repeated_ids};
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{counted, counted_texts};
-use crate::run::adding::{is_known_run, report_known_run, warn_unmerged};
+use crate::run::adding::{known_run, warn_unmerged};
 use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
@@ -75,24 +75,21 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
     let lists = list.iter().chain(&removed).chain(&losses).chain(page);
     let lists: Vec<PathBuf> = lists.cloned().collect();
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
-    if let (true, Some(stored)) = (settings.is_dry, &stored)
-        && is_known_run(stored, run.as_deref(), quiet)
-    {
-        return Ok(ExitStatus::Done);
+    let known = || {
+        let outputs = lists.iter().map(PathBuf::as_path);
+        known_run(stored.as_ref(), run.as_deref(), outputs, quiet)
+    };
+    if let Some(done) = settings.is_dry.then(known).flatten() {
+        return done;
     }
-    // A list in a file is complete before the documents are added to the store.
-    let has_list = list.as_ref().is_some_and(|list| list.is_file());
+    let is_listed = list.is_some();
     let cleaning = match (Cleaner { listener: Some(&tell), ..cleaner }).begin() {
         Ok(Some(cleaning)) => cleaning,
-        Err(error) if !(has_list && matches!(error, Error::KnownRun { .. })) => {
-            return Err(error.into());
+        Ok(None) => return known().unwrap_or(Ok(ExitStatus::Done)),
+        Err(error @ Error::KnownRun { missing: None, .. }) if is_listed => {
+            return known().unwrap_or(Err(error.into()));
         }
-        Ok(None) | Err(_) => {
-            if let (false, Some(stored), Some(run)) = (quiet, &stored, &run) {
-                report_known_run(&stored.info().path, run);
-            }
-            return Ok(ExitStatus::Done);
-        }
+        Err(error) => return Err(error.into()),
     };
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| Sink::open_any(path.as_deref(), replaces);
@@ -152,8 +149,8 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
     }
     if account.uncopied_count > 0 {
         let of_these = match account.left_out_count {
-            0 => "nothing of it".into(),
-            count => format!("none of the {} before that", fate.counted(count)),
+            0 => "no part of it".into(),
+            count => format!("none of the {} before the fault", fate.counted(count)),
         };
         bail!(
             "{} could not be read to the end, see above: {of_these} is in an output{}; the others are \

@@ -244,7 +244,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
         bail!("{option} is for documents; with -s, --texts names them");
     }
     if args.texts.is_empty() && args.limit.is_some() {
-        bail!("--limit is for the features of texts; with -s, --texts names them");
+        bail!("--limit limits the printed features of texts; with -s, name the texts with --texts");
     }
     if args.recipe.is_given() {
         bail!("the store has its recipe; leave out --recipe");
@@ -263,7 +263,8 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     let (mut found, mut features) = (None, None);
     if !args.texts.is_empty() {
         let options = args.reading.options(false, ReadingLimits::default())?;
-        let texts = texts(&records, &args.texts, &options, hasher.as_mut())?;
+        let checked_by = (hasher.as_mut(), store.width());
+        let texts = texts(&records, &args.texts, &options, checked_by)?;
         if let Some(hasher) = &mut hasher {
             let compared = compare(args, hasher, &texts)?;
             features = Some(FeatureReport::of(compared, args.limit.unwrap_or(LIMIT)));

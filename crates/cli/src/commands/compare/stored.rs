@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use fpstore::{Fingerprint, IdRef, Radix, Store};
+use fpstore::{Fingerprint, IdRef, Radix, Store, Width};
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_text::TextHasher;
 
@@ -60,7 +60,7 @@ pub(crate) fn texts(
     records: &[Stored; 2],
     files: &[PathBuf],
     options: &DocumentOptions,
-    hasher: Option<&mut TextHasher>,
+    (hasher, width): (Option<&mut TextHasher>, Width),
 ) -> anyhow::Result<[String; 2]> {
     let mut hasher = hasher;
     // The text, and whether it certainly belongs to the record.
@@ -81,16 +81,17 @@ pub(crate) fn texts(
     })?;
     let [a, b] = found;
     let is_known = hasher.is_some();
-    Ok([one_text(&records[0], a, files, is_known)?, one_text(&records[1], b, files, is_known)?])
+    let one_text = |at: usize, found| one_text(&records[at], found, (files, width), is_known);
+    Ok([one_text(0, a)?, one_text(1, b)?])
 }
 
 fn one_text(
     record: &Stored,
     found: Option<(String, bool)>,
-    files: &[PathBuf],
+    (files, width): (&[PathBuf], Width),
     recipe_is_known: bool,
 ) -> anyhow::Result<String> {
-    let fingerprint = record.fingerprint;
+    let fingerprint = width.hex(record.fingerprint);
     let Some(id) = &record.id else {
         bail!("{fingerprint} has no id in the store, and texts are found by their ids")
     };

@@ -21,7 +21,7 @@ use crate::run::stream::BatchArgs;
 use crate::session::choice::distance;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, check_recipe};
-use crate::session::stores::{Asked, StoresArg};
+use crate::session::stores::{QueriedStores, StoresArg};
 
 const LONG_ABOUT: &str = "\
 Remove near-duplicates from lists of fingerprints: among the new records, with -s the records near a \
@@ -68,7 +68,7 @@ pub(crate) struct DedupArgs {
     /// With -s: also compare the new records with each other
     #[arg(long)]
     within: bool,
-    /// Add the kept records to the store; with - each record is answered at once
+    /// Add the kept records to the store; records of standard input (-) are answered one by one
     #[arg(long, requires = "store")]
     add: bool,
     #[command(flatten)]
@@ -159,7 +159,7 @@ impl DedupArgs {
 pub(crate) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.work.monitor()?;
     args.check()?;
-    let (stored, stores) = Asked::open_named(&args.stores)?;
+    let (stored, stores) = QueriedStores::open_named(&args.stores)?;
     let limits = args.work.resources.reading()?;
     let read = args.read_beside(stored.as_ref())?;
     let documents = args.documents.prepare_for(stored.as_ref(), &args.read, limits)?;
@@ -178,7 +178,8 @@ pub(crate) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     if let (true, Some(path)) = (args.is_stream(), store) {
         let writer = CheckedWriter::new(path, options);
         let input = (&lines, documents.filter(Documents::are_given));
-        return stream::run(writer, k, &args.batch, input, &monitor, args.work.is_quiet());
+        let stored = (k, recipe.width());
+        return stream::run(writer, stored, &args.batch, input, &monitor, args.work.is_quiet());
     }
     let settings = records::Settings {
         files: &args.files,

@@ -1,19 +1,19 @@
 //! `fpstore dedup` for ready fingerprints: keeps the records without near-duplicates, in their
 //! order.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use fpstore::input::InputOptions;
 use fpstore::join::{Dedup, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
-use fpstore_corpus::Error;
 
 use crate::args::resources::ResourceArgs;
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::{OutputArgs, Sink};
 use crate::output::text::counted;
-use crate::run::adding::{is_known_run, merged};
+use crate::run::adding::{known_run, merged};
 use crate::run::join_input::{Ids, Order};
 use crate::run::new_records::NewRecords;
 use crate::run::removed::RemovedWriter;
@@ -44,7 +44,11 @@ pub(crate) struct Settings<'a> {
 pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
     let Settings { files, read, recipe, mut stored, within, k, resources, run, quiet, .. } =
         settings;
-    if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+    let outputs = || {
+        let kept = settings.output.output.as_deref().unwrap_or(Path::new("-"));
+        iter::once(kept).chain(settings.removed)
+    };
+    if let Some(done) = known_run(stored.as_ref(), run, outputs(), quiet) {
         return done;
     }
     let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
@@ -58,7 +62,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     if let Some(writer) = &writer {
         stored = Some(writer.store().clone());
         // Another process may have finished the same run while this one waited for the lock.
-        if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+        if let Some(done) = known_run(stored.as_ref(), run, outputs(), quiet) {
             return done;
         }
     }
@@ -111,23 +115,6 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
         );
     }
     Ok(ExitStatus::Done)
-}
-
-/// The result of the command if the store already contains the run: a new comparison would remove
-/// all its records. If the list is a file, it was complete before the commit, so the command
-/// succeeds without writing it. Otherwise the list may be lost, which is an error.
-fn known_run(
-    stored: Option<&Store>,
-    run: Option<&str>,
-    output: &OutputArgs,
-    quiet: bool,
-) -> Option<anyhow::Result<ExitStatus>> {
-    let (stored, run) = (stored?, run?);
-    if output.output.as_ref().is_some_and(|list| list.is_file()) {
-        return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
-    }
-    let known = || Error::KnownRun { run: run.into(), store: stored.info().path };
-    stored.has_run(run).then(|| Err(known().into()))
 }
 
 /// Writes the kept records in their order, and passes them to the writer.

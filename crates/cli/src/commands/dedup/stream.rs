@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use fpstore::input::InputOptions;
 use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
-use fpstore::{Fingerprint, Id};
+use fpstore::{Fingerprint, Id, Width};
 
 use crate::args::inputs::inputs;
 use crate::output::text::{IdPrinter, Stdout, counted, stdout};
@@ -27,14 +27,14 @@ struct StreamDedup {
 
 pub(crate) fn run(
     writer: CheckedWriter,
-    k: u32,
+    (k, width): (u32, Width),
     batch: &BatchArgs,
     (lines, documents): (&InputOptions, Option<Documents>),
     monitor: &Monitor,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     inputs(&[])?;
-    let out = Answers { printer: IdPrinter::for_stdout(), out: stdout() };
+    let out = Answers { width, printer: IdPrinter::for_stdout(), out: stdout() };
     let mut stream_dedup = StreamDedup { k, writer, out, added: 0, count: 0 };
     let mut stream = Stream::start(lines, documents);
     let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
@@ -145,6 +145,7 @@ fn id_text(id: &Option<Id>) -> String {
 
 /// Prints the answers of a stream, one per line.
 struct Answers {
+    width: Width,
     printer: IdPrinter,
     out: Stdout,
 }
@@ -152,6 +153,7 @@ struct Answers {
 impl Answers {
     fn added(&mut self, record: &NewRecord) -> io::Result<()> {
         let NewRecord { fingerprint, id, .. } = record;
+        let fingerprint = self.width.hex(*fingerprint);
         writeln!(self.out, "new\t{fingerprint}\t{}", self.printer.show(&id_text(id)))
     }
 
@@ -161,10 +163,11 @@ impl Answers {
         (near, distance): (Fingerprint, u32),
         near_id: &str,
     ) -> io::Result<()> {
+        let near = self.width.hex(near);
         writeln!(
             self.out,
             "near\t{}\t{}\t{near}\t{distance}\t{}",
-            record.fingerprint,
+            self.width.hex(record.fingerprint),
             self.printer.show_column(&id_text(&record.id)),
             self.printer.show(near_id)
         )

@@ -54,9 +54,9 @@ pub(crate) struct PlanArgs {
     /// Fingerprints of the kind to be stored, as 'build' reads them
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
-    /// Number base of the fingerprints in the sample
-    #[arg(long, value_parser = choice::<Radix>(), default_value_t)]
-    radix: Radix,
+    /// Number base of the fingerprints in the sample [default: hex]
+    #[arg(long, value_parser = choice::<Radix>())]
+    radix: Option<Radix>,
     /// Show all schemes, not only the frontier
     #[arg(long)]
     all: bool,

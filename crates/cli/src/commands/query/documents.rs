@@ -12,7 +12,7 @@ use crate::args::reading_args::ReadingArgs;
 use crate::args::recipe_files::RecipeFileArgs;
 use crate::args::resources::ReadingLimits;
 use crate::session::document_reader::Documents;
-use crate::session::stores::Asked;
+use crate::session::stores::QueriedStores;
 
 /// How `query` reads documents, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -148,7 +148,7 @@ impl QueryDocumentArgs {
 
 /// The stored fingerprints of documents with these ids, in the order of the ids. Unknown ids are
 /// printed and skipped.
-pub(crate) fn stored_needles(asked: &Asked, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
+pub(crate) fn stored_needles(asked: &QueriedStores, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }

@@ -22,7 +22,7 @@ use crate::output::sink::OutputArgs;
 use crate::output::text::TableFormat;
 use crate::run::confirm::{self, NearArgs};
 use crate::session::command::{AccessArgs, ExitStatus};
-use crate::session::stores::{Asked, StoresArg};
+use crate::session::stores::{QueriedStores, StoresArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
 pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
@@ -133,8 +133,8 @@ impl QueryArgs {
     }
 
     /// Opens the store, or all stores that are queried together.
-    fn open(&self) -> Result<Asked, Error> {
-        Asked::open(&self.stores.paths(), &self.access.open_options())
+    fn open(&self) -> Result<QueriedStores, Error> {
+        QueriedStores::open(&self.stores.paths(), &self.access.open_options())
     }
 
     /// The selected labels of a store.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::formats::compressed;
 use super::{documents, near_args, removed};
 use crate::common::documents::{Document, json_lines};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The documents kept in addition to the leader of their cluster: those with the smallest keys.
 fn spared<K: Ord>(
@@ -40,9 +40,9 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
     let documents = documents(200, 60);
     let lines = json_lines(&documents);
     let lines: Vec<&str> = lines.lines().collect();
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let empty = "{\"id\":\"none\",\"text\":\"\"}\n";
-    desk.write("in/a.jsonl.gz", compressed("x.gz", (lines.join("\n") + "\n" + empty).as_bytes()));
+    dir.write("in/a.jsonl.gz", compressed("x.gz", (lines.join("\n") + "\n" + empty).as_bytes()));
     for (confirm, keep) in [(None, "first"), (Some("0.8"), "longest")] {
         let longest = |_: usize, document: &Document| match keep {
             "longest" => Reverse(document.text().len()),
@@ -56,19 +56,19 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
             let mut args = vec!["clean", "in", "--keep", keep, "--per-cluster", &count];
             args.extend(near_args(confirm));
             args.extend(["-o", "out", "-f", "--removed", "r.tsv"]);
-            let (_, err) = desk.run(&args, 0);
+            let (_, err) = dir.run(&args, 0);
             let gone = removed.len() - spared.len();
             assert!(err.contains(&format!("{gone} documents removed")), "{err}");
-            assert_eq!(desk.read("r.tsv").lines().count(), gone);
+            assert_eq!(dir.read("r.tsv").lines().count(), gone);
             let kept: Vec<usize> = (0..documents.len()).filter(stays).collect();
             let expected: String = kept.iter().map(|&at| format!("{}\n", lines[at])).collect();
-            let found = String::from_utf8(super::decompressed(&desk, "out/a.jsonl.gz")).unwrap();
+            let found = String::from_utf8(super::decompressed(&dir, "out/a.jsonl.gz")).unwrap();
             assert_eq!(found, expected + empty, "{per_cluster}");
 
             // The same command, with the cluster sizes.
             args.extend(["--cluster-size", "size"]);
-            desk.run(&args, 0);
-            let found = String::from_utf8(super::decompressed(&desk, "out/a.jsonl.gz")).unwrap();
+            dir.run(&args, 0);
+            let found = String::from_utf8(super::decompressed(&dir, "out/a.jsonl.gz")).unwrap();
             let expected: String = kept
                 .iter()
                 .map(|&at| {
@@ -87,10 +87,10 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
 fn marks_have_the_size_beside_the_id() {
     let documents = documents(120, 61);
     let removed = removed(&documents, Some(0.8), |_, _| 0);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
     let args = ["clean", "docs.jsonl", "--annotate", "copy_of", "-o", "out.jsonl"];
-    desk.run(&[&args[..], &["--cluster-size", "size"]].concat(), 0);
-    let text = desk.read("out.jsonl");
+    dir.run(&[&args[..], &["--cluster-size", "size"]].concat(), 0);
+    let text = dir.read("out.jsonl");
     for (at, line) in text.lines().enumerate() {
         let object: Value = serde_json::from_str(line).unwrap();
         let id = removed.get(&at).map(|&leader| Value::from(documents[leader].id.as_str()));
@@ -98,9 +98,9 @@ fn marks_have_the_size_beside_the_id() {
         assert_eq!(object["size"], size_of(&removed, at));
     }
     assert_eq!(text.lines().count(), documents.len());
-    let (_, err) = desk.run(&[&args[..], &["-f", "--cluster-size", "copy_of"]].concat(), 2);
-    assert!(err.contains("two new fields have one name"), "{err}");
-    let (_, err) = desk.run(&["clean", "docs.jsonl", "-o", "x", "--per-cluster", "0"], 2);
+    let (_, err) = dir.run(&[&args[..], &["-f", "--cluster-size", "copy_of"]].concat(), 2);
+    assert!(err.contains("two new fields have the same name"), "{err}");
+    let (_, err) = dir.run(&["clean", "docs.jsonl", "-o", "x", "--per-cluster", "0"], 2);
     assert!(err.contains("per_cluster is 0, expected 1 to 4294967295 documents"), "{err}");
 }
 
@@ -109,9 +109,9 @@ fn marks_have_the_size_beside_the_id() {
 fn documents_near_a_stored_one_are_not_spared() {
     let documents = documents(150, 62);
     let (old, new) = documents.split_at(50);
-    let desk = Desk::with("old.jsonl", &json_lines(old));
-    desk.write("new.jsonl", json_lines(new));
-    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+    let dir = TestDir::with("old.jsonl", &json_lines(old));
+    dir.write("new.jsonl", json_lines(new));
+    dir.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
     let is_known = |at: usize| old.iter().any(|other| super::are_near(other, &new[at], None));
     let rest: Vec<usize> = (0..new.len()).filter(|&at| !is_known(at)).collect();
     let unknown: Vec<Document> = rest.iter().map(|&at| new[at].clone()).collect();
@@ -119,9 +119,9 @@ fn documents_near_a_stored_one_are_not_spared() {
     let spared = spared(&unknown, &removed, 2, |_, _| 0);
     assert!(!spared.is_empty() && rest.len() < new.len());
     let args = ["clean", "new.jsonl", "-s", "s.fps", "--within", "--per-cluster", "2"];
-    desk.run(&[&args[..], &["-o", "out.jsonl"]].concat(), 0);
+    dir.run(&[&args[..], &["-o", "out.jsonl"]].concat(), 0);
     let stays = |at: &usize| !removed.contains_key(at) || spared.contains(at);
     let kept: Vec<Document> =
         (0..unknown.len()).filter(stays).map(|at| unknown[at].clone()).collect();
-    assert_eq!(desk.read("out.jsonl"), json_lines(&kept));
+    assert_eq!(dir.read("out.jsonl"), json_lines(&kept));
 }

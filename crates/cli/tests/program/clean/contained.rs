@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{are_near, documents, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 /// Whether `kept` has at least this part of the features of `document`, and at least as many
 /// features.
@@ -19,7 +19,7 @@ fn contains(kept: &Document, document: &Document, part: f64) -> bool {
 #[test]
 fn what_is_kept_has_the_features_of_what_goes() {
     let documents = documents(240, 70);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
     for keep in ["longest", "first"] {
         let key = |at: usize| match keep {
             "longest" => Reverse(documents[at].text().len()),
@@ -46,28 +46,33 @@ fn what_is_kept_has_the_features_of_what_goes() {
             let mut args = vec!["clean", "docs.jsonl", "--keep", keep, "-o", "kept.jsonl", "-f"];
             args.extend(["--confirm-contains", part]);
             args.extend(confirm.iter().flat_map(|confirm| ["--confirm", confirm]));
-            let (_, err) = desk.run(&args, 0);
-            let before = if confirm.is_some() { ", and " } else { "judged by " };
+            let (_, err) = dir.run(&args, 0);
+            let before = if confirm.is_some() { ", and by " } else { "judged by " };
             let judgement = match least {
-                1.0 => format!("{before}all features in the kept one\n"),
-                least => format!("{before}the part {least} of the features in the kept one\n"),
+                1.0 => format!("{before}containment of all features in the kept document\n"),
+                least => format!(
+                    "{before}containment of {least} or more of the features in the kept document\n"
+                ),
             };
             assert!(err.contains(&judgement), "{err}");
             let kept: Vec<Document> = (0..documents.len())
                 .filter(|at| !gone.contains_key(at))
                 .map(|at| documents[at].clone())
                 .collect();
-            assert!(desk.read("kept.jsonl") == json_lines(&kept), "{keep} {confirm:?} {part}");
+            assert!(dir.read("kept.jsonl") == json_lines(&kept), "{keep} {confirm:?} {part}");
         }
     }
-    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
+    dir.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
     let args = ["clean", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
     for (more, part) in [
-        (&["1.0", "-k", "7"][..], "a distance compares fingerprints"),
-        (&["0", "--confirm", "0.8"], "the part that is contained is 0, expected one above 0"),
-        (&["1", "--confirm", "0.8", "-s", "s.fps"], "a store does not know what"),
+        (&["1.0", "-k", "7"][..], "documents are compared by the distance"),
+        (
+            &["0", "--confirm", "0.8"],
+            "the share of contained features is 0, expected a number above 0",
+        ),
+        (&["1", "--confirm", "0.8", "-s", "s.fps"], "a store has no features of its documents"),
     ] {
-        let output = desk.output(&[&args[..], more].concat(), "");
+        let output = dir.output(&[&args[..], more].concat(), "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(part), "{more:?}: {err}");
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::formats::{compressed, decompressed, record_of};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// A line has more CRs before its LF than the maximum length of a document.
 const LEN_MAX: &str = "500";
@@ -29,47 +29,47 @@ fn the_documents_that_were_judged_are_removed_however_many_crs_end_a_line() {
         ("c.jsonl.zst", lines(json_line), &["--line-ids"]),
         ("c.txt", lines(plain_line), &["--docs-format", "lines"]),
     ] {
-        let desk = Desk::new();
-        desk.write(&format!("in/{name}"), compressed(name, lines.concat().as_bytes()));
+        let dir = TestDir::new();
+        dir.write(&format!("in/{name}"), compressed(name, lines.concat().as_bytes()));
         let args = ["clean", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
-        let (_, err) = desk.run(&[&args[..], &["--removed", "r.tsv"], more].concat(), 0);
+        let (_, err) = dir.run(&[&args[..], &["--removed", "r.tsv"], more].concat(), 0);
         assert!(err.contains("5 documents: 4 documents kept, 1 document removed"), "{err}");
         let without = |gone: usize| -> String {
             let kept = lines.iter().enumerate().filter(|(at, _)| *at != gone);
             kept.map(|(_, line)| line.as_str()).collect()
         };
-        let copy = || String::from_utf8(decompressed(&desk, &format!("out/{name}"))).unwrap();
+        let copy = || String::from_utf8(decompressed(&dir, &format!("out/{name}"))).unwrap();
         assert_eq!(copy(), without(2), "{name}");
         // Only the contaminated document is removed.
-        desk.write("items.txt", &lines[3]);
+        dir.write("items.txt", &lines[3]);
         let items = ["--against", "items.txt"];
         let args = ["contamination", "--docs", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
-        desk.run(&[&args[..], &items, more].concat(), 0);
+        dir.run(&[&args[..], &items, more].concat(), 0);
         assert_eq!(copy(), without(3), "{name}");
     }
 }
 
 #[test]
 fn marks_cuts_and_stores_are_of_the_documents_that_were_judged() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let all = lines(json_line);
-    desk.write("c.jsonl", all.concat());
+    dir.write("c.jsonl", all.concat());
     let args = ["clean", "c.jsonl", "--max-document", LEN_MAX, "-q", "-o"];
-    desk.run(&[&args[..], &["marked.jsonl", "--annotate", "of"]].concat(), 0);
-    let marked = desk.read("marked.jsonl");
+    dir.run(&[&args[..], &["marked.jsonl", "--annotate", "of"]].concat(), 0);
+    let marked = dir.read("marked.jsonl");
     let of: Vec<&str> = marked.matches("\"of\":\"a\"").collect();
     assert_eq!(of.len(), 1);
     assert!(marked.lines().nth(2).unwrap().contains("\"copy\""));
     assert!(marked.lines().nth(2).unwrap().ends_with(",\"of\":\"a\"}"), "{marked}");
     let passages = ["--unit", "line", "--passages"];
-    desk.run(&[&args[..], &["cut.jsonl"], &passages, &["cut"]].concat(), 0);
-    assert_eq!(desk.read("cut.jsonl"), [&all[..2], &all[3..]].concat().concat());
-    desk.write("other.jsonl", json_line("other", "another text, of other words"));
-    desk.run(&["build", "--docs", "other.jsonl", "-q", "-s", "s.fps"], 0);
+    dir.run(&[&args[..], &["cut.jsonl"], &passages, &["cut"]].concat(), 0);
+    assert_eq!(dir.read("cut.jsonl"), [&all[..2], &all[3..]].concat().concat());
+    dir.write("other.jsonl", json_line("other", "another text, of other words"));
+    dir.run(&["build", "--docs", "other.jsonl", "-q", "-s", "s.fps"], 0);
     let add = ["--within", "--add", "-s", "s.fps"];
-    desk.run(&[&args[..], &["added.jsonl"], &add].concat(), 0);
-    assert_eq!(desk.read("added.jsonl"), [&all[..2], &all[3..]].concat().concat());
-    let stored = desk.ok(&["dump", "-s", "s.fps"], "");
+    dir.run(&[&args[..], &["added.jsonl"], &add].concat(), 0);
+    assert_eq!(dir.read("added.jsonl"), [&all[..2], &all[3..]].concat().concat());
+    let stored = dir.ok(&["dump", "-s", "s.fps"], "");
     for (id, is_stored) in [("copy", false), ("unique", true), ("end", true)] {
         assert_eq!(stored.contains(&format!("\t{id}\n")), is_stored, "{stored}");
     }
@@ -80,16 +80,16 @@ fn marks_cuts_and_stores_are_of_the_documents_that_were_judged() {
 fn an_archive_of_which_nothing_is_kept_is_still_one() {
     let record = record_of("conversion", "u", "text/plain", "some words of a text, not so few");
     for name in ["b.warc.wet.gz", "b.warc.zst", "b.warc"] {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         for name in [&format!("a.{name}"), name] {
-            desk.write(&format!("in/{name}"), compressed(name, record.as_bytes()));
+            dir.write(&format!("in/{name}"), compressed(name, record.as_bytes()));
         }
-        desk.run(&["clean", "in", "-o", "out/"], 0);
+        dir.run(&["clean", "in", "-o", "out/"], 0);
         let copy = format!("out/{name}");
-        assert_eq!(decompressed(&desk, &copy), b"", "{name}");
-        assert_eq!(fs::read(desk.path(&copy)).unwrap().is_empty(), name == "b.warc");
+        assert_eq!(decompressed(&dir, &copy), b"", "{name}");
+        assert_eq!(fs::read(dir.path(&copy)).unwrap().is_empty(), name == "b.warc");
         // The next command can read the output.
-        let (_, err) = desk.run(&["build", "--docs", "out", "-s", "s.fps"], 0);
+        let (_, err) = dir.run(&["build", "--docs", "out", "-s", "s.fps"], 0);
         assert!(err.contains("1 record, "), "{err}");
     }
 }
@@ -103,11 +103,11 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
 
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let all = lines(json_line);
-    desk.write("in/a.jsonl", &all[0]);
-    desk.write("in/c.jsonl", all[3..].concat());
-    let path = desk.path("in/b.parquet");
+    dir.write("in/a.jsonl", &all[0]);
+    dir.write("in/c.jsonl", all[3..].concat());
+    let path = dir.path("in/b.parquet");
     let schema = "message docs { required binary id (UTF8); required binary text (UTF8);
                   required binary x; }";
     let schema = std::sync::Arc::new(parse_message_type(schema).unwrap());
@@ -124,8 +124,8 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     group.close().unwrap();
     writer.unwrap().close().unwrap();
     let run = |status: i32, more: &[&str]| {
-        let _ = fs::remove_dir_all(desk.path("out"));
-        desk.run(&[more, &["--docs", "in", "-o", "out/"]].concat(), status).1
+        let _ = fs::remove_dir_all(dir.path("out"));
+        dir.run(&[more, &["--docs", "in", "-o", "out/"]].concat(), status).1
     };
     let check = ["contamination", "--against", "in/a.jsonl"];
     // The intact file is copied, and its document is kept.
@@ -143,11 +143,11 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
     for command in [&["clean"][..], &check] {
         let err = run(2, command);
-        assert!(err.contains("b.parquet: its parser broke down"), "{err}");
+        assert!(err.contains("b.parquet: its parser panicked"), "{err}");
         let err = run(2, &[command, &["--skip-bad"]].concat());
-        assert!(err.contains("b.parquet: its parser broke down"), "{err}");
+        assert!(err.contains("b.parquet: its parser panicked"), "{err}");
         // Only the damaged file is left out.
-        assert!(!desk.path("out/b.parquet").exists());
-        assert_eq!(desk.read("out/c.jsonl"), all[3..].concat());
+        assert!(!dir.path("out/b.parquet").exists());
+        assert_eq!(dir.read("out/c.jsonl"), all[3..].concat());
     }
 }

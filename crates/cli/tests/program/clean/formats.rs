@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use crate::common::documents::Document;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// A format: the bytes before the records, and a function that writes a record.
 pub struct Format {
@@ -79,8 +79,8 @@ pub fn compressed(name: &str, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-pub fn decompressed(desk: &Desk, name: &str) -> Vec<u8> {
-    let bytes = fs::read(desk.path(name)).unwrap();
+pub fn decompressed(dir: &TestDir, name: &str) -> Vec<u8> {
+    let bytes = fs::read(dir.path(name)).unwrap();
     match Path::new(name).extension().and_then(|end| end.to_str()) {
         Some("gz") => {
             let mut content = Vec::new();
@@ -113,19 +113,19 @@ pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -
 /// Common contents of files wrongly called JSON Lines, and the messages for them.
 #[test]
 fn files_that_are_something_else_are_named() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("in")).unwrap();
-    desk.write("in/a.jsonl", "{\"id\":\"a\",\"text\":\"one two three\"}\n");
-    desk.write("in/b.json", "[\n {\"id\":\"b\",\"text\":\"x y\"}\n]\n");
-    desk.write("in/c.jsonl", "{\"id\":\"c\",\"text\":\"half \\ud800 a pair\"}\n");
-    desk.write("in/d.jsonl", vec![0; 4096]);
-    desk.write(
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("in")).unwrap();
+    dir.write("in/a.jsonl", "{\"id\":\"a\",\"text\":\"one two three\"}\n");
+    dir.write("in/b.json", "[\n {\"id\":\"b\",\"text\":\"x y\"}\n]\n");
+    dir.write("in/c.jsonl", "{\"id\":\"c\",\"text\":\"half \\ud800 a pair\"}\n");
+    dir.write("in/d.jsonl", vec![0; 4096]);
+    dir.write(
         "in/e.jsonl",
         format!("{{\"id\":\"e\",\"text\":[\"{}\"]}}\n", "word ".repeat(10_000)),
     );
-    let (_, err) = desk.run(&["clean", "in", "--skip-bad", "-o", "out"], 2);
+    let (_, err) = dir.run(&["clean", "in", "--skip-bad", "-o", "out"], 2);
     for told in [
-        "b.json: line 1: an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl",
+        "b.json: line 1: an array, expected one object per line; jq -c '.[]' FILE > NEW.jsonl",
         "c.jsonl: line 1: a \\u escape for half of a character (a lone surrogate) at column",
         "d.jsonl: byte 0 is not a text: it holds NUL bytes",
         "e.jsonl: line 1: ",
@@ -137,14 +137,14 @@ fn files_that_are_something_else_are_named() {
     // Bad records are copied; the binary file is in no output.
     for name in ["a.jsonl", "b.json", "c.jsonl", "e.jsonl"] {
         let name = format!("/{name}");
-        assert_eq!(desk.read(&format!("out{name}")), desk.read(&format!("in{name}")));
+        assert_eq!(dir.read(&format!("out{name}")), dir.read(&format!("in{name}")));
     }
-    assert!(!desk.path("out/d.jsonl").exists());
+    assert!(!dir.path("out/d.jsonl").exists());
     // A rule by a field missing in all documents would keep arbitrary documents.
     let args = ["clean", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(
-        err.contains("no document has the field 'nope', by which 'newest:nope' keeps"),
+        err.contains("no document has the field 'nope', which the rule 'newest:nope' needs"),
         "{err}"
     );
 }
@@ -163,17 +163,17 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
         line(1, "what is the height of the tower", "nobody has measured it in recent years"),
         line(2, "what is the height of the tower", "three hundred metres and some more"),
     ];
-    let desk = Desk::with("chat.jsonl", &lines.concat());
+    let dir = TestDir::with("chat.jsonl", &lines.concat());
     let args = ["clean", "chat.jsonl", "--id-field", "meta.url", "-o", "out.jsonl"];
     let named = ["--text-field", "messages[].content", "--removed", "r.tsv"];
-    desk.run(&[&args[..], &named].concat(), 0);
-    assert_eq!(desk.read("out.jsonl"), lines[..2].concat());
-    assert!(desk.read("r.tsv").ends_with("\tu2\tu0\tnew\tbytes\n"), "{}", desk.read("r.tsv"));
+    dir.run(&[&args[..], &named].concat(), 0);
+    assert_eq!(dir.read("out.jsonl"), lines[..2].concat());
+    assert!(dir.read("r.tsv").ends_with("\tu2\tu0\tnew\tbytes\n"), "{}", dir.read("r.tsv"));
     for (field, told) in [
         ("messages", "'messages' is an array, expected a text; 'messages[]' names the texts in it"),
         ("messages[].text", "no field 'messages[].text'; other fields: meta, messages"),
     ] {
-        let (_, err) = desk.run(&[&args[..], &["--text-field", field, "-f"]].concat(), 2);
+        let (_, err) = dir.run(&[&args[..], &["--text-field", field, "-f"]].concat(), 2);
         assert!(err.contains("line 1: ") && err.contains(told), "{err}");
     }
 }
@@ -183,9 +183,9 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
 fn documents_that_share_an_id_are_told() {
     let line = |id: &str, text: &str| format!("{{\"id\":{id},\"text\":\"{text}\"}}\n");
     let [one, two] = ["one text of some words", "another text that differs"];
-    let desk = Desk::new();
-    desk.write("in/a.jsonl", line("\"a\"", one) + &line("\"b\"", two) + &line("\"a\"", one));
-    desk.write("in/b.jsonl", line("\"b\"", one) + &line("7", two));
+    let dir = TestDir::new();
+    dir.write("in/a.jsonl", line("\"a\"", one) + &line("\"b\"", two) + &line("\"a\"", one));
+    dir.write("in/b.jsonl", line("\"b\"", one) + &line("7", two));
     let told = "2 documents have the id of an earlier one, such as 'a'";
     for args in [
         &["clean", "in", "-o", "out"][..],
@@ -193,9 +193,9 @@ fn documents_that_share_an_id_are_told() {
         &["build", "--docs", "in"],
         &["fingerprint", "in", "-o", "prints"],
     ] {
-        let (_, err) = desk.run(args, 0);
+        let (_, err) = dir.run(args, 0);
         assert_eq!(err.matches(told).count(), 1, "{args:?}: {err}");
     }
-    let (_, err) = desk.run(&["build", "--docs", "in/b.jsonl", "-f"], 0);
+    let (_, err) = dir.run(&["build", "--docs", "in/b.jsonl", "-f"], 0);
     assert!(!err.contains("earlier one"), "{err}");
 }

@@ -6,7 +6,7 @@ use super::{are_near, documents, near_args, removed};
 use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The judged pairs by position: duplicates, and different documents.
 struct Judged {
@@ -70,19 +70,19 @@ impl Judged {
 #[test]
 fn judged_pairs_are_obeyed() {
     let documents = documents(300, 91);
-    let desk = Desk::with("in.jsonl", &json_lines(&documents));
+    let dir = TestDir::with("in.jsonl", &json_lines(&documents));
     let position: BTreeMap<&str, usize> =
         documents.iter().enumerate().map(|(at, document)| (document.id.as_str(), at)).collect();
     for confirm in [None, Some("0.8")] {
         let threshold = confirm.map(|is: &str| is.parse().unwrap());
         let judged = Judged::of(&documents, threshold);
         assert!(judged.different.len() > 10, "{}", judged.different.len());
-        desk.write("judged.tsv", judged.lines(&documents));
+        dir.write("judged.tsv", judged.lines(&documents));
         let mut args = vec!["clean", "in.jsonl", "--pairs", "judged.tsv", "-f"];
         args.extend(["-o", "out.jsonl", "--removed", "r.tsv"]);
         args.extend(near_args(confirm));
-        let (_, err) = desk.run(&args, 0);
-        let rows = desk.read("r.tsv");
+        let (_, err) = dir.run(&args, 0);
+        let rows = dir.read("r.tsv");
         let found: BTreeMap<usize, (usize, bool)> = rows
             .lines()
             .map(|line| {
@@ -96,28 +96,28 @@ fn judged_pairs_are_obeyed() {
         let count = expected.values().filter(|(_, is_judged)| *is_judged).count();
         assert!(err.contains(&format!("removed by reason: judged {count}, ")), "{err}");
         let kept = documents.len() - expected.len();
-        assert_eq!(desk.read("out.jsonl").lines().count(), kept, "{confirm:?}");
+        assert_eq!(dir.read("out.jsonl").lines().count(), kept, "{confirm:?}");
     }
 }
 
 #[test]
 fn judgements_that_contradict_or_name_two_documents_are_refused() {
-    let desk = Desk::with("in.jsonl", &json_lines(&documents(6, 92)));
-    let lines = desk.read("in.jsonl");
+    let dir = TestDir::with("in.jsonl", &json_lines(&documents(6, 92)));
+    let lines = dir.read("in.jsonl");
     let run = |pairs: &str, more: &[&str]| {
-        desk.write("judged.tsv", pairs);
+        dir.write("judged.tsv", pairs);
         let args = ["clean", "in.jsonl", "--pairs", "judged.tsv", "--list"];
-        desk.run(&[&args[..], more].concat(), 2).1
+        dir.run(&[&args[..], more].concat(), 2).1
     };
     let ids: Vec<String> = documents(6, 92).into_iter().map(|document| document.id).collect();
     let [a, b, c] = [0, 1, 2].map(|at: usize| ids[at].as_str());
     let err = run(&format!("{a}\t{b}\t1\n{b}\t{c}\t1\n{c}\t{a}\t0\n"), &[]);
-    assert!(err.contains("are judged different, and one by other pairs"), "{err}");
+    assert!(err.contains("are judged different, and the same by other pairs"), "{err}");
     let err = run(&format!("{a}\t{b}\tyes\n{a}\t{b}\tyes\n"), &[]);
     assert!(err.contains("judged.tsv: line 1: label 'yes', expected 1, 0 or -1"), "{err}");
     let err = run(&format!("{a}\t{b}\t1\n"), &["--target", "3"]);
     assert!(err.contains("leave out one of these"), "{err}");
-    desk.write("in.jsonl", format!("{lines}{lines}"));
+    dir.write("in.jsonl", format!("{lines}{lines}"));
     let err = run(&format!("{a}\t{b}\t1\n"), &[]);
-    assert!(err.contains(&format!("two documents have the id '{a}', and it is judged")), "{err}");
+    assert!(err.contains(&format!("two documents have the id '{a}', so judgements")), "{err}");
 }

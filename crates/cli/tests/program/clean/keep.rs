@@ -6,7 +6,7 @@ use std::fs;
 
 use super::{documents, near_args, removed};
 use crate::common::documents::Document;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 const SOURCES: [&str; 4] = ["curated", "wiki", "crawl", ""];
 
@@ -32,13 +32,13 @@ fn line(at: usize, document: &Document, source_field: &str) -> String {
 #[test]
 fn rules_decide_one_after_the_other() {
     let documents = documents(240, 40);
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let lines = |field: &str, stays: &dyn Fn(usize) -> bool| -> String {
         let stay = documents.iter().enumerate().filter(|(at, _)| stays(*at));
         stay.map(|(at, document)| line(at, document, field)).collect()
     };
-    desk.write("docs.jsonl", lines("source", &|_| true));
-    desk.write("other.jsonl", lines("origin", &|_| true));
+    dir.write("docs.jsonl", lines("source", &|_| true));
+    dir.write("other.jsonl", lines("origin", &|_| true));
     let place = |at: usize| SOURCES[..2].iter().position(|source| *source == source_of(at));
     let source = |at: usize| place(at).unwrap_or(2);
     let best = |at: usize, document: &Document| Reverse(quality_of(at, document));
@@ -62,26 +62,29 @@ fn rules_decide_one_after_the_other() {
             let mut args = vec!["clean", "docs.jsonl", "--keep", rules, "-q"];
             let similarity = confirm.map(|is| is.to_string());
             args.extend(near_args(similarity.as_deref()));
-            desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
+            dir.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
             let kept = lines("source", &|at| !removed.contains_key(&at));
-            assert!(desk.read("kept.jsonl") == kept, "{rules}");
+            assert!(dir.read("kept.jsonl") == kept, "{rules}");
             args[1] = "other.jsonl";
             args.extend(["--source-field", "origin", "-o", "kept.jsonl", "-f"]);
-            desk.run(&args, 0);
+            dir.run(&args, 0);
             let kept = lines("origin", &|at| !removed.contains_key(&at));
-            assert!(desk.read("kept.jsonl") == kept, "{rules}");
-            results.insert(fs::read(desk.path("kept.jsonl")).unwrap());
+            assert!(dir.read("kept.jsonl") == kept, "{rules}");
+            results.insert(fs::read(dir.path("kept.jsonl")).unwrap());
         }
     }
     assert_eq!(results.len(), 6);
     for (rules, part) in [
-        ("longest,first,last", "'last' comes after 'first', which leaves no ties"),
+        ("longest,first,last", "'last' comes after 'first', which already decides every tie"),
         ("longest,wiki", "expected first, last, longest, newest:FIELD, best:FIELD or source:A,B"),
-        ("source:Curated,Wiki", "no document is of one of the sources"),
-        ("longest,best:meta.z", "no document has the field 'meta.z', by which 'best:meta.z' keeps"),
+        ("source:Curated,Wiki", "no document has one of the sources"),
+        (
+            "longest,best:meta.z",
+            "no document has the field 'meta.z', which the rule 'best:meta.z' needs",
+        ),
     ] {
         let args = ["clean", "docs.jsonl", "--keep", rules, "-o", "x.jsonl", "-f"];
-        let output = desk.output(&args, "");
+        let output = dir.output(&args, "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(part), "{rules}: {err}");
     }

@@ -5,12 +5,12 @@ use std::fs;
 
 use super::{documents, removed};
 use crate::common::documents::{Document, json_lines};
-use crate::common::program::{Desk, names_in, text};
+use crate::common::program::{TestDir, names_in, text};
 
 /// Two files with some near documents, and one file with copies of a template; and the removed
 /// documents by position.
 struct Site {
-    desk: Desk,
+    dir: TestDir,
     documents: Vec<Document>,
     removed: BTreeMap<usize, usize>,
 }
@@ -34,17 +34,17 @@ fn site() -> Site {
         Document::of(format!("t{at}"), words)
     };
     documents.extend((0..130).map(template));
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (file, name) in NAMES.iter().enumerate() {
         let own = documents.iter().enumerate().filter(|(at, _)| file_of(*at) == file);
         let line = |(at, document): (usize, &Document)| {
             let line = json_lines(std::slice::from_ref(document));
             line.replacen('{', &format!("{{\"from\":\"{}\",", source_of(at)), 1)
         };
-        desk.write(&format!("in/{name}"), own.map(line).collect::<String>());
+        dir.write(&format!("in/{name}"), own.map(line).collect::<String>());
     }
     let removed = removed(&documents, Some(0.8), |_, _| 0);
-    Site { desk, documents, removed }
+    Site { dir, documents, removed }
 }
 
 impl Site {
@@ -61,7 +61,7 @@ fn losses_are_counted_by_file_and_by_source() {
     let site = site();
     let args = ["clean", "in", "--source-field", "from", "-o", "out"];
     let args = [&args[..], &["--losses", "losses.tsv"]].concat();
-    let (_, err) = site.desk.run(&args, 0);
+    let (_, err) = site.dir.run(&args, 0);
     let mut expected = Vec::new();
     let mut expect = |kind: &str, name: &str, (documents, removed): (usize, usize)| {
         expected.push(format!("{kind}\t{name}\t{documents}\t{removed}\t0\n"));
@@ -73,7 +73,7 @@ fn losses_are_counted_by_file_and_by_source() {
     for source in ["", "books", "web"] {
         expect("source", source, site.counted(|at| source_of(at) == source));
     }
-    assert_eq!(site.desk.read("losses.tsv"), expected.concat());
+    assert_eq!(site.dir.read("losses.tsv"), expected.concat());
     // All copies of the template but the first are removed.
     let (all, gone) = site.counted(|at| file_of(at) == 2);
     assert_eq!((all, gone), (130, 129));
@@ -91,9 +91,9 @@ fn losses_are_counted_by_file_and_by_source() {
     let places: Vec<usize> = sizes.iter().map(|size| err.find(size).expect(size)).collect();
     assert!(places.is_sorted(), "{err}");
     // With `-q` the report is not printed.
-    let (_, err) = site.desk.run(&[&args[..], &["-f", "-q"]].concat(), 0);
+    let (_, err) = site.dir.run(&[&args[..], &["-f", "-q"]].concat(), 0);
     assert_eq!(err, "");
-    assert_eq!(site.desk.read("losses.tsv"), expected.concat());
+    assert_eq!(site.dir.read("losses.tsv"), expected.concat());
 }
 
 /// The sizes of the largest clusters, kept documents included.
@@ -110,55 +110,56 @@ fn largest(site: &Site) -> Vec<usize> {
 #[test]
 fn too_large_a_loss_stops_before_anything_is_written() {
     let site = site();
-    let desk = &site.desk;
-    desk.write("old.jsonl", "{\"id\":\"old\",\"text\":\"one two three four five\"}\n");
+    let dir = &site.dir;
+    dir.write("old.jsonl", "{\"id\":\"old\",\"text\":\"one two three four five\"}\n");
     for store in ["s.fps", "t.fps"] {
-        desk.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "-q"], "");
+        dir.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "-q"], "");
     }
     let args = ["clean", "in", "--within", "--add", "--removed", "r.tsv", "-q"];
     let run =
         |store: &'static str, out: &'static str| [&args[..], &["-s", store, "-o", out]].concat();
-    desk.run(&[&run("t.fps", "whole")[..], &["-f"]].concat(), 0);
-    let removed = desk.read("r.tsv");
-    fs::remove_file(desk.path("r.tsv")).unwrap();
+    dir.run(&[&run("t.fps", "whole")[..], &["-f"]].concat(), 0);
+    let removed = dir.read("r.tsv");
+    fs::remove_file(dir.path("r.tsv")).unwrap();
 
-    let before = desk.json(&["info", "-s", "s.fps"]);
+    let before = dir.json(&["info", "-s", "s.fps"]);
     let limited = |limit: &'static str| [&run("s.fps", "out")[..], &["--max-loss", limit]].concat();
-    let (out, err) = desk.run(&limited("50%"), 2);
+    let (out, err) = dir.run(&limited("50%"), 2);
     assert_eq!(out, "");
-    for part in
-        ["c.jsonl would lose 99.2 % (129 of 130), and 50 % is allowed", "with a higher --max-loss"]
-    {
+    for part in [
+        "c.jsonl would lose 99.2 % (129 of 130), but only 50 % is allowed",
+        "with a higher --max-loss",
+    ] {
         assert!(err.contains(part), "{part}: {err}");
     }
-    assert_eq!(names_in(&desk.path("out")), [".fpstore-dedup"]);
-    assert!(!desk.path("r.tsv").exists());
-    assert_eq!(desk.json(&["info", "-s", "s.fps"]), before);
+    assert_eq!(names_in(&dir.path("out")), [".fpstore-dedup"]);
+    assert!(!dir.path("r.tsv").exists());
+    assert_eq!(dir.json(&["info", "-s", "s.fps"]), before);
     // The limit is not among the settings that identify the work, so the parts read before are not
     // read again.
     let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
-    let (_, err) = desk.run(&loud, 2);
+    let (_, err) = dir.run(&loud, 2);
     assert!(err.contains("1 of 1 parts are read"), "{err}");
     assert!(err.contains("130 documents in a cluster of 't0'"), "{err}");
-    desk.run(&limited("100%"), 0);
-    assert_eq!(names_in(&desk.path("out")), NAMES);
+    dir.run(&limited("100%"), 0);
+    assert_eq!(names_in(&dir.path("out")), NAMES);
     for name in NAMES {
-        let read = |folder: &str| desk.read(&format!("{folder}/{name}"));
+        let read = |folder: &str| dir.read(&format!("{folder}/{name}"));
         assert!(read("out") == read("whole"), "{name}");
     }
-    assert_eq!(desk.read("r.tsv"), removed);
-    let ids = |store: &str| desk.json(&["info", "-s", store])["ids"].clone();
+    assert_eq!(dir.read("r.tsv"), removed);
+    let ids = |store: &str| dir.json(&["info", "-s", store])["ids"].clone();
     assert_eq!(ids("s.fps"), ids("t.fps"));
 
     for (more, part) in [
-        (&["--max-loss", "50"][..], "expected a part of the documents, such as 50% or 0.5"),
-        (&["--max-loss", "50%", "--annotate", "copy_of"], "documents that are annotated stay"),
+        (&["--max-loss", "50"][..], "expected a share of the documents, such as 50% or 0.5"),
+        (&["--max-loss", "50%", "--annotate", "copy_of"], "annotated documents are kept"),
     ] {
-        let output = desk.output(&[&["clean", "in", "-o", "x"], more].concat(), "");
+        let output = dir.output(&[&["clean", "in", "-o", "x"], more].concat(), "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(part), "{err}");
     }
-    let err = String::from_utf8(desk.output(&["dedup", "old.tsv", "--max-loss", "50%"], "").stderr)
+    let err = String::from_utf8(dir.output(&["dedup", "old.tsv", "--max-loss", "50%"], "").stderr)
         .unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --max-loss"), "{err}");
 }
@@ -168,7 +169,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
 fn a_list_has_a_limit_of_its_loss() {
     let site = site();
     let list = |limit: &'static str, status| {
-        site.desk.run(&["clean", "in", "--list", "--max-loss", limit], status)
+        site.dir.run(&["clean", "in", "--list", "--max-loss", limit], status)
     };
     let (out, err) = list("20%", 2);
     assert_eq!(out, "");
@@ -180,11 +181,11 @@ fn a_list_has_a_limit_of_its_loss() {
 /// Each document is a file, so a table of files would carry no information.
 #[test]
 fn files_that_are_documents_are_no_rows() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for at in 0..4 {
-        desk.write(&format!("in/{at}.txt"), "one two three four five six");
+        dir.write(&format!("in/{at}.txt"), "one two three four five six");
     }
-    let (_, err) = desk.run(&["clean", "in", "-o", "out/", "--losses", "l.tsv"], 0);
-    assert_eq!(desk.read("l.tsv"), "all\t\t4\t3\t0\n");
+    let (_, err) = dir.run(&["clean", "in", "-o", "out/", "--losses", "l.tsv"], 0);
+    assert_eq!(dir.read("l.tsv"), "all\t\t4\t3\t0\n");
     assert!(!err.contains("warning") && !err.contains(".txt"), "{err}");
 }

@@ -29,7 +29,7 @@ use fpstore_text::TextRecipe;
 use crate::common::Random;
 use crate::common::documents::{self, Document};
 use crate::common::oracle;
-use crate::common::program::{Desk, names_in, with_slashes};
+use crate::common::program::{TestDir, names_in, with_slashes};
 use formats::{CSV, JSON_LINES, TSV, archived, compressed, decompressed, expected, record_of};
 
 /// Documents, many of them near or equal.
@@ -79,22 +79,22 @@ fn web_archives_are_cleaned_record_by_record() {
         format!("{info}{}{gone}", records.collect::<String>())
     };
     for name in ["a.warc", "a.warc.gz"] {
-        let desk = Desk::new();
-        desk.write(&format!("in/{name}"), compressed(name, file(&|_| true).as_bytes()));
+        let dir = TestDir::new();
+        dir.write(&format!("in/{name}"), compressed(name, file(&|_| true).as_bytes()));
         let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
-        let (_, err) = desk.run(&args, 0);
+        let (_, err) = dir.run(&args, 0);
         assert!(err.contains("skipped 1 response that is not a page or text"), "{err}");
         // The titles differ, so the similarities differ, too.
-        let rows = desk.read("r.tsv");
+        let rows = dir.read("r.tsv");
         let ids: BTreeSet<&str> =
             rows.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
         assert!(ids.len() * 10 > removed.len() * 8, "{} of {}", ids.len(), removed.len());
         let stays = |at: usize| !ids.contains(documents[at].id.as_str());
         let out = format!("out/{name}");
-        assert!(decompressed(&desk, &out) == file(&stays).as_bytes());
+        assert!(decompressed(&dir, &out) == file(&stays).as_bytes());
         if name.ends_with(".gz") {
             // Each record is a separate member.
-            let bytes = fs::read(desk.path(&out)).unwrap();
+            let bytes = fs::read(dir.path(&out)).unwrap();
             let mut first = String::new();
             flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut first).unwrap();
             assert_eq!(first, info);
@@ -105,15 +105,15 @@ fn web_archives_are_cleaned_record_by_record() {
 #[test]
 fn records_without_ids_go_by_their_lines() {
     let lines = ["{\"text\":\"<b>one</b> two three\"}\n", "{\"text\":\"one two three\"}\n"];
-    let desk = Desk::with("a.jsonl", &lines.concat());
-    let (_, err) = desk.run(&["clean", "a.jsonl", "-o", "b.jsonl"], 2);
+    let dir = TestDir::with("a.jsonl", &lines.concat());
+    let (_, err) = dir.run(&["clean", "a.jsonl", "-o", "b.jsonl"], 2);
     assert!(err.contains("--line-ids"), "{err}");
     let args = ["clean", "a.jsonl", "--line-ids", "--removed", "r.tsv", "-o", "b.jsonl"];
-    desk.run(&args, 0);
-    assert_eq!(desk.read("r.tsv"), "");
-    desk.run(&[&args[..], &["--text-format", "html", "-f"]].concat(), 0);
-    assert!(desk.read("r.tsv").contains("\t2\t1\tnew"), "{}", desk.read("r.tsv"));
-    assert_eq!(desk.read("b.jsonl"), lines[0]);
+    dir.run(&args, 0);
+    assert_eq!(dir.read("r.tsv"), "");
+    dir.run(&[&args[..], &["--text-format", "html", "-f"]].concat(), 0);
+    assert!(dir.read("r.tsv").contains("\t2\t1\tnew"), "{}", dir.read("r.tsv"));
+    assert_eq!(dir.read("b.jsonl"), lines[0]);
 }
 
 #[test]
@@ -125,27 +125,27 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
         assert!(removed.len() > 50);
         for format in [JSON_LINES, CSV, TSV] {
             for ending in ["", ".gz", ".zst"] {
-                let desk = Desk::new();
+                let dir = TestDir::new();
                 let parts = [0..100, 100..100, 100..240];
                 let name = |part: usize| format!("in/{}/docs.{}{ending}", part % 2, format.end);
                 let names = [name(0), name(1).replace("docs", "none"), name(1)];
                 for (part, name) in parts.clone().into_iter().zip(&names) {
                     let bytes = format.file(&documents[part], |_| true);
-                    desk.write(name, compressed(name, &bytes));
+                    dir.write(name, compressed(name, &bytes));
                 }
                 let mut args = vec!["clean", "in", "-o", "out/", "--removed", "r.tsv"];
                 args.extend(["--threads", threads]);
                 args.extend(near_args(confirm));
-                let (out, err) = desk.run(&args, 0);
+                let (out, err) = dir.run(&args, 0);
                 let counts = format!("{} documents removed", removed.len());
                 assert!(out.is_empty() && err.contains(&counts), "{err}");
                 for (part, name) in parts.into_iter().zip(&names) {
                     let stays = |at: usize| !removed.contains_key(&(part.start + at));
                     let expected = expected(&format, &documents[part.clone()], stays);
-                    let found = decompressed(&desk, &name.replace("in/", "out/"));
+                    let found = decompressed(&dir, &name.replace("in/", "out/"));
                     assert!(found == expected, "{name}");
                 }
-                let rows = desk.read("r.tsv");
+                let rows = dir.read("r.tsv");
                 for (line, (&at, &kept)) in rows.lines().zip(&removed) {
                     let columns: Vec<&str> = line.split('\t').collect();
                     let [own, other, distance, similarity, id, kept_id, "new", _] = columns[..]
@@ -155,7 +155,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     let (document, kept) = (&documents[at], &documents[kept]);
                     assert_eq!(id, document.id);
                     assert_eq!(own, format!("{:016x}", document.fingerprint));
-                    // Several kept documents can be near.
+                    // A removed document can be near several kept documents: any may be reported.
                     let of = documents.iter().find(|document| document.id == kept_id).unwrap();
                     assert!(are_near(of, document, threshold), "{line}, {}", kept.id);
                     assert_eq!(other, format!("{:016x}", of.fingerprint));
@@ -164,7 +164,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     assert_eq!(similarity.is_empty(), confirm.is_none());
                 }
                 assert_eq!(rows.lines().count(), removed.len());
-                assert_eq!(names_in(&desk.path("out")), ["0", "1"]);
+                assert_eq!(names_in(&dir.path("out")), ["0", "1"]);
             }
         }
     }
@@ -173,8 +173,8 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
 #[test]
 fn the_rule_says_which_of_near_documents_is_kept() {
     let documents = documents(200, 18);
-    let desk = Desk::new();
-    desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
+    let dir = TestDir::new();
+    dir.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
     // Every third record has no score.
     let score = |at: usize, document: &Document| if at % 3 == 2 { None } else { document.score };
     let largest = |at, document: &Document| std::cmp::Reverse(score(at, document));
@@ -188,11 +188,11 @@ fn the_rule_says_which_of_near_documents_is_kept() {
         ("newest:score", removed(&documents, Some(0.7), largest)),
     ] {
         let args = ["clean", "docs.jsonl", "--confirm", "0.7", "--keep", rule];
-        desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
+        dir.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
         let stays = |at: usize| !removed.contains_key(&at);
-        let kept = fs::read(desk.path("kept.jsonl")).unwrap();
+        let kept = fs::read(dir.path("kept.jsonl")).unwrap();
         assert!(kept == expected(&JSON_LINES, &documents, stays), "{rule}");
-        let list = desk.ok(&[&args[..], &["--list", "-q"]].concat(), "");
+        let list = dir.ok(&[&args[..], &["--list", "-q"]].concat(), "");
         let ids: Vec<&str> = list.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
         let kept_ids = documents.iter().enumerate().filter(|(at, _)| stays(*at));
         assert_eq!(ids, kept_ids.map(|(_, document)| document.id.as_str()).collect::<Vec<_>>());
@@ -200,7 +200,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     }
     assert_eq!(results.len(), 4);
     let bad = ["clean", "docs.jsonl", "--keep", "newest:text", "-o", "x.jsonl"];
-    let (_, err) = desk.run(&bad, 2);
+    let (_, err) = dir.run(&bad, 2);
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
@@ -208,16 +208,16 @@ fn the_rule_says_which_of_near_documents_is_kept() {
 #[test]
 fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     let documents = documents::documents(300, 23, 900, 69);
-    let desk = Desk::new();
-    desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
+    let dir = TestDir::new();
+    dir.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
     let last = removed(&documents, Some(0.8), |at, _| std::cmp::Reverse(at));
     assert!(last.len() > 50);
     let args = ["clean", "docs.jsonl", "--confirm", "0.8", "--keep", "last", "-q"];
     let to = ["-o", "kept.jsonl", "--removed", "removed.tsv"];
-    desk.ok(&[&args[..], &to].concat(), "");
-    let kept = fs::read(desk.path("kept.jsonl")).unwrap();
+    dir.ok(&[&args[..], &to].concat(), "");
+    let kept = fs::read(dir.path("kept.jsonl")).unwrap();
     assert!(kept == expected(&JSON_LINES, &documents, |at| !last.contains_key(&at)));
-    for line in desk.read("removed.tsv").lines() {
+    for line in dir.read("removed.tsv").lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let of = |id: &str| id[1..].parse::<usize>().unwrap();
         let [removed, other] = [fields[4], fields[5]].map(of);
@@ -231,12 +231,12 @@ fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
 fn documents_are_marked_instead_of_removed() {
     let documents = documents(120, 19);
     let removed = removed(&documents, Some(0.8), |_, _| 0);
-    let desk = Desk::new();
-    desk.write("docs.jsonl.gz", compressed("x.gz", &JSON_LINES.file(&documents, |_| true)));
+    let dir = TestDir::new();
+    dir.write("docs.jsonl.gz", compressed("x.gz", &JSON_LINES.file(&documents, |_| true)));
     let args = ["clean", "docs.jsonl.gz", "--annotate", "copy_of", "-o", "out.jsonl.gz"];
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(err.contains(&format!("{} documents marked", removed.len())), "{err}");
-    let text = String::from_utf8(decompressed(&desk, "out.jsonl.gz")).unwrap();
+    let text = String::from_utf8(decompressed(&dir, "out.jsonl.gz")).unwrap();
     let lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.is_empty());
     for ((at, document), line) in documents.iter().enumerate().zip(lines) {
         let object: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -252,19 +252,19 @@ fn documents_are_marked_instead_of_removed() {
     }
     // An existing field is an error, and nothing is written.
     let again = ["clean", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
-    let (_, err) = desk.run(&again, 2);
-    assert!(err.contains("line 1: field 'copy_of' is there already"), "{err}");
-    assert!(!desk.path("x.jsonl.gz").exists());
+    let (_, err) = dir.run(&again, 2);
+    assert!(err.contains("line 1: field 'copy_of' exists already"), "{err}");
+    assert!(!dir.path("x.jsonl.gz").exists());
 }
 
 #[test]
 fn new_documents_are_compared_with_a_store_and_remembered() {
     let documents = documents(200, 20);
     let (old, new) = documents.split_at(80);
-    let desk = Desk::new();
-    desk.write("old.jsonl", JSON_LINES.file(old, |_| true));
-    desk.write("new/a.csv", CSV.file(new, |_| true));
-    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+    let dir = TestDir::new();
+    dir.write("old.jsonl", JSON_LINES.file(old, |_| true));
+    dir.write("new/a.csv", CSV.file(new, |_| true));
+    dir.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
     let is_known = |document: &Document| old.iter().any(|other| are_near(other, document, None));
     let unknown: Vec<usize> = (0..new.len()).filter(|&at| !is_known(&new[at])).collect();
     let rest: Vec<Document> = unknown.iter().map(|&at| new[at].clone()).collect();
@@ -273,72 +273,72 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
         (0..rest.len()).filter(|at| !again.contains_key(at)).map(|at| unknown[at]).collect();
     assert!(kept.len() < unknown.len() && unknown.len() < new.len());
     let args = ["clean", "new", "-s", "s.fps"];
-    desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
+    dir.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
     let stays = |at| !is_known(&new[at]);
-    assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
-    assert!(desk.read("r.tsv").lines().all(|line| line.ends_with("\tstored\tnear")));
+    assert!(fs::read(dir.path("known/a.csv")).unwrap() == CSV.file(new, stays));
+    assert!(dir.read("r.tsv").lines().all(|line| line.ends_with("\tstored\tnear")));
     let adding = [&args[..], &["--within", "--add", "-o", "out"]].concat();
-    let (_, err) = desk.run(&adding, 0);
+    let (_, err) = dir.run(&adding, 0);
     assert!(err.contains(&format!("{} documents kept and added", kept.len())), "{err}");
     let stays = |at| kept.contains(&at);
-    assert!(fs::read(desk.path("out/a.csv")).unwrap() == CSV.file(new, stays));
-    let count = desk.json(&["info", "-s", "s.fps"])["ids"].as_u64();
+    assert!(fs::read(dir.path("out/a.csv")).unwrap() == CSV.file(new, stays));
+    let count = dir.json(&["info", "-s", "s.fps"])["ids"].as_u64();
     assert_eq!(count, Some((old.len() + kept.len()) as u64));
     // All of them are stored by now.
-    let (_, err) = desk.run(&[&args[..], &["-o", "none"]].concat(), 0);
+    let (_, err) = dir.run(&[&args[..], &["-o", "none"]].concat(), 0);
     assert!(err.contains("0 documents kept"), "{err}");
-    assert_eq!(fs::read(desk.path("none/a.csv")).unwrap(), CSV.head.as_bytes());
+    assert_eq!(fs::read(dir.path("none/a.csv")).unwrap(), CSV.head.as_bytes());
 }
 
 #[test]
 fn files_that_are_documents_are_listed() {
     let documents = documents(40, 21);
     let removed = removed(&documents, Some(0.8), |_, _| 0);
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (at, document) in documents.iter().enumerate() {
-        desk.write(&format!("in/{at:02}.txt"), document.text());
+        dir.write(&format!("in/{at:02}.txt"), document.text());
     }
-    desk.run(&["clean", "in", "-o", "out/"], 0);
+    dir.run(&["clean", "in", "-o", "out/"], 0);
     let stays = |at: &usize| !removed.contains_key(at);
     let kept: Vec<usize> = (0..documents.len()).filter(stays).collect();
     let kept: String = kept.iter().map(|at| format!("in/{at:02}.txt\n")).collect();
-    assert_eq!(desk.read_names("out/kept-files.txt"), kept);
-    desk.run(&["clean", "in", "-o", "list.txt"], 0);
-    assert_eq!(desk.read_names("list.txt"), kept);
-    let (_, err) = desk.run(&["clean", "in", "-o", "x", "--annotate", "of"], 2);
+    assert_eq!(dir.read_names("out/kept-files.txt"), kept);
+    dir.run(&["clean", "in", "-o", "list.txt"], 0);
+    assert_eq!(dir.read_names("list.txt"), kept);
+    let (_, err) = dir.run(&["clean", "in", "-o", "x", "--annotate", "of"], 2);
     assert!(err.contains("have no fields"), "{err}");
 }
 
 #[test]
 fn what_cannot_be_compared_stays() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let long = "x".repeat(3000);
     let text = format!(
         "{{\"id\":1,\"text\":\"one two three four\"}}\nno json\n{{\"id\":2,\"text\":\"\"}}\n\
          {{\"id\":3,\"text\":\"one two three four\"}}\n{{\"id\":4,\"text\":\"{long}\"}}\n"
     );
-    desk.write("a.jsonl", &text);
+    dir.write("a.jsonl", &text);
     let args = ["clean", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("a.jsonl: line 2") && err.contains("--skip-bad"), "{err}");
     // An immediate failure leaves no files behind.
-    desk.assert_files(&["a.jsonl"]);
-    let (_, err) = desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
+    dir.assert_files(&["a.jsonl"]);
+    let (_, err) = dir.run(&[&args[..], &["--skip-bad"]].concat(), 0);
     assert!(
         err.contains("1 document without fingerprint and 2 bad records are kept unchanged"),
         "{err}"
     );
     let expected = text.replace("{\"id\":3,\"text\":\"one two three four\"}\n", "");
-    assert_eq!(desk.read("b.jsonl"), expected);
-    desk.assert_files(&["a.jsonl", "b.jsonl"]);
+    assert_eq!(dir.read("b.jsonl"), expected);
+    dir.assert_files(&["a.jsonl", "b.jsonl"]);
 }
 
 #[test]
 fn an_output_that_would_do_harm_is_refused() {
-    let desk = Desk::with("in/a.jsonl", "{\"id\":1,\"text\":\"one two three\"}\n");
-    desk.write("in/b/a.jsonl", "{\"id\":2,\"text\":\"four five six\"}\n");
-    desk.write("out/a.jsonl", "precious");
-    desk.write(
+    let dir = TestDir::with("in/a.jsonl", "{\"id\":1,\"text\":\"one two three\"}\n");
+    dir.write("in/b/a.jsonl", "{\"id\":2,\"text\":\"four five six\"}\n");
+    dir.write("out/a.jsonl", "precious");
+    dir.write(
         "wide.jsonl",
         "{\"id\":1,\"text\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>(),
     );
@@ -354,20 +354,20 @@ fn an_output_that_would_do_harm_is_refused() {
         (&["wide.jsonl", "-o", "new", "--encoding", "utf-16le"], "convert it to UTF-8 first"),
         (&["in", "-o", "new", "--keep", "best:score", "--docs-format", "lines"], "'score'"),
     ] {
-        let (_, err) = desk.run(&[&["clean"], args].concat(), 2);
+        let (_, err) = dir.run(&[&["clean"], args].concat(), 2);
         assert!(with_slashes(&err).contains(expected), "{args:?}: {err}");
     }
     for (args, expected) in [
         (&["clean", "in/a.jsonl", "--keep", "longest"][..], "with -o"),
         (&["clean", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
     ] {
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
     }
-    assert_eq!(desk.read("out/a.jsonl"), "precious");
-    desk.run(&["clean", "in", "-o", "out", "-f"], 0);
-    assert_eq!(desk.read("out/a.jsonl"), desk.read("in/a.jsonl"));
-    assert_eq!(desk.read("out/b/a.jsonl"), desk.read("in/b/a.jsonl"));
+    assert_eq!(dir.read("out/a.jsonl"), "precious");
+    dir.run(&["clean", "in", "-o", "out", "-f"], 0);
+    assert_eq!(dir.read("out/a.jsonl"), dir.read("in/a.jsonl"));
+    assert_eq!(dir.read("out/b/a.jsonl"), dir.read("in/b/a.jsonl"));
 }
 
 /// A killed command continues when it is repeated, and gives the same result as an uninterrupted
@@ -376,30 +376,30 @@ fn an_output_that_would_do_harm_is_refused() {
 #[test]
 fn a_killed_command_goes_on_where_it_was() {
     let documents = documents(600, 22);
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (number, part) in documents.chunks(60).enumerate() {
-        desk.write(&format!("in/{number}.jsonl"), JSON_LINES.file(part, |_| true));
-        desk.write(&format!("in/{number}.csv"), CSV.file(part, |_| true));
+        dir.write(&format!("in/{number}.jsonl"), JSON_LINES.file(part, |_| true));
+        dir.write(&format!("in/{number}.csv"), CSV.file(part, |_| true));
     }
     let old: Vec<Document> = documents[..30].to_vec();
-    desk.write("old.jsonl", JSON_LINES.file(&old, |_| true));
-    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+    dir.write("old.jsonl", JSON_LINES.file(&old, |_| true));
+    dir.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
     let args = ["clean", "in", "-s", "s.fps", "--within", "--add", "-q"];
     let run = |out: &'static str| [&args[..], &["-o", out, "--removed"]].concat();
-    desk.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
+    dir.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
     let whole = [&run("whole")[..], &["whole.tsv"]].concat();
-    desk.run(&whole, 0);
-    let whole_info = desk.json(&["info", "-s", "s.fps"])["ids"].clone();
+    dir.run(&whole, 0);
+    let whole_info = dir.json(&["info", "-s", "s.fps"])["ids"].clone();
     let mut random = Random::new(23);
     let mut killed = 0;
     for round in 0..6 {
-        fs::remove_dir_all(desk.path("s.fps")).unwrap();
-        desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
-        let _ = fs::remove_dir_all(desk.path("out"));
-        let _ = fs::remove_file(desk.path("out.tsv"));
+        fs::remove_dir_all(dir.path("s.fps")).unwrap();
+        dir.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+        let _ = fs::remove_dir_all(dir.path("out"));
+        let _ = fs::remove_file(dir.path("out.tsv"));
         let part = [&run("out")[..], &["out.tsv"]].concat();
         for _ in 0..3 {
-            let mut child = desk.command(&part).spawn().unwrap();
+            let mut child = dir.command(&part).spawn().unwrap();
             std::thread::sleep(std::time::Duration::from_millis(random.next() % (40 + 40 * round)));
             let _ = child.kill();
             if child.wait().unwrap().success() {
@@ -407,30 +407,31 @@ fn a_killed_command_goes_on_where_it_was() {
             }
             killed += 1;
         }
-        if desk.path("out/.fpstore-dedup/job.json").exists() || !desk.path("out.tsv").exists() {
-            let output = desk.command(&part).output().unwrap();
+        if dir.path("out/.fpstore-dedup/job.json").exists() || !dir.path("out.tsv").exists() {
+            let output = dir.command(&part).output().unwrap();
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
             // The process may have been killed after the end of the work.
-            let had_ended = told.contains("the same cleaning had ended when it was stopped");
+            let had_ended =
+                told.contains("an earlier run of the same cleaning completed its outputs");
             assert!(output.status.success() || had_ended, "{told}");
         }
         // Without its description file, the folder is a leftover of a job that had ended.
-        let _ = fs::remove_dir_all(desk.path("out/.fpstore-dedup"));
-        assert_eq!(names_in(&desk.path("out")), names_in(&desk.path("whole")));
-        for name in names_in(&desk.path("whole")) {
-            let read = |folder: &str| fs::read(desk.path(folder).join(&name)).unwrap();
+        let _ = fs::remove_dir_all(dir.path("out/.fpstore-dedup"));
+        assert_eq!(names_in(&dir.path("out")), names_in(&dir.path("whole")));
+        for name in names_in(&dir.path("whole")) {
+            let read = |folder: &str| fs::read(dir.path(folder).join(&name)).unwrap();
             assert!(read("out") == read("whole"), "{name}");
         }
-        assert_eq!(desk.read("out.tsv"), desk.read("whole.tsv"));
-        assert_eq!(desk.json(&["info", "-s", "s.fps"])["ids"], whole_info);
+        assert_eq!(dir.read("out.tsv"), dir.read("whole.tsv"));
+        assert_eq!(dir.json(&["info", "-s", "s.fps"])["ids"], whole_info);
     }
     assert!(killed > 0);
     // A different command does not take over the leftovers of a stopped command.
-    desk.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
-    let (_, err) = desk.run(&["clean", "in", "-o", "other"], 2);
+    dir.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
+    let (_, err) = dir.run(&["clean", "in", "-o", "other"], 2);
     assert!(
         err.contains("holds unfinished work that differs in") && err.contains("--force"),
         "{err}"
     );
-    desk.run(&["clean", "in", "-o", "other", "-f"], 0);
+    dir.run(&["clean", "in", "-o", "other", "-f"], 0);
 }

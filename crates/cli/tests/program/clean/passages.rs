@@ -11,7 +11,7 @@ use super::{are_near, documents, near_args};
 use crate::common::Random;
 use crate::common::documents::Document;
 use crate::common::oracle;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The text between two passages.
 const BETWEEN: &str = "\n \n\n";
@@ -110,10 +110,10 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
         ("in.jsonl.gz", "", line),
         ("in.csv", "id,text,x\n", row),
     ] {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let whole_text = |at: usize| Some(text(&pages[at]));
         let content = head.to_string() + &file(pages, record, whole_text);
-        desk.write(name, compressed(name, content.as_bytes()));
+        dir.write(name, compressed(name, content.as_bytes()));
         let cut = |at: usize| match removed[at].is_empty() {
             true => whole_text(at),
             false => cut(&pages[at], &removed[at]),
@@ -121,14 +121,14 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
         let expected = head.to_string() + &file(pages, record, cut);
         let args = ["clean", name, "--unit", "paragraph", "--passages", "cut", "-o"];
         let out = format!("out/{name}");
-        let (_, err) = desk.run(&[&args[..], &["out/"], &near].concat(), 0);
-        assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
+        let (_, err) = dir.run(&[&args[..], &["out/"], &near].concat(), 0);
+        assert_eq!(String::from_utf8(decompressed(&dir, &out)).unwrap(), expected);
         assert!(
             err.contains(&format!("cut out of {changed} documents; {whole} documents removed"))
         );
         // The output has no near passages.
         let args = ["clean", &out, "--unit", "paragraph", "--list"];
-        let (_, err) = desk.run(&[&args[..], &near].concat(), 0);
+        let (_, err) = dir.run(&[&args[..], &near].concat(), 0);
         assert!(err.contains(" 0 passages removed"), "{err}");
     }
 }
@@ -142,30 +142,30 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
         let gone: usize = removed[at].keys().map(|&of| len(of)).sum();
         gone as f64 / (0..pages[at].len()).map(len).sum::<usize>() as f64
     };
-    let desk = Desk::new();
-    fs::create_dir(desk.path("in")).unwrap();
-    desk.write("in/a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("in")).unwrap();
+    dir.write("in/a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
     for least in ["0.01", "0.5", "1"] {
         let stays = |at: usize| part(at) < least.parse().unwrap();
         let fate = format!("drop:{least}");
         let args = ["clean", "in", "--unit", "paragraph", "--passages", &fate];
-        desk.run(&[&args[..], &["-o", &fate]].concat(), 0);
+        dir.run(&[&args[..], &["-o", &fate]].concat(), 0);
         let expected = file(&pages, line, |at| stays(at).then(|| text(&pages[at])));
-        assert_eq!(desk.read(&format!("{fate}/a.jsonl")), expected);
+        assert_eq!(dir.read(&format!("{fate}/a.jsonl")), expected);
     }
     // Files of a single document are listed, and not copied.
-    fs::remove_file(desk.path("in/a.jsonl")).unwrap();
+    fs::remove_file(dir.path("in/a.jsonl")).unwrap();
     let name = |at: usize| format!("in/{at:03}.txt");
     for (at, page) in pages.iter().enumerate() {
-        desk.write(&name(at), text(page));
+        dir.write(&name(at), text(page));
     }
     let args = ["clean", "in", "--unit", "paragraph", "--passages", "drop:0.5"];
-    desk.run(&[&args[..], &["-o", "whole"]].concat(), 0);
+    dir.run(&[&args[..], &["-o", "whole"]].concat(), 0);
     let kept = (0..pages.len()).filter(|&at| part(at) < 0.5);
     let expected: String = kept.map(|at| name(at) + "\n").collect();
-    assert_eq!(desk.read_names("whole"), expected);
+    assert_eq!(dir.read_names("whole"), expected);
     let args = ["clean", "in", "--unit", "paragraph", "--passages", "cut", "-o", "cut"];
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("000.txt: it is one document, and has no records"), "{err}");
 }
 
@@ -180,9 +180,9 @@ fn attributes_name_the_places_of_removed_passages() {
 fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
     let removed = removed(pages, confirm.map(|it| it.parse().unwrap()));
     let near = near_args(confirm);
-    let desk = Desk::new();
-    fs::create_dir(desk.path("in")).unwrap();
-    desk.write("in/a.jsonl", file(pages, line, |at| Some(text(&pages[at]))));
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("in")).unwrap();
+    dir.write("in/a.jsonl", file(pages, line, |at| Some(text(&pages[at]))));
     let expected = |first: usize| -> Vec<Value> {
         let page = |at: usize| {
             let span = |(&of, &likeness): (&usize, &f64)| {
@@ -197,20 +197,20 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
         (first..pages.len()).map(page).collect()
     };
     let args = ["clean", "in", "--unit", "paragraph", "--passages", "annotate"];
-    let (_, err) = desk.run(&[&args[..], &["-o", "out"], &near].concat(), 0);
+    let (_, err) = dir.run(&[&args[..], &["-o", "out"], &near].concat(), 0);
     let marked = removed.iter().filter(|removed| !removed.is_empty()).count();
     assert!(err.contains(&format!("{marked} documents have marked passages")), "{err}");
     let lines = |name: &str| -> Vec<Value> {
-        desk.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        dir.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     // Both are parsed, because printed numbers do not always keep the last bit when parsed.
     let parsed = |line: &Value| serde_json::from_str(&line.to_string()).unwrap();
     let expected: Vec<Value> = expected(0).iter().map(parsed).collect();
     assert_eq!(lines("out/a.jsonl"), expected);
     // For other formats the attributes are in a separate file, also for files of a single document.
-    desk.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
-    desk.write("in/c.txt", text(&pages[0]));
-    desk.run(&[&args[..], &["-o", "all"], &near].concat(), 0);
+    dir.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
+    dir.write("in/c.txt", text(&pages[0]));
+    dir.run(&[&args[..], &["-o", "all"], &near].concat(), 0);
     let spans = |name: &str| lines(name)[0]["attributes"]["fpstore_near"].as_array().unwrap().len();
     let [csv, txt] = ["all/b.csv.jsonl", "all/c.txt.jsonl"].map(spans);
     assert_eq!((csv, txt), (pages[0].len(), pages[0].len()));
@@ -218,31 +218,31 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
 
 #[test]
 fn attributes_in_one_file_are_compressed_as_its_name_says() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let lines = "{\"id\":1,\"text\":\"one two\"}\n{\"id\":2,\"text\":\"one two\"}\n";
     for name in ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst"] {
-        desk.write(name, compressed(name, lines.as_bytes()));
+        dir.write(name, compressed(name, lines.as_bytes()));
     }
-    desk.write("d.csv", "id,text\n1,one two\n2,one two\n");
+    dir.write("d.csv", "id,text\n1,one two\n2,one two\n");
     let expected = "{\"attributes\":{\"fpstore_near\":[]},\"id\":\"1\"}\n\
                     {\"attributes\":{\"fpstore_near\":[[0,7,1.0]]},\"id\":\"2\"}\n";
     let args = ["clean", "--unit", "line", "--passages", "annotate", "-q", "-f"];
     for docs in ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.csv"] {
         for output in ["x.jsonl", "x.jsonl.gz", "x.jsonl.zst"] {
-            desk.run(&[&args[..], &[docs, "-o", output]].concat(), 0);
-            let found = String::from_utf8(decompressed(&desk, output)).unwrap();
+            dir.run(&[&args[..], &[docs, "-o", output]].concat(), 0);
+            let found = String::from_utf8(decompressed(&dir, output)).unwrap();
             assert_eq!(found, expected, "{docs} to {output}");
         }
     }
     // In a folder outputs are compressed like their input file; outputs with a new name are not
     // compressed.
-    fs::create_dir(desk.path("in")).unwrap();
+    fs::create_dir(dir.path("in")).unwrap();
     for name in ["b.jsonl.gz", "d.csv"] {
-        fs::copy(desk.path(name), desk.path("in").join(name)).unwrap();
+        fs::copy(dir.path(name), dir.path("in").join(name)).unwrap();
     }
-    desk.run(&[&args[..], &["in", "-o", "out"]].concat(), 0);
-    assert_eq!(decompressed(&desk, "out/b.jsonl.gz").len(), expected.len());
-    assert_eq!(desk.read("out/d.csv.jsonl").lines().count(), 2);
+    dir.run(&[&args[..], &["in", "-o", "out"]].concat(), 0);
+    assert_eq!(decompressed(&dir, "out/b.jsonl.gz").len(), expected.len());
+    assert_eq!(dir.read("out/d.csv.jsonl").lines().count(), 2);
 }
 
 #[test]
@@ -251,53 +251,53 @@ fn the_text_is_cut_in_the_field_that_was_guessed_or_lies_deeper() {
         let text = json!(format!("the same words in both of these\n\nown {at}"));
         format!("{{\"id\":{at},\"content\":{text},\"m\":{{\"t\":{text}}}}}\n")
     };
-    let desk = Desk::with("a.jsonl", &(line(0) + &line(1)));
+    let dir = TestDir::with("a.jsonl", &(line(0) + &line(1)));
     let args = ["clean", "a.jsonl", "--unit", "paragraph", "--passages", "cut", "-q"];
     for (field, name) in [(&[][..], "content"), (&["--text-field", "m.t"], "t")] {
-        desk.run(&[&args[..], field, &["-f", "-o", "out.jsonl"]].concat(), 0);
+        dir.run(&[&args[..], field, &["-f", "-o", "out.jsonl"]].concat(), 0);
         let cut = line(1).replacen(
             &format!("\"{name}\":\"the same words in both of these\\n\\nown 1\""),
             &format!("\"{name}\":\"own 1\""),
             1,
         );
         assert_ne!(cut, line(1));
-        assert_eq!(desk.read("out.jsonl"), line(0) + &cut);
+        assert_eq!(dir.read("out.jsonl"), line(0) + &cut);
     }
 }
 
 #[test]
 fn what_does_not_fit_passages_is_refused_before_any_work() {
-    let desk = Desk::with("a.jsonl", "{\"id\":\"a\",\"text\":[\"one\",\"two\"]}\n");
+    let dir = TestDir::with("a.jsonl", "{\"id\":\"a\",\"text\":[\"one\",\"two\"]}\n");
     let cut = ["--unit", "line", "--passages", "cut", "-o", "out.jsonl"];
     for (args, told) in [
         (&["--unit", "line", "-o", "out.jsonl"][..], "--passages cut"),
         (&["--passages", "cut", "-o", "out.jsonl"], "--unit"),
         (&["--unit", "line", "--passages", "drop:2", "-o", "o"], "a part above 0 and at most 1"),
         (&["--unit", "line", "--passages", "cut", "--list"], "--list"),
-        (&[&cut[..], &["--text-field", "text[]"]].concat(), "put together from arrays"),
+        (&[&cut[..], &["--text-field", "text[]"]].concat(), "joined from arrays"),
         (&[&cut[..], &["--text-format", "html"]].concat(), "its texts are markup"),
     ] {
-        let output = desk.output(&[&["clean", "a.jsonl"], args].concat(), "");
+        let output = dir.output(&[&["clean", "a.jsonl"], args].concat(), "");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(err.contains(told), "{told}: {err}");
-        desk.assert_files(&["a.jsonl"]);
+        dir.assert_files(&["a.jsonl"]);
     }
 }
 
 #[test]
 fn a_store_knows_its_passages_and_is_compared_with_no_others() {
     let pages = pages(94);
-    let desk = Desk::new();
-    desk.write("a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    let dir = TestDir::new();
+    dir.write("a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
     let count: usize = pages.iter().map(Vec::len).sum();
     for (unit, store) in [(&["--unit", "paragraph"][..], "parts.fps"), (&[], "whole.fps")] {
-        desk.run(&[&["build", "--docs", "a.jsonl", "-q", "-s", store], unit].concat(), 0);
+        dir.run(&[&["build", "--docs", "a.jsonl", "-q", "-s", store], unit].concat(), 0);
     }
-    let (_, err) = desk.run(&["clean", "a.jsonl", "--list", "-s", "parts.fps"], 0);
+    let (_, err) = dir.run(&["clean", "a.jsonl", "--list", "-s", "parts.fps"], 0);
     assert!(err.contains(&format!("{count} passages: 0 passages kept")), "{err}");
-    desk.run(&["add", "--docs", "a.jsonl", "-s", "parts.fps"], 0);
-    let (_, err) = desk.run(&["info", "-s", "parts.fps"], 0);
+    dir.run(&["add", "--docs", "a.jsonl", "-s", "parts.fps"], 0);
+    let (_, err) = dir.run(&["info", "-s", "parts.fps"], 0);
     assert_eq!(err, "");
     for (args, told) in [
         (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or give --unit paragraph"),
@@ -305,9 +305,9 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
         (&["-s", "whole.fps", "--unit", "line"], "holds whole documents"),
     ] {
         let args = &[&["clean", "a.jsonl", "--list"], args].concat();
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains("recipes differ: ") && err.contains(told), "{told}: {err}");
     }
-    let (_, err) = desk.run(&["add", "--docs", "a.jsonl", "-s", "whole.fps", "--unit", "line"], 2);
+    let (_, err) = dir.run(&["add", "--docs", "a.jsonl", "-s", "whole.fps", "--unit", "line"], 2);
     assert!(err.contains("only the given one has unit=line"), "{err}");
 }

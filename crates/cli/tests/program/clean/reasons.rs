@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{are_near, documents, near_args, removed};
 use crate::common::Random;
 use crate::common::documents::Document;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// A document with its text and its address: the number of the page, and a spelling of the address.
 struct Page {
@@ -105,7 +105,7 @@ fn listed(rows: &str) -> BTreeMap<usize, (usize, String)> {
 fn each_removed_document_goes_by_the_first_reason_that_holds() {
     let pages = pages(300, 70);
     let lines = lines(&pages);
-    let desk = Desk::with("in/docs.jsonl", &lines.concat());
+    let dir = TestDir::with("in/docs.jsonl", &lines.concat());
     for (confirm, keep, by_address) in [
         (None, "first", false),
         (None, "first", true),
@@ -121,8 +121,8 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
         args.extend(near_args(confirm));
         args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
         args.extend(["--removed", "r.tsv"]);
-        let (_, err) = desk.run(&args, 0);
-        let found = listed(&desk.read("r.tsv"));
+        let (_, err) = dir.run(&args, 0);
+        let found = listed(&dir.read("r.tsv"));
         let case = format!("{confirm:?} {keep} {by_address}");
         assert!(found.keys().eq(expected.keys()), "{case}");
         for (at, (kept, reason)) in &found {
@@ -141,7 +141,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
         }
         let kept: String =
             (0..pages.len()).filter(|at| !found.contains_key(at)).map(|at| &*lines[at]).collect();
-        assert_eq!(desk.read("out/docs.jsonl"), kept, "{case}");
+        assert_eq!(dir.read("out/docs.jsonl"), kept, "{case}");
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         found.values().for_each(|(_, reason)| *counts.entry(reason).or_default() += 1);
         let names = ["address", "bytes", "text", "near", "confirmed"];
@@ -156,7 +156,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
 fn without_what_is_near_only_the_same_is_removed() {
     let pages = pages(300, 71);
     let lines = lines(&pages);
-    let desk = Desk::with("docs.jsonl", &lines.concat());
+    let dir = TestDir::with("docs.jsonl", &lines.concat());
     let number = |at: usize| pages[at].address.as_ref().map(|(number, _)| *number);
     for (judge, by_address, bytes, text) in [
         ("address", true, false, false),
@@ -167,8 +167,8 @@ fn without_what_is_near_only_the_same_is_removed() {
     ] {
         let mut args = vec!["clean", "docs.jsonl", "--judge", judge, "-o", "k.jsonl"];
         args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
-        let (_, err) = desk.run(&[&args[..], &["-f", "--removed", "r.tsv"]].concat(), 0);
-        assert!(err.contains("judged by what is the same alone; near documents stay"), "{err}");
+        let (_, err) = dir.run(&[&args[..], &["-f", "--removed", "r.tsv"]].concat(), 0);
+        assert!(err.contains("judged by exact equality only; near-duplicates are kept"), "{err}");
         let (mut seen, mut kept): (BTreeSet<u64>, Vec<usize>) = Default::default();
         let (mut namesakes, mut gone) = (Vec::new(), BTreeMap::new());
         for at in 0..pages.len() {
@@ -190,7 +190,7 @@ fn without_what_is_near_only_the_same_is_removed() {
                 }
             };
         }
-        let found = listed(&desk.read("r.tsv"));
+        let found = listed(&dir.read("r.tsv"));
         for (at, (other, is_same)) in &gone {
             let reason = if *is_same && bytes { "bytes" } else { "text" };
             assert_eq!(found[at], (*other, reason.to_string()), "{judge}: {at}");
@@ -199,7 +199,7 @@ fn without_what_is_near_only_the_same_is_removed() {
         assert_eq!(found.len(), gone.len() + namesakes.len(), "{judge}");
         assert!(found.len() > 10, "{judge}");
         let kept: String = kept.iter().map(|&at| &*lines[at]).collect();
-        assert_eq!(desk.read("k.jsonl"), kept, "{judge}");
+        assert_eq!(dir.read("k.jsonl"), kept, "{judge}");
     }
 }
 
@@ -208,15 +208,15 @@ fn without_what_is_near_only_the_same_is_removed() {
 #[test]
 fn leaving_out_equal_texts_leaves_their_name_out() {
     let pages = pages(200, 72);
-    let desk = Desk::with("docs.jsonl", &lines(&pages).concat());
+    let dir = TestDir::with("docs.jsonl", &lines(&pages).concat());
     let args = ["clean", "docs.jsonl", "-k", "7", "-f", "-q", "--removed"];
-    desk.run(&[&args[..], &["all.tsv", "-o", "all.jsonl"]].concat(), 0);
-    desk.run(&[&args[..], &["near.tsv", "-o", "near.jsonl", "--judge", "near"]].concat(), 0);
-    assert_eq!(desk.read("all.jsonl"), desk.read("near.jsonl"));
+    dir.run(&[&args[..], &["all.tsv", "-o", "all.jsonl"]].concat(), 0);
+    dir.run(&[&args[..], &["near.tsv", "-o", "near.jsonl", "--judge", "near"]].concat(), 0);
+    assert_eq!(dir.read("all.jsonl"), dir.read("near.jsonl"));
     let without = |rows: &str| -> String {
         rows.lines().map(|line| format!("{}\n", line.rsplit_once('\t').unwrap().0)).collect()
     };
-    let [all, near] = ["all.tsv", "near.tsv"].map(|name| desk.read(name));
+    let [all, near] = ["all.tsv", "near.tsv"].map(|name| dir.read(name));
     assert_eq!(without(&all), without(&near));
     assert!(near.lines().all(|line| line.ends_with("\tnear")));
     assert!(all.lines().any(|line| line.ends_with("\tbytes")));
@@ -228,8 +228,8 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
         format!("{{\"id\":\"{id}\",\"text\":\"{words}\",\"url\":\"{url}\"}}\n")
     };
     let words = |first: u32| (first..first + 30).map(|at| format!("w{at} ")).collect::<String>();
-    let desk = Desk::with("old.jsonl", &line("old", &words(0), "http://a/old"));
-    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
+    let dir = TestDir::with("old.jsonl", &line("old", &words(0), "http://a/old"));
+    dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
     // The best document of address 1 is stored already; the best document of address 2 is kept.
     let new = [
         line("a", &words(0), "http://a/1"),
@@ -238,12 +238,12 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
         line("d", &words(300), "http://a/2#x"),
         line("e", &words(100), "http://a/3"),
     ];
-    desk.write("new.jsonl", new.concat());
+    dir.write("new.jsonl", new.concat());
     for (near, reason) in [(["--confirm", "0.8"], "confirmed"), (["-k", "7"], "near")] {
         let args = ["clean", "new.jsonl", "-s", "s.fps", "--within", "--url-field", "url"];
         let out = ["-o", "out.jsonl", "-f", "--removed", "r.tsv"];
-        desk.run(&[&args[..], &near, &out].concat(), 0);
-        let rows = desk.read("r.tsv");
+        dir.run(&[&args[..], &near, &out].concat(), 0);
+        let rows = dir.read("r.tsv");
         let rows: Vec<Vec<&str>> =
             rows.lines().map(|it| it.split('\t').skip(4).collect()).collect();
         assert_eq!(
@@ -254,8 +254,31 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
                 vec!["d", "c", "new", "address"],
             ]
         );
-        assert_eq!(desk.read("out.jsonl"), [&*new[2], &*new[4]].concat());
+        assert_eq!(dir.read("out.jsonl"), [&*new[2], &*new[4]].concat());
     }
+}
+
+#[test]
+fn placeholders_of_missing_addresses_are_not_one_address() {
+    let placeholders =
+        ["NULL", "None", "\\N", "N/A", "nan", "-", "/", "#", "about:blank", "http://"];
+    let mut csv = "id,url,text\n".to_string();
+    for (id, url) in placeholders.iter().enumerate() {
+        for id in [2 * id, 2 * id + 1] {
+            let words: String = (0..12).map(|at| format!("w{id}x{at} ")).collect();
+            csv += &format!("{id},{url},{words}\n");
+        }
+    }
+    let dir = TestDir::with("n.csv", &csv);
+    let args = ["clean", "n.csv", "--url-field", "url", "-o", "k.csv"];
+    let (_, err) = dir.run(&args, 2);
+    assert!(err.contains("no document has the field 'url' with an address"), "{err}");
+    // One true address twice, and the placeholders: only the second one of the address is removed.
+    let pages = "p,http://a/1,a page about ferries\nq,http://a/1,another page about ferries\n";
+    dir.write("n.csv", format!("{csv}{pages}"));
+    dir.run(&args, 0);
+    let first = pages.split_inclusive('\n').next().unwrap();
+    assert_eq!(dir.read("k.csv"), format!("{csv}{first}"));
 }
 
 #[test]
@@ -271,11 +294,11 @@ fn of_an_address_and_a_cluster_no_more_stay_than_were_asked_for() {
         line("d", &words("v"), 3),
         line("e", "something else entirely", 3),
     ];
-    let desk = Desk::with("docs.jsonl", &all.concat());
+    let dir = TestDir::with("docs.jsonl", &all.concat());
     let args = ["clean", "docs.jsonl", "--confirm", "0.8", "--url-field", "url"];
     let more = ["--per-cluster", "2", "--cluster-size", "n", "--removed", "r.tsv", "-o", "k.jsonl"];
-    desk.run(&[&args[..], &more].concat(), 0);
-    let found = desk.read("r.tsv");
+    dir.run(&[&args[..], &more].concat(), 0);
+    let found = dir.read("r.tsv");
     let found: Vec<Vec<&str>> = found.lines().map(|it| it.split('\t').skip(4).collect()).collect();
     assert_eq!(
         found,
@@ -286,32 +309,32 @@ fn of_an_address_and_a_cluster_no_more_stay_than_were_asked_for() {
         ]
     );
     let sized = |at: usize| all[at].replace("\"}\n", "\",\"n\":5}\n");
-    assert_eq!(desk.read("k.jsonl"), sized(0) + &sized(1));
+    assert_eq!(dir.read("k.jsonl"), sized(0) + &sized(1));
 }
 
 #[test]
 fn reasons_that_cannot_be_looked_for_are_refused() {
-    let desk = Desk::with("a.jsonl", "{\"id\":1,\"text\":\"one two three\",\"f\":\"ff\"}\n");
-    desk.run(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], 0);
+    let dir = TestDir::with("a.jsonl", "{\"id\":1,\"text\":\"one two three\",\"f\":\"ff\"}\n");
+    dir.run(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], 0);
     for (args, expected) in [
         (&["--judge", "address"][..], "no field of addresses is named"),
         (&["--url-field", "url", "--judge", "near"], "not compared by address"),
         (&["--url-field", "url"], "no document has the field 'url'"),
-        (&["--judge", "bytes", "--confirm", "0.8"], "what is confirmed is near"),
-        (&["--judge", "bytes", "-k", "3"], "the distance is that of near documents"),
-        (&["--judge", "bytes", "-s", "s.fps"], "a store knows fingerprints alone"),
-        (&["--url-field", "id", "-s", "s.fps"], "a store knows no addresses"),
-        (&["--fingerprint-field", "f", "--judge", "bytes,near"], "equal texts cannot be told"),
+        (&["--judge", "bytes", "--confirm", "0.8"], "the similarity decides on near-duplicates"),
+        (&["--judge", "bytes", "-k", "3"], "the distance decides on near-duplicates"),
+        (&["--judge", "bytes", "-s", "s.fps"], "a store has only fingerprints"),
+        (&["--url-field", "id", "-s", "s.fps"], "a store has no addresses"),
+        (&["--fingerprint-field", "f", "--judge", "bytes,near"], "equal texts cannot be found"),
     ] {
         let docs: &[&str] = if args[0] == "--fingerprint-field" { &[] } else { &["--docs"] };
         let base = ["a.jsonl", "-o", "b.jsonl"];
-        let (_, err) = desk.run(&[&["clean"], docs, &base, args].concat(), 2);
+        let (_, err) = dir.run(&[&["clean"], docs, &base, args].concat(), 2);
         assert!(err.contains(expected), "{args:?}: {err}");
-        assert!(!desk.path("b.jsonl").exists());
+        assert!(!dir.path("b.jsonl").exists());
     }
-    desk.write("prints.tsv", "0123456789abcdef\ta\n");
+    dir.write("prints.tsv", "0123456789abcdef\ta\n");
     let err =
-        String::from_utf8(desk.output(&["dedup", "prints.tsv", "--judge", "bytes"], "").stderr)
+        String::from_utf8(dir.output(&["dedup", "prints.tsv", "--judge", "bytes"], "").stderr)
             .unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --judge"), "{err}");
 }

@@ -5,17 +5,17 @@ use std::fs;
 use serde_json::Value;
 
 use super::formats::record_of;
-use crate::common::program::{Desk, names_in};
+use crate::common::program::{TestDir, names_in};
 
 const TEXTS: [&str; 3] =
     ["one two three four five six", "one two three four five six", "seven eight nine ten eleven"];
 
-fn desk() -> Desk {
+fn dir() -> TestDir {
     let line = |(id, text): (usize, &&str)| {
         format!("{{\"id\":\"d{id}\",\"text\":\"{text}\",\"lang\":\"en\"}}\n")
     };
     let lines: String = TEXTS.iter().enumerate().map(line).collect();
-    Desk::with("in.jsonl", &(lines + "{\"id\":\"none\",\"text\":\"\",\"lang\":\"de\"}\n"))
+    TestDir::with("in.jsonl", &(lines + "{\"id\":\"none\",\"text\":\"\",\"lang\":\"de\"}\n"))
 }
 
 const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
@@ -24,35 +24,35 @@ const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
 /// could not continue with other settings.
 #[test]
 fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
-    let desk = desk();
+    let dir = dir();
     for (option, value, told, help) in [
         ("--source-field", "nope", "no document has the field 'nope'", "--source-field names"),
         ("--url-field", "nope", "no document has the field 'nope'", "--url-field names"),
         ("--keep", "best:nope", "no document has the field 'nope'", "the rule of --keep"),
         ("--keep", "source:a", "no document has the field 'source'", "--source-field names"),
     ] {
-        let (_, err) = desk.run(&[&ARGS[..], &[option, value]].concat(), 2);
+        let (_, err) = dir.run(&[&ARGS[..], &[option, value]].concat(), 2);
         assert!(err.contains(told) && err.contains(help), "{option}: {err}");
-        desk.assert_files(&["in.jsonl"]);
+        dir.assert_files(&["in.jsonl"]);
     }
-    // So the command works at once with the right name.
-    desk.run(&[&ARGS[..], &["--source-field", "lang"]].concat(), 0);
+    // The refused commands left no files, so the correct command runs without --force.
+    dir.run(&[&ARGS[..], &["--source-field", "lang"]].concat(), 0);
     // An invalid address is a bad record; otherwise documents with the same number would count as
     // one page.
     let numbers =
         "{\"id\":1,\"text\":\"one two\",\"url\":5}\n{\"id\":2,\"text\":\"six\",\"url\":5}\n";
-    desk.write("n.jsonl", numbers);
+    dir.write("n.jsonl", numbers);
     let args = ["clean", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("n.jsonl: line 1: 5 in 'url', expected an address"), "{err}");
 }
 
 #[test]
 fn fields_of_files_without_fields_and_empty_folders_are_refused() {
-    let desk = desk();
-    desk.write("a.warc", record_of("conversion", "u1", "text/plain", TEXTS[0]));
-    desk.write("a.txt", TEXTS[0]);
-    fs::create_dir(desk.path("empty")).unwrap();
+    let dir = dir();
+    dir.write("a.warc", record_of("conversion", "u1", "text/plain", TEXTS[0]));
+    dir.write("a.txt", TEXTS[0]);
+    fs::create_dir(dir.path("empty")).unwrap();
     for args in [
         &["clean", "a.warc", "-o", "o.warc", "--text-field", "content"][..],
         &["clean", "a.txt", "-o", "o.txt", "--text-field", "content"],
@@ -70,7 +70,7 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
         ],
         &["build", "--docs", "a.warc", "--text-field", "content"],
     ] {
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains("no field 'content': "), "{args:?}: {err}");
     }
     for args in [
@@ -79,44 +79,44 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
         &["contamination", "--against", "in.jsonl", "empty"],
         &["pairs", "--docs", "empty"],
     ] {
-        let (_, err) = desk.run(args, 2);
-        assert!(err.contains("empty: no file to read: the folder holds none"), "{args:?}: {err}");
+        let (_, err) = dir.run(args, 2);
+        assert!(err.contains("empty: no file to read: the folder is empty"), "{args:?}: {err}");
     }
     // With an additional file that has fields, the option has a meaning.
-    desk.run(&["pairs", "--docs", "a.txt", "in.jsonl", "--text-field", "text"], 0);
+    dir.run(&["pairs", "--docs", "a.txt", "in.jsonl", "--text-field", "text"], 0);
 }
 
 /// A first line with a label other than 1, 0 and -1 is a header only if it contains column names.
 #[test]
 fn a_label_that_is_spelled_wrong_is_no_header() {
-    let desk = desk();
-    desk.write("bad.tsv", "d0\td1\tsame\n");
-    desk.write("good.tsv", "id\tid\tLabel\nd0\td1\t0\n");
+    let dir = dir();
+    dir.write("bad.tsv", "d0\td1\tsame\n");
+    dir.write("good.tsv", "id\tid\tLabel\nd0\td1\t0\n");
     let pairs = |file| [&ARGS[..], &["--pairs", file]].concat();
-    let (_, err) = desk.run(&pairs("bad.tsv"), 2);
+    let (_, err) = dir.run(&pairs("bad.tsv"), 2);
     assert!(err.contains("bad.tsv: line 1: label 'same', expected 1, 0 or -1"), "{err}");
-    let (_, err) = desk.run(&pairs("good.tsv"), 0);
+    let (_, err) = dir.run(&pairs("good.tsv"), 0);
     assert!(err.contains("3 documents kept"), "{err}");
 }
 
 /// The advice after an exceeded limit can be followed.
 #[test]
 fn the_advice_after_a_limit_works() {
-    let desk = desk();
+    let dir = dir();
     let args = |more: &[&'static str]| [&ARGS[..], more].concat();
-    let (_, err) = desk.run(&args(&["--max-loss", "10%"]), 2);
-    assert!(err.contains("would lose 33.3 % (1 of 3), and 10 % is allowed"), "{err}");
+    let (_, err) = dir.run(&args(&["--max-loss", "10%"]), 2);
+    assert!(err.contains("would lose 33.3 % (1 of 3), but only 10 % is allowed"), "{err}");
     assert!(err.contains("begins again, with --force"), "{err}");
-    let (_, err) = desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
+    let (_, err) = dir.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
     assert!(err.contains("differs in: confirm"), "{err}");
     assert!(err.contains("(--max-loss and --target may differ)"), "{err}");
-    desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9", "--force"]), 2);
-    let (_, err) = desk.run(&args(&["--max-loss", "50%", "--confirm", "0.9"]), 0);
+    dir.run(&args(&["--max-loss", "10%", "--confirm", "0.9", "--force"]), 2);
+    let (_, err) = dir.run(&args(&["--max-loss", "50%", "--confirm", "0.9"]), 0);
     assert!(err.contains("continuing unfinished work"), "{err}");
-    let (_, err) = desk.run(&args(&["--target", "1", "-f"]), 2);
+    let (_, err) = dir.run(&args(&["--target", "1", "-f"]), 2);
     assert!(err.contains("a target of 1 cannot be reached: 3 documents are left"), "{err}");
     assert!(err.contains("the same command with --target 3 continues from here"), "{err}");
-    let (_, err) = desk.run(&args(&["--target", "3", "-f"]), 0);
+    let (_, err) = dir.run(&args(&["--target", "3", "-f"]), 0);
     assert!(err.contains("continuing unfinished work"), "{err}");
 }
 
@@ -125,14 +125,14 @@ fn the_advice_after_a_limit_works() {
 #[test]
 fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     let line = |id: usize| format!("{{\"id\":{id},\"text\":\"{}\"}}\n", TEXTS[id % 3]);
-    let desk = Desk::with("in/sub/a.jsonl", &(0..9).map(line).collect::<String>());
-    desk.write("in/b.jsonl", line(1));
-    desk.write("items.jsonl", line(2));
-    desk.write("out/sub/a.jsonl", "old");
-    desk.write("hard.tsv", "old");
-    desk.write("old.jsonl", line(0));
-    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
-    let dump = desk.ok(&["dump", "-s", "s.fps"], "");
+    let dir = TestDir::with("in/sub/a.jsonl", &(0..9).map(line).collect::<String>());
+    dir.write("in/b.jsonl", line(1));
+    dir.write("items.jsonl", line(2));
+    dir.write("out/sub/a.jsonl", "old");
+    dir.write("hard.tsv", "old");
+    dir.write("old.jsonl", line(0));
+    dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    let dump = dir.ok(&["dump", "-s", "s.fps"], "");
     let dedup = ["clean", "in", "-s", "s.fps", "--within", "--add"];
     let contamination = ["contamination", "--against", "items.jsonl", "--docs", "in"];
     let fresh = [&dedup[..], &["-o", "new/"]].concat();
@@ -149,7 +149,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
                 "and the copy of sub/a.jsonl both are out/sub/a.jsonl",
             ),
             ("out/b.jsonl", "and the copy of b.jsonl both are out/b.jsonl"),
-            ("out/.fpstore-dedup/r.tsv", "where this work keeps its progress"),
+            ("out/.fpstore-dedup/r.tsv", "the folder for the progress of this work"),
             ("s.fps/r.tsv", "lies in a store"),
             ("s.fps/new/r.tsv", "lies in the store"),
             ("items.jsonl", "is an input, which would be overwritten"),
@@ -163,59 +163,59 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
                 if name == of_other {
                     continue;
                 }
-                let (out, err) = desk.run(&[&args[..], &[option, name]].concat(), 2);
+                let (out, err) = dir.run(&[&args[..], &[option, name]].concat(), 2);
                 assert!(out.is_empty() && err.contains(told), "{args:?} {option} {name}: {err}");
                 if !name.starts_with("in/") && !name.starts_with("s.fps") {
                     assert!(err.contains(option), "{option}: {err}");
                 }
-                assert_eq!(desk.read("out/sub/a.jsonl"), "old");
-                desk.assert_files(&["hard.tsv", "in", "items.jsonl", "old.jsonl", "out", "s.fps"]);
-                assert_eq!(names_in(&desk.path("out")), ["sub"], "{option} {name}");
+                assert_eq!(dir.read("out/sub/a.jsonl"), "old");
+                dir.assert_files(&["hard.tsv", "in", "items.jsonl", "old.jsonl", "out", "s.fps"]);
+                assert_eq!(names_in(&dir.path("out")), ["sub"], "{option} {name}");
             }
         }
     }
     // Also for a new copy: the conflict is detected before any work.
-    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
+    let (_, err) = dir.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
     assert!(
         err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
         "{err}"
     );
-    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub"]].concat(), 2);
+    let (_, err) = dir.run(&[&fresh[..], &["--removed", "new/sub"]].concat(), 2);
     assert!(
         err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
         "{err}"
     );
     let into_store = [&dedup[..6], &["-o", "s.fps/out/"]].concat();
-    let (_, err) = desk.run(&into_store, 2);
+    let (_, err) = dir.run(&into_store, 2);
     assert!(err.contains("lies in the store"), "{err}");
     // Inputs other than documents.
-    desk.write("out/b.jsonl", "1\t2\t1\n");
-    let (_, err) = desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
+    dir.write("out/b.jsonl", "1\t2\t1\n");
+    let (_, err) = dir.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
     assert!(err.contains("out/b.jsonl is an input, which would be lost"), "{err}");
     let (_, err) =
-        desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl", "--html", "out/b.jsonl"]].concat(), 2);
+        dir.run(&[&dedup[..], &["--pairs", "out/b.jsonl", "--html", "out/b.jsonl"]].concat(), 2);
     assert!(err.contains("--pairs and --html both name it"), "{err}");
     #[cfg(unix)]
     {
-        fs::remove_file(desk.path("hard.tsv")).unwrap();
-        fs::hard_link(desk.path("out/sub/a.jsonl"), desk.path("hard.tsv")).unwrap();
-        std::os::unix::fs::symlink("out/sub/a.jsonl", desk.path("link.tsv")).unwrap();
-        std::os::unix::fs::symlink("out", desk.path("folder")).unwrap();
+        fs::remove_file(dir.path("hard.tsv")).unwrap();
+        fs::hard_link(dir.path("out/sub/a.jsonl"), dir.path("hard.tsv")).unwrap();
+        std::os::unix::fs::symlink("out/sub/a.jsonl", dir.path("link.tsv")).unwrap();
+        std::os::unix::fs::symlink("out", dir.path("folder")).unwrap();
         for name in ["hard.tsv", "link.tsv", "folder/sub/a.jsonl"] {
-            let (_, err) = desk.run(&[&dedup[..], &["--removed", name]].concat(), 2);
+            let (_, err) = dir.run(&[&dedup[..], &["--removed", name]].concat(), 2);
             assert!(err.contains("--removed and the copy of sub/a.jsonl"), "{name}: {err}");
         }
     }
-    assert_eq!(desk.read("out/sub/a.jsonl"), "old");
-    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), dump);
+    assert_eq!(dir.read("out/sub/a.jsonl"), "old");
+    assert_eq!(dir.ok(&["dump", "-s", "s.fps"], ""), dump);
 }
 
 /// Conflicts between any two outputs of a command.
 #[test]
 fn two_outputs_of_one_name_are_refused_by_every_command() {
-    let desk = desk();
-    desk.write("pairs.tsv", "d0\td1\t1\n");
-    desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
+    let dir = dir();
+    dir.write("pairs.tsv", "d0\td1\t1\n");
+    dir.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
     for args in [
         &["evaluate", "in.jsonl", "--pairs", "pairs.tsv", "-o", "x", "--svg", "./x"][..],
         &["plan", "-n", "1e6", "-o", "x", "--svg", "./x"],
@@ -225,9 +225,9 @@ fn two_outputs_of_one_name_are_refused_by_every_command() {
         &["pairs", "-s", "s.fps", "-o", "x", "--html", "./x"],
         &["clean", "in.jsonl", "-o", "x", "--removed", "./x"],
     ] {
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains("--output and ") && err.contains(" both name ./x"), "{args:?}: {err}");
-        desk.assert_files(&["in.jsonl", "pairs.tsv", "s.fps"]);
+        dir.assert_files(&["in.jsonl", "pairs.tsv", "s.fps"]);
     }
 }
 
@@ -238,68 +238,99 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     let texts =
         ["one two three four five", "six seven eight nine ten", "some other words again now"];
     let line = |(id, text): (usize, &&str)| format!("{{\"id\":\"d{id}\",\"text\":\"{text}\"}}\n");
-    let desk = Desk::with("in.jsonl", &texts.iter().enumerate().map(line).collect::<String>());
-    desk.write("old.jsonl", "{\"id\":\"old\",\"text\":\"a b c d e f\"}\n");
-    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
-    desk.run(&["dump", "-s", "s.fps", "-o", "old.tsv"], 0);
+    let dir = TestDir::with("in.jsonl", &texts.iter().enumerate().map(line).collect::<String>());
+    dir.write("old.jsonl", "{\"id\":\"old\",\"text\":\"a b c d e f\"}\n");
+    dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    dir.run(&["dump", "-s", "s.fps", "-o", "old.tsv"], 0);
     let night = |more: &[&'static str]| {
         let args = ["clean", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
         [&args[..], more].concat()
     };
-    let first = desk.ok(&night(&["--list"]), "");
+    let first = dir.ok(&night(&["--list"]), "");
     assert_eq!(first.lines().count(), 3);
-    let stored = desk.ok(&["dump", "-s", "s.fps"], "");
+    let stored = dir.ok(&["dump", "-s", "s.fps"], "");
     let args = night(&["--list", "-o", "list.tsv", "--removed", "r.tsv"]);
     for args in [&night(&["--list"]), &args] {
-        let (out, err) = desk.run(args, 2);
+        let (out, err) = dir.run(args, 2);
         assert!(
-            out.is_empty() && err.contains("s.fps has added the documents of the run 'n1'"),
+            out.is_empty() && err.contains("s.fps already has the documents of the run 'n1'"),
             "{err}"
         );
         assert!(err.contains("'fpstore dump -s s.fps' prints its ids"), "{err}");
-        desk.assert_files(&["in.jsonl", "old.jsonl", "old.tsv", "s.fps"]);
+        dir.assert_files(&["in.jsonl", "old.jsonl", "old.tsv", "s.fps"]);
     }
-    let (out, err) = desk.run(&night(&["--dry-run"]), 0);
+    let (out, err) = dir.run(&night(&["--dry-run"]), 0);
     assert!(out.is_empty() && err.contains("run n1 has added its records before"), "{err}");
     assert!(!err.contains("removed"), "{err}");
     // An existing list was completed before the store got its documents.
-    desk.write("list.tsv", &first);
+    dir.write("list.tsv", &first);
     for more in [&["--list", "-o", "list.tsv"][..], &["--list", "-o", "list.tsv", "-f"]] {
-        let (_, err) = desk.run(&night(more), 0);
+        let (_, err) = dir.run(&night(more), 0);
         assert!(err.contains("run n1 has added its records before"), "{err}");
-        assert_eq!(desk.read("list.tsv"), first);
+        assert_eq!(dir.read("list.tsv"), first);
     }
-    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), stored);
+    assert_eq!(dir.ok(&["dump", "-s", "s.fps"], ""), stored);
     // Fingerprint records as input.
-    desk.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
-    desk.write("new.tsv", &first);
+    dir.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
+    dir.write("new.tsv", &first);
     let night = |more: &[&'static str]| {
         let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1"];
         [&args[..], more].concat()
     };
-    assert_eq!(desk.ok(&night(&[]), ""), first);
+    assert_eq!(dir.ok(&night(&[]), ""), first);
     for args in [&night(&[]), &night(&["-o", "gone.tsv"])] {
-        let (out, err) = desk.run(args, 2);
+        let (out, err) = dir.run(args, 2);
         assert!(
-            out.is_empty() && err.contains("t.fps has added the documents of the run 'n1'"),
+            out.is_empty() && err.contains("t.fps already has the documents of the run 'n1'"),
             "{err}"
         );
     }
-    let (_, err) = desk.run(&night(&["-o", "list.tsv"]), 0);
+    let (_, err) = dir.run(&night(&["-o", "list.tsv"]), 0);
     assert!(err.contains("run n1 has added its records before"), "{err}");
     // The suggested command reproduces the list.
     let ids: String =
         first.lines().map(|line| format!("{}\n", line.split('\t').nth(1).unwrap())).collect();
-    desk.write("ids.txt", ids);
-    desk.run(&["delete", "-s", "t.fps", "--ids", "ids.txt", "-q"], 0);
+    dir.write("ids.txt", ids);
+    dir.run(&["delete", "-s", "t.fps", "--ids", "ids.txt", "-q"], 0);
     let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1, again"];
-    assert_eq!(desk.ok(&args, ""), first);
+    assert_eq!(dir.ok(&args, ""), first);
+}
+
+#[test]
+fn a_known_run_with_a_missing_output_is_refused() {
+    let line = |id: u32, text: &str| format!("{{\"id\":\"d{id}\",\"text\":\"{text}\"}}\n");
+    let dir = TestDir::with("in.jsonl", &line(1, "one two three four five"));
+    dir.write("old.jsonl", line(0, "a b c d e f"));
+    dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    let night = ["clean", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
+    dir.run(&[&night[..], &["-o", "out.jsonl", "--losses", "l.tsv"]].concat(), 0);
+    let files = ["in.jsonl", "l.tsv", "old.jsonl", "out.jsonl", "s.fps"];
+    for more in [&["-o", "out.jsonl"][..], &["-o", "out.jsonl", "--losses", "l.tsv", "-f"]] {
+        let (_, err) = dir.run(&[&night[..], more].concat(), 0);
+        assert!(err.contains("run n1 has added its records before"), "{err}");
+    }
+    for (more, missing) in [
+        (&["-o", "other.jsonl"][..], "other.jsonl"),
+        (&["-o", "other.jsonl", "-f"], "other.jsonl"),
+        (&["-o", "folder/"], "folder/in.jsonl"),
+        (&["-o", "out.jsonl", "--removed", "r.tsv"], "r.tsv"),
+        (&["-o", "out.jsonl", "--losses", "l.tsv", "--html", "p.html"], "p.html"),
+        (&["--list", "-o", "list.tsv"], "list.tsv"),
+        (&["--dry-run", "--removed", "r.tsv"], "r.tsv"),
+    ] {
+        let (out, err) = dir.run(&[&night[..], more].concat(), 2);
+        let expected = format!(
+            "{missing} does not exist, and s.fps already has the documents of the run 'n1'"
+        );
+        assert!(out.is_empty() && err.contains(&expected), "{more:?}: {err}");
+        dir.assert_files(&files);
+    }
 }
 
 #[test]
 fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work() {
-    let desk = desk();
-    let before = desk.read("in.jsonl");
+    let dir = dir();
+    let before = dir.read("in.jsonl");
     for (more, told) in [
         (&["--removed", "x", "--losses", "./x"][..], "--removed and --losses both name ./x"),
         (&["--manifest", "x", "--html", "x"], "--manifest and --html both name x"),
@@ -307,38 +338,38 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
         (&["--removed", "out.jsonl"], "--output and --removed both name out.jsonl"),
         (&["--removed", "in.jsonl", "-f"], "in.jsonl is an input, which would be lost"),
     ] {
-        let (_, err) = desk.run(&[&ARGS[..], more].concat(), 2);
+        let (_, err) = dir.run(&[&ARGS[..], more].concat(), 2);
         assert!(err.contains(told), "{more:?}: {err}");
-        desk.assert_files(&["in.jsonl"]);
+        dir.assert_files(&["in.jsonl"]);
     }
     for args in [
         &["contamination", "--against", "in.jsonl", "in.jsonl", "-o", "x", "--found", "x"][..],
         &["cluster", "--docs", "in.jsonl", "-o", "x", "--html", "x"],
     ] {
-        let (_, err) = desk.run(args, 2);
+        let (_, err) = dir.run(args, 2);
         assert!(err.contains("both name x"), "{args:?}: {err}");
     }
     for command in ["pairs", "cluster", "fingerprint"] {
         let docs = if command == "fingerprint" { &[][..] } else { &["--docs"] };
         let args = [&[command][..], docs, &["in.jsonl", "-o", "in.jsonl", "-f"]].concat();
         // Nothing is read, so the message contains nothing about the contents.
-        let (_, err) = desk.run(&args, 2);
+        let (_, err) = dir.run(&args, 2);
         assert_eq!(
             err,
             "fpstore: in.jsonl is an input, which would be lost; name another output\n"
         );
     }
-    assert_eq!(desk.read("in.jsonl"), before);
+    assert_eq!(dir.read("in.jsonl"), before);
 }
 
 /// Hints name options of the command (for items: the options for items), and following them works.
 #[test]
 fn hints_name_options_of_the_command() {
-    let desk = desk();
+    let dir = dir();
     let chat = "{\"id\":\"c\",\"messages\":[{\"role\":\"user\",\"content\":\"one two three four \
                 five six\"}]}\n";
-    desk.write("chat.jsonl", chat);
-    let told = |args: &[&str]| desk.run(args, 2).1;
+    dir.write("chat.jsonl", chat);
+    let told = |args: &[&str]| dir.run(args, 2).1;
     let err = told(&["contamination", "--against", "chat.jsonl", "in.jsonl"]);
     let field = "--against-text-field 'messages[].content'";
     assert!(err.contains(field) && !err.contains("--line-ids"), "{err}");
@@ -346,7 +377,7 @@ fn hints_name_options_of_the_command() {
     assert!(err.contains(" --text-field 'messages[].content'"), "{err}");
     let text = ["--text-field", "messages[].content", "--against-text-field", "text"];
     let args = ["contamination", "--against", "in.jsonl", "chat.jsonl"];
-    assert!(desk.ok(&[&args[..], &text].concat(), "").starts_with("1\t1.0000\tchat.jsonl\tc\t"));
+    assert!(dir.ok(&[&args[..], &text].concat(), "").starts_with("1\t1.0000\tchat.jsonl\tc\t"));
     let args = ["contamination", "--against", "in.jsonl", "in.jsonl"];
     let err = told(&[&args[..], &["--against-text-field", "nope"]].concat());
     assert!(err.contains("--against-id-field and --against-text-field name the fields"), "{err}");
@@ -361,10 +392,10 @@ fn hints_name_options_of_the_command() {
     assert!(err.contains("'messages' is an array; 'messages[].content' names the texts"), "{err}");
     // Skipping these records would skip all records.
     assert!(!err.contains("--skip-bad"), "{err}");
-    desk.run(&[&args[..], &["messages[].content"]].concat(), 0);
-    desk.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
+    dir.run(&[&args[..], &["messages[].content"]].concat(), 0);
+    dir.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
     let err = told(&["clean", "a.jsonl", "-o", "b.jsonl"]);
-    assert!(err.contains("line 1: no JSON: a word that is not true, false or null"), "{err}");
+    assert!(err.contains("line 1: not JSON: a word that is not true, false or null"), "{err}");
     for (more, help) in [
         (&["--judge", "address"][..], "--url-field names it"),
         (&["--judge", "bytes", "-k", "3"], "add near to --judge, or leave out -k"),
@@ -382,12 +413,12 @@ fn hints_name_options_of_the_command() {
 /// The manifest contains all settings that affect the result, the fields read, and all files.
 #[test]
 fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
-    let desk = desk();
-    desk.write("pairs.tsv", "d0\td2\t0\n");
+    let dir = dir();
+    dir.write("pairs.tsv", "d0\td2\t0\n");
     let args = ["--max-loss", "50%", "--pairs", "pairs.tsv", "--manifest", "m.json"];
     let args = [&ARGS[..], &args, &["--html", "page.html", "-q"]].concat();
-    desk.run(&args, 0);
-    let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
+    dir.run(&args, 0);
+    let manifest: Value = serde_json::from_str(&dir.read("m.json")).unwrap();
     let settings = &manifest["settings"];
     assert_eq!((&settings["text-field"], &settings["id-field"]), (&"text".into(), &"id".into()));
     assert_eq!((&settings["max-loss"], &settings["unit"]), (&0.5.into(), &Value::Null));
@@ -396,32 +427,32 @@ fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
     assert_eq!(manifest["outputs"][1]["path"], "page.html");
     assert_eq!(manifest["losses"][0]["without_fingerprint"], 1);
     let args = ["clean", "in.jsonl", "--list", "-o", "list.tsv", "--unit", "line"];
-    desk.run(&[&args[..], &["--manifest", "m.json", "-f", "-q"]].concat(), 0);
-    let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
+    dir.run(&[&args[..], &["--manifest", "m.json", "-f", "-q"]].concat(), 0);
+    let manifest: Value = serde_json::from_str(&dir.read("m.json")).unwrap();
     assert_eq!(manifest["settings"]["unit"], "line");
     assert_eq!(manifest["outputs"][0]["path"], "list.tsv");
 }
 
 #[test]
 fn documents_without_fingerprint_are_counted_by_file_and_source() {
-    let desk = desk();
+    let dir = dir();
     let args = [&ARGS[..], &["--source-field", "lang", "--losses", "l.tsv"]].concat();
-    let (_, err) = desk.run(&args, 0);
+    let (_, err) = dir.run(&args, 0);
     assert!(err.contains("1 document without fingerprint is kept unchanged"), "{err}");
     let expected = "all\t\t3\t1\t1\nfile\tin.jsonl\t3\t1\t1\nsource\tde\t0\t0\t1\n\
                     source\ten\t3\t1\t0\n";
-    assert_eq!(desk.read("l.tsv"), expected);
+    assert_eq!(dir.read("l.tsv"), expected);
 }
 
 /// If standard error is not a terminal, progress is printed as lines, and only on request.
 #[test]
 fn progress_is_lines_where_standard_error_is_no_terminal() {
-    let desk = desk();
+    let dir = dir();
     let contamination = ["contamination", "--against", "in.jsonl", "in.jsonl", "--found", "f.tsv"];
     for (args, told) in [(&ARGS[..], "step 2 of 3, join 0 %"), (&contamination, "begun")] {
-        let (_, err) = desk.run(&[args, &["-f"]].concat(), 0);
+        let (_, err) = dir.run(&[args, &["-f"]].concat(), 0);
         assert!(!err.contains("progress"), "{err}");
-        let (_, err) = desk.run(&[args, &["-f", "--progress", "always"]].concat(), 0);
+        let (_, err) = dir.run(&[args, &["-f", "--progress", "always"]].concat(), 0);
         assert!(err.contains(&format!("fpstore: progress: {told}\n")), "{err}");
         assert!(!err.contains('\r'), "{err}");
         assert!(err.ends_with('\n'), "{err}");
@@ -431,10 +462,10 @@ fn progress_is_lines_where_standard_error_is_no_terminal() {
 /// The error for a file with several documents names the command that searches each document.
 #[test]
 fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
-    let desk = desk();
-    desk.run(&["build", "--docs", "in.jsonl", "-q"], 0);
-    let (_, err) = desk.run(&["query", "--file", "in.jsonl"], 2);
+    let dir = dir();
+    dir.run(&["build", "--docs", "in.jsonl", "-q"], 0);
+    let (_, err) = dir.run(&["query", "--file", "in.jsonl"], 2);
     assert!(err.contains("'fpstore query --docs --from in.jsonl' searches for each"), "{err}");
-    assert!(desk.ok(&["query", "--docs", "--from", "in.jsonl"], "").contains("d2"));
-    assert!(names_in(desk.folder()).contains(&"store.fps".to_string()));
+    assert!(dir.ok(&["query", "--docs", "--from", "in.jsonl"], "").contains("d2"));
+    assert!(names_in(dir.folder()).contains(&"store.fps".to_string()));
 }

@@ -3,7 +3,7 @@
 use super::removed;
 use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// A round has fewer documents than the whole input, so other documents are taken as near without
 /// enumerating pairs; their features are read, too.
@@ -21,11 +21,11 @@ fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
     let documents: Vec<Document> = (0..1000).map(document).collect();
     let removed = removed(&documents, Some(0.8), |_, _| 0);
     assert!(removed.len() > 100);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    desk.ok(&["clean", "docs.jsonl", "--confirm", "0.8", "-o", "kept.jsonl", "-q"], "");
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
+    dir.ok(&["clean", "docs.jsonl", "--confirm", "0.8", "-o", "kept.jsonl", "-q"], "");
     let kept: Vec<Document> = (0..documents.len())
         .filter(|at| !removed.contains_key(at))
         .map(|at| documents[at].clone())
         .collect();
-    assert!(desk.read("kept.jsonl") == json_lines(&kept));
+    assert!(dir.read("kept.jsonl") == json_lines(&kept));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::documents;
 use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
-use crate::common::program::Desk;
+use crate::common::program::TestDir;
 
 /// The removed documents at a threshold, each with its kept document and the distance between them.
 fn removed_at(
@@ -49,7 +49,7 @@ fn expected(
 #[test]
 fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let documents = documents(250, 80);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
     let alike = |one: &Document, other: &Document, bar: f64| {
         let similarity = one.similarity(other);
         (similarity >= bar).then_some(1.0 - similarity)
@@ -61,8 +61,8 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let lists = |target: usize| {
         let target = target.to_string();
         let own = ["--target", &target, "--removed", "r.tsv"];
-        let (_, err) = desk.run(&[&args[..], &own].concat(), 0);
-        let rows = desk.read("r.tsv");
+        let (_, err) = dir.run(&[&args[..], &own].concat(), 0);
+        let rows = dir.read("r.tsv");
         let ids = rows.lines().map(|line| line.split('\t').nth(4).unwrap()[1..].parse().unwrap());
         (ids.collect::<Vec<usize>>(), err)
     };
@@ -81,18 +81,18 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     // A smaller target is unreachable; the same command with another number continues.
     let too_few = (least - 1).to_string();
     let own = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
-    let (_, err) = desk.run(&[&own[..], &[&too_few]].concat(), 2);
+    let (_, err) = dir.run(&[&own[..], &[&too_few]].concat(), 2);
     assert!(err.contains(&format!("{least} documents are left at the most lenient bar")), "{err}");
-    assert!(!desk.path("n.jsonl").exists());
-    let (_, err) = desk.run(&[&own[..], &[&least.to_string()]].concat(), 0);
+    assert!(!dir.path("n.jsonl").exists());
+    let (_, err) = dir.run(&[&own[..], &[&least.to_string()]].concat(), 0);
     assert!(err.contains("continuing unfinished work"), "{err}");
-    assert_eq!(desk.read("n.jsonl").lines().count(), least);
+    assert_eq!(dir.read("n.jsonl").lines().count(), least);
 }
 
 #[test]
 fn without_similarities_the_distance_is_the_bar() {
     let documents = documents(250, 81);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
     let bars: Vec<f64> = (0..=12).map(f64::from).collect();
     let near = |one: &Document, other: &Document, bar: f64| {
         let distance = oracle::distance(one.fingerprint, other.fingerprint);
@@ -103,18 +103,21 @@ fn without_similarities_the_distance_is_the_bar() {
         let (bar, removed) = expected(&documents, target, &bars, near).unwrap();
         let text = target.to_string();
         let args = ["clean", "docs.jsonl", "-k", "12", "--target", &text, "-f"];
-        let (_, err) = desk.run(&[&args[..], &["-o", "k.jsonl"]].concat(), 0);
+        let (_, err) = dir.run(&[&args[..], &["-o", "k.jsonl"]].concat(), 0);
         assert!(err.contains(&format!("judged by fingerprints within {bar} bits")), "{err}");
-        let left = desk.read("k.jsonl").lines().count();
+        let left = dir.read("k.jsonl").lines().count();
         assert_eq!(left, documents.len() - removed.len(), "{target}");
         assert!(left == target || bar == 0.0);
     }
     for (args, expected) in [
-        (&["--target", "9", "--per-cluster", "2"][..], "several of a cluster would be more"),
-        (&["--target", "9", "--judge", "bytes"], "the target is reached by what is near"),
+        (&["--target", "9", "--per-cluster", "2"][..], "for one document per cluster"),
+        (
+            &["--target", "9", "--judge", "bytes"],
+            "the target is reached by changing the bar for near-duplicates",
+        ),
     ] {
         let base = ["clean", "docs.jsonl", "-o", "x.jsonl"];
-        let (_, err) = desk.run(&[&base[..], args].concat(), 2);
+        let (_, err) = dir.run(&[&base[..], args].concat(), 2);
         assert!(err.contains(expected), "{err}");
     }
 }
@@ -124,20 +127,20 @@ fn documents_without_fingerprint_are_among_those_that_are_left() {
     let documents = documents(60, 82);
     let without: String =
         (0..5).map(|at| format!("{{\"id\": \"w{at}\", \"text\": \"\"}}\n")).collect();
-    let desk = Desk::with("docs.jsonl", &(json_lines(&documents) + &without));
+    let dir = TestDir::with("docs.jsonl", &(json_lines(&documents) + &without));
     let clean = |target: usize, status: i32| {
         let target = target.to_string();
         let args = ["clean", "docs.jsonl", "-k", "12", "--target", &target, "-f"];
-        desk.run(&[&args[..], &["-o", "left.jsonl"]].concat(), status).1
+        dir.run(&[&args[..], &["-o", "left.jsonl"]].concat(), status).1
     };
     for target in [documents.len() - 6, documents.len() - 1, documents.len() + 5] {
         clean(target, 0);
-        assert!(desk.read("left.jsonl").lines().count() <= target);
+        assert!(dir.read("left.jsonl").lines().count() <= target);
     }
     let err = clean(5, 2);
     assert!(err.contains("documents are left at the most lenient bar"), "{err}");
     let least = err.split("documents are left").next().unwrap().split_whitespace().last().unwrap();
     let least: usize = least.parse().unwrap();
     clean(least, 0);
-    assert_eq!(desk.read("left.jsonl").lines().count(), least);
+    assert_eq!(dir.read("left.jsonl").lines().count(), least);
 }

@@ -2,7 +2,7 @@
 
 use super::{documents, removed};
 use crate::common::documents::json_lines;
-use crate::common::program::{Desk, text};
+use crate::common::program::{TestDir, text};
 
 const FEATURES: &str = "by Jaccard similarity 0.8 or more, computed from all features";
 const SKETCHES: &str = "by Jaccard similarity 0.8 or more, estimated from the sketches of documents \
@@ -11,8 +11,8 @@ const SKETCHES: &str = "by Jaccard similarity 0.8 or more, estimated from the sk
 #[test]
 fn the_shortest_command_compares_features() {
     let documents = documents(300, 97);
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    let listed = |more: &[&str]| desk.run(&[&["clean", "docs.jsonl", "--list"], more].concat(), 0);
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents));
+    let listed = |more: &[&str]| dir.run(&[&["clean", "docs.jsonl", "--list"], more].concat(), 0);
     let (usual, err) = listed(&[]);
     assert!(err.contains(FEATURES), "{err}");
     let gone = removed(&documents, Some(0.8), |_, _| 0);
@@ -21,25 +21,25 @@ fn the_shortest_command_compares_features() {
     let (alone, err) = listed(&["-k", "7"]);
     assert!(alone != usual && err.contains("by fingerprints within 7 bits alone"), "{err}");
     let (_, err) = listed(&["--confirm-contains", "1.0"]);
-    assert!(err.contains("judged by all features in the kept one"), "{err}");
+    assert!(err.contains("judged by containment of all features in the kept document"), "{err}");
     let (_, err) = listed(&["--judge", "bytes"]);
-    assert!(err.contains("by what is the same alone"), "{err}");
+    assert!(err.contains("by exact equality only"), "{err}");
 }
 
 #[test]
 fn a_distance_beside_a_similarity_is_refused() {
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents(10, 98)));
+    let dir = TestDir::with("docs.jsonl", &json_lines(&documents(10, 98)));
     let args = ["clean", "docs.jsonl", "--list", "--confirm", "0.8", "-k", "12"];
-    let (_, err) = desk.run(&args, 2);
+    let (_, err) = dir.run(&args, 2);
     assert!(err.contains("so a distance has no effect"), "{err}");
 }
 
 #[test]
 fn fingerprints_decide_where_nothing_else_can_be_compared() {
     let lines = json_lines(&documents(60, 99));
-    let desk = Desk::with("docs.jsonl", &lines);
+    let dir = TestDir::with("docs.jsonl", &lines);
     let says = |args: &[&str], input: &str, part: &str| {
-        let output = desk.output(&[&["clean", "--list"], args].concat(), input);
+        let output = dir.output(&[&["clean", "--list"], args].concat(), input);
         let err = text(output.stderr);
         assert!(output.status.success() && err.contains(part), "{args:?}: {err}");
     };
@@ -52,10 +52,10 @@ fn fingerprints_decide_where_nothing_else_can_be_compared() {
         ("sketched.fps", &["--sketch"], SKETCHES.to_string()),
     ] {
         let args = ["build", "--docs", "docs.jsonl", "-s", name, "-q"];
-        desk.ok(&[&args[..], more].concat(), "");
+        dir.ok(&[&args[..], more].concat(), "");
         says(&["--docs", "docs.jsonl", "-s", name], "", &part);
         says(&["--docs", "-", "-s", name], &lines, &part);
     }
-    desk.write("ready.jsonl", "{\"id\":\"a\",\"fp\":\"00000000000000ff\"}\n");
+    dir.write("ready.jsonl", "{\"id\":\"a\",\"fp\":\"00000000000000ff\"}\n");
     says(&["ready.jsonl", "--fingerprint-field", "fp"], "", &alone(3));
 }

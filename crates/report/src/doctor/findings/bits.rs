@@ -96,13 +96,14 @@ fn dead(statistics: &Statistics, are_of_pictures: bool) -> Option<Finding> {
             _ => Severity::Serious,
         },
         sentence: format!(
-            "{count} of 64 bits {are} dead, the same in {}: {}",
+            "{count} of 64 bits {are} constant, with one value in {}: {}",
             if always { "every fingerprint" } else { "all but one in a thousand fingerprints" },
             listed(&parts),
         ),
         remedy: format!(
-            "look for the cause where the fingerprints are made (a short hash, a mask, a cut \
-             number): only {} bits tell documents apart; --scheme auto cuts tables from these",
+            "look for the cause where the fingerprints are made (a short hash, a mask, a truncated \
+             number): only {} bits distinguish documents; --scheme auto makes tables from these \
+             bits",
             64 - count
         ),
     })
@@ -144,10 +145,11 @@ fn copied_finding(copied: &[BitPair]) -> Option<Finding> {
     Some(Finding {
         code: FindingCode::CopiedBits,
         severity: if count > 3 { Severity::Serious } else { Severity::Warning },
-        sentence: format!("{what}, so {} of 64 bits carry nothing new", count),
-        remedy: "look for the cause where the fingerprints are made: each of the 64 bits needs \
-                 hash bits of its own"
-            .into(),
+        sentence: format!("{what}, so {} of 64 bits are redundant", count),
+        remedy:
+            "look for the cause where the fingerprints are made: each of the 64 bits needs its \
+                 own hash bits"
+                .into(),
     })
 }
 
@@ -175,13 +177,12 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
         code: FindingCode::CorrelatedBits,
         severity: if count >= 64 { Severity::Warning } else { Severity::Note },
         sentence: format!(
-            "{what} {}: tables that have both in their masks are more crowded",
+            "{what} {}: tables with both in their masks are more crowded",
             shown.join(", ")
         ),
-        remedy:
-            "build with --scheme auto, which keeps such bits apart where that is faster; if the \
-                 fingerprints are your own, give each bit its own hash"
-                .into(),
+        remedy: "build with --scheme auto, which puts such bits into different tables if that is \
+             faster; if you make the fingerprints, use a separate hash for each bit"
+            .into(),
     })
 }
 
@@ -216,8 +217,8 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
             percent(worst.share),
         ),
         remedy:
-            "build with --scheme auto, which takes it into account; if the fingerprints are your \
-                 own, look for features that nearly all documents share"
+            "build with --scheme auto, which accounts for it; if you make the fingerprints, look \
+             for features shared by nearly all documents"
                 .into(),
     })
 }
@@ -238,7 +239,7 @@ fn parity(statistics: &Statistics) -> Option<Finding> {
         code: FindingCode::EvenDistances,
         severity: Severity::Note,
         sentence: format!("{all} an {parity} number of ones, so distances between them are even"),
-        remedy: "ask for an even k: an odd one finds hardly more than the even one below it".into(),
+        remedy: "query with an even k: an odd k finds hardly more than the even k below it".into(),
     })
 }
 
@@ -255,13 +256,13 @@ pub(super) fn median_hash(statistics: &Statistics) -> Option<Finding> {
             code: FindingCode::MedianHash,
             severity: if tuned < MEDIAN_K_MIN { Severity::Warning } else { Severity::Note },
             sentence: format!(
-                "{} of the fingerprints have 31 to 33 ones, as the pHash of pictures has (by DCT, such \
-                 as imagehash.phash): near pictures differ in up to 8 or 10 bits, the tables are meant \
-                 for -k {tuned}",
+                "{} of the fingerprints have 31 to 33 ones, like a pHash of pictures (by DCT, such \
+                 as imagehash.phash): near pictures differ in up to 8 or 10 bits, but the tables \
+                 are tuned for -k {tuned}",
                 percent(share)
             ),
-            remedy: "ask with -k 8 to -k 10, and build with -k 10 for tables that suit; pairs --html \
-                     shows pairs of each distance to judge"
+            remedy: "query with -k 8 to -k 10, and build with -k 10 for suitable tables; pairs \
+                     --html shows pairs of each distance to judge"
                 .into(),
         }
     })

@@ -139,8 +139,8 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
             rounded(worst.uniform_candidates_per_probe),
         ),
         remedy:
-            "build with --scheme auto, which cuts tables from the bits that vary; 'fpstore plan \
-                 --sample FILE' shows what there is to choose from"
+            "build with --scheme auto, which makes tables from the bits that vary; 'fpstore plan \
+             --sample FILE' lists the possible schemes"
                 .into(),
     })
 }
@@ -162,16 +162,16 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
         )
     } else {
         format!(
-            "at k = {k} a query finds {} of {n} fingerprints by chance, since all 64 bits are \
-             worth only {:.1} even ones",
+            "at k = {k} a query finds {} of {n} fingerprints by chance, because the 64 bits are \
+             worth only {:.1} even bits",
             rounded(at.alike),
             statistics.effective_bits.unwrap_or(64.0),
         )
     };
     let remedy = match statistics.distance_without_chance() {
         Some(safe) => format!(
-            "ask for k = {safe} or less, where fewer than one query in a thousand finds anything \
-             by chance; or compare the documents of each match"
+            "query with k = {safe} or less, where fewer than one query in a thousand finds \
+             anything by chance; or compare the documents of each match"
         ),
         None => "compare the documents of each match".into(),
     };

@@ -24,7 +24,7 @@ pub fn findings(statistics: &Statistics) -> Vec<Finding> {
             code: FindingCode::Empty,
             severity: Severity::Note,
             sentence: "there are no fingerprints".into(),
-            remedy: "check that the input is the one you meant".into(),
+            remedy: "check that this is the intended input".into(),
         });
         return findings;
     }

@@ -34,8 +34,8 @@ fn counting(statistics: &Statistics) -> Option<Finding> {
         code: FindingCode::CountingNumbers,
         severity: Severity::Serious,
         sentence: format!(
-            "{} fingerprints lie between {least} and {greatest}, as close together as numbers that \
-             were counted up",
+            "{} fingerprints lie between {least} and {greatest}, as close together as consecutive \
+             numbers",
             grouped(n)
         ),
         remedy: "check that the first column of the input is the fingerprint and not the id".into(),
@@ -84,14 +84,14 @@ fn zero_extended(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
         code: FindingCode::ZeroExtended,
         severity: Severity::Serious,
         sentence: format!(
-            "{} are 0 in {all_but_few}: these are {width}-bit values with zeros in front",
+            "{} are 0 in {all_but_few}: these are {width}-bit values with leading zeros",
             bits(&dead)
         ),
         remedy: format!(
-            "make 64-bit fingerprints: {width} bits tell {} documents apart badly{}; until then \
-             build with --scheme auto, which cuts tables from the living bits",
+            "make 64-bit fingerprints: {width} bits are too few to distinguish {} documents{}; \
+             until then build with --scheme auto, which makes tables from the varying bits",
             grouped(statistics.fingerprint_count),
-            if width == 32 { ", and a hash cut to 32 bits is the usual cause" } else { "" },
+            if width == 32 { ", and a hash truncated to 32 bits is the usual cause" } else { "" },
         ),
     })
 }
@@ -108,12 +108,12 @@ fn sign_extended(statistics: &Statistics) -> Option<Finding> {
         code: FindingCode::SignExtended,
         severity: Severity::Serious,
         sentence: format!(
-            "bits 63-{width} always repeat bit {}: these are signed {width}-bit values",
+            "bits 63-{width} always equal bit {}: these are signed {width}-bit values",
             width - 1
         ),
         remedy: format!(
-            "make 64-bit fingerprints; a signed {width}-bit type on the way cuts them, so widen \
-             the column or variable that holds them"
+            "make 64-bit fingerprints; a signed {width}-bit type truncates them, so widen the \
+             column or variable that holds them"
         ),
     })
 }

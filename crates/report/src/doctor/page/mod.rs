@@ -116,7 +116,7 @@ fn facts(statistics: &Statistics) -> Markup {
         facts.push((statistics.counted.noun(2), grouped(statistics.record_count)));
     }
     if let Some(worth) = statistics.effective_bits {
-        facts.push(("bits they are worth, of 64", format!("{worth:.1}")));
+        facts.push(("effective bits, of 64", format!("{worth:.1}")));
     }
     facts.push(("distance k of the tables", statistics.tuned_k.to_string()));
     frame::facts(facts.into_iter().map(|(name, value)| (name, tied(&value))))
@@ -235,7 +235,8 @@ fn by_chance_section(statistics: &Statistics) -> Markup {
 fn footer(statistics: &Statistics) -> Markup {
     let version = env!("CARGO_PKG_VERSION");
     match statistics.sampling {
-        None => html! { "fpstore " (version) "; all numbers are exact but estimates of schemes." },
+        None => html! { "fpstore " (version) "; all numbers except the estimates of schemes are \
+        exact." },
         Some(sampling) => html! {
             "fpstore " (version) "; one in " (grouped(sampling.one_in)) " distinct fingerprints \
              was counted (" (grouped(sampling.fingerprint_count)) "); groups and gaps are those of \

@@ -38,7 +38,9 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
     let bit_ticks = [63_usize, 56, 48, 40, 32, 24, 16, 8, 0];
     let dead_count = statistics.bits.iter().filter(|bit| dead(bit.share)).count();
     let shown = match (dead_count, statistics.effective_bits) {
-        _ if !says_something => "So few fingerprints say little about their bits.".into(),
+        _ if !says_something => {
+            "There are too few fingerprints for statements about their bits.".into()
+        }
         (0, Some(worth)) => format!("All bits vary; together they are worth {worth:.1} even bits."),
         (count, Some(worth)) => {
             format!("{count} of 64 bits never vary; all 64 are worth {worth:.1} even bits.")

@@ -21,7 +21,7 @@ use fpstore::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 use fpstore_disk::fail_points::{self, Fault};
 
 use super::Writing;
-use super::task::{AddTask, Added, Answered, Items, Verdict};
+use super::task::{AddTask, AdditionResult, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
@@ -52,7 +52,7 @@ async fn add(
     records: Vec<NewRecord>,
     k: u32,
     durable: bool,
-) -> Result<Added, Failure> {
+) -> Result<AdditionResult, Failure> {
     let items = Items { k, ..cheap(records) };
     writing.add(live, items, durable, deadline()).await.map(added)
 }
@@ -62,7 +62,7 @@ fn cheap(records: Vec<NewRecord>) -> Items {
     Items { records, k: 3, pairs: Default::default(), ahead: None, is_last_try: false }
 }
 
-fn added(answered: Answered) -> Added {
+fn added(answered: Answered) -> AdditionResult {
     match answered {
         Answered::Added(added) => added,
         Answered::Behind(_) => panic!("there is nothing to catch up with"),

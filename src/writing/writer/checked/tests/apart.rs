@@ -89,7 +89,7 @@ fn check(
     if is_ahead {
         let mut ahead = Ahead::new([record.fingerprint], k);
         ahead.set_out(writer.writer().unwrap().store());
-        assert_eq!(ahead.compare(&limits, None, true).unwrap(), Compared::All);
+        assert_eq!(ahead.compare(&limits, None, true).unwrap(), ComparisonProgress::All);
         let nearest = ahead.nearest().next().unwrap();
         let verdict = writer.add_compared_judged(record, k, nearest, &limits, pairs).unwrap();
         return found_of(record, verdict);

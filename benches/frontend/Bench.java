@@ -1,0 +1,48 @@
+// Java 22 or later: the same as bench.c, with the class of examples/java/Search.java.
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.*;
+import java.util.Arrays;
+
+public final class Bench {
+    interface Act { int run(int i) throws Throwable; }
+
+    static double median(int count, Act act) throws Throwable {
+        double[] times = new double[count];
+        int sum = 0;
+        // The second round is compiled.
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < count; i++) {
+                long start = System.nanoTime();
+                sum += act.run(i);
+                times[i] = (System.nanoTime() - start) / 1e3;
+            }
+        }
+        if (sum == 0) throw new IllegalStateException();
+        Arrays.sort(times);
+        return times[count > 1000 ? count / 2 : 0];
+    }
+
+    static int distances(Search.Batch batch) {
+        int sum = 0;
+        for (long at = 0; at < batch.hitCount(); at++) sum += batch.distance(at);
+        return sum;
+    }
+
+    public static void main(String[] args) throws Throwable {
+        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(Path.of(args[1]))).order(ByteOrder.LITTLE_ENDIAN);
+        long[] queries = new long[bytes.remaining() / 8];
+        bytes.asLongBuffer().get(queries);
+        try (Search.Store store = new Search.Store(args[0])) {
+            long[] one = new long[1];
+            for (int ids : new int[] {0, 10}) {
+                System.out.printf("%.3f ", median(queries.length, i -> {
+                    one[0] = queries[i];
+                    return store.searchMany(one, 3, ids).hits(0).size();
+                }));
+            }
+            System.out.printf("%.1f%n", median(queries.length / 1000, i -> distances(
+                    store.searchMany(Arrays.copyOfRange(queries, 1000 * i, 1000 * i + 1000), 3, 0))));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A loadable extension for SQLite 3.45.3 or later:
+//!
+//!     .load ./libfpstore_sqlite
+//!     SELECT id, distance FROM fpstore('pages.fps', 'c0f1789bed2eb9b8', 3);
+//!     SELECT pages.url, near.id FROM pages, fpstore('pages.fps', pages.fingerprint, 3) AS near;
+//!
+//! The needle is hexadecimal text or a signed 64-bit integer; an optional fourth argument limits the
+//! matches. Each row is an id of a match; `cut` is 1 if there are, or may be, more matches.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+use fpstore::{Fingerprint, IdRef, Limits, Searcher, Store};
+use rusqlite::ffi::{self, SQLITE_ERROR};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::vtab::{
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
+    VTabCursor,
+};
+use rusqlite::{Connection, Error, Result};
+
+/// The oldest host: rusqlite calls functions that earlier ones lack.
+const VERSION_MIN: c_int = 3_045_003;
+const COLUMNS: &CStr = c"CREATE TABLE x(fingerprint TEXT, distance INTEGER, id, cut INTEGER, \
+    store HIDDEN, needle HIDDEN, k HIDDEN, most HIDDEN)";
+/// The position of the first argument among the columns.
+const STORE: c_int = 4;
+
+/// The open stores of a connection, by path.
+type Stores = Arc<Mutex<HashMap<String, (Store, Searcher)>>>;
+
+/// Called by SQLite to load the extension.
+///
+/// # Safety
+///
+/// The pointers are those that SQLite passes to extensions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sqlite3_extension_init(
+    db: *mut ffi::sqlite3,
+    error: *mut *mut c_char,
+    api: *mut ffi::sqlite3_api_routines,
+) -> c_int {
+    // SAFETY: the table of functions of the host; these fields are in every version.
+    let (version, allocate) = unsafe { ((*api).libversion_number, (*api).malloc) };
+    // rusqlite reports an old host through functions that it has not loaded, and aborts.
+    if version.map_or(0, |version| unsafe { version() }) < VERSION_MIN {
+        let text = c"fpstore needs SQLite 3.45.3 or later".to_bytes_with_nul();
+        // SAFETY: SQLite frees the text with its own function.
+        if let Some(copy) = allocate.map(|allocate| unsafe { allocate(text.len() as c_int) })
+            && !copy.is_null()
+            && !error.is_null()
+        {
+            unsafe {
+                std::ptr::copy_nonoverlapping(text.as_ptr(), copy.cast(), text.len());
+                *error = copy.cast();
+            }
+        }
+        return SQLITE_ERROR;
+    }
+    let register = |db: Connection| {
+        const MODULE: Module<Table> = Module::eponymous_only_module();
+        db.create_module(c"fpstore", &MODULE, Some(Stores::default()))?;
+        Ok(false)
+    };
+    // SAFETY: the pointers of SQLite, from a host that is new enough.
+    unsafe { Connection::extension_init2(db, error, api, register) }
+}
+
+#[repr(C)]
+struct Table {
+    base: ffi::sqlite3_vtab,
+    stores: Stores,
+}
+
+// SAFETY: `base` is the first field.
+unsafe impl<'v> VTab<'v> for Table {
+    type Aux = Stores;
+    type Cursor = Cursor<'v>;
+
+    fn connect(
+        db: &mut VTabConnection,
+        stores: Option<&Stores>,
+        _module: &[u8],
+        _database: &[u8],
+        _table: &[u8],
+        _args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        // It opens files, so the schema of a foreign database must not call it.
+        db.config(VTabConfig::DirectOnly)?;
+        let stores = stores.cloned().unwrap_or_default();
+        Ok((COLUMNS.into(), Table { base: ffi::sqlite3_vtab::default(), stores }))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        let mut arguments = [None; 4];
+        for (at, constraint) in info.constraints().enumerate() {
+            let Ok(argument) = usize::try_from(constraint.column() - STORE) else { continue };
+            if !constraint.is_usable() {
+                return Ok(false);
+            }
+            if constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
+                arguments[argument] = Some(at);
+            }
+        }
+        if arguments[..3].contains(&None) {
+            return Err(wrong("expected fpstore(store, needle, k [, most])"));
+        }
+        for (number, at) in arguments.iter().flatten().enumerate() {
+            let mut usage = info.constraint_usage(*at);
+            usage.set_argv_index(number as c_int + 1);
+            usage.set_omit(true);
+        }
+        info.set_estimated_cost(1.0);
+        info.set_estimated_rows(1);
+        Ok(true)
+    }
+
+    fn open(&'v mut self) -> Result<Cursor<'v>> {
+        let (base, stores) = (ffi::sqlite3_vtab_cursor::default(), self.stores.clone());
+        Ok(Cursor { base, stores, rows: Vec::new(), at: 0, is_cut: false, of: PhantomData })
+    }
+}
+
+/// The rows of one call.
+#[repr(C)]
+struct Cursor<'v> {
+    base: ffi::sqlite3_vtab_cursor,
+    stores: Stores,
+    rows: Vec<(Fingerprint, u32, Value)>,
+    at: usize,
+    is_cut: bool,
+    of: PhantomData<&'v Table>,
+}
+
+fn wrong(error: impl std::fmt::Display) -> Error {
+    Error::ModuleError(error.to_string())
+}
+
+fn value(id: IdRef<'_>) -> Value {
+    match id {
+        // SQLite has no larger integers.
+        IdRef::U64(id) => i64::try_from(id).map_or_else(|_| id.to_string().into(), Value::Integer),
+        IdRef::Text(id) => Value::Text(id.into()),
+    }
+}
+
+// SAFETY: `base` is the first field.
+unsafe impl VTabCursor for Cursor<'_> {
+    fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        self.rows.clear();
+        self.at = 0;
+        let path: String = args.get(0)?;
+        let needle = match args.iter().nth(1) {
+            Some(ValueRef::Integer(number)) => Fingerprint::new(number.cast_unsigned()),
+            Some(ValueRef::Text(text)) => {
+                std::str::from_utf8(text).map_err(wrong)?.parse().map_err(wrong)?
+            }
+            // Nothing is near NULL.
+            Some(ValueRef::Null) => return Ok(()),
+            _ => return Err(wrong("a needle is hexadecimal text or an integer")),
+        };
+        let (k, most) = (args.get(2)?, if args.len() > 3 { args.get(3)? } else { None });
+        let mut stores = self.stores.lock().map_err(wrong)?;
+        if !stores.contains_key(&path) {
+            let store = Store::open(&path).map_err(wrong)?;
+            let searcher = store.searcher();
+            stores.insert(path.clone(), (store, searcher));
+        }
+        let (store, searcher) = stores.get_mut(&path).ok_or_else(|| wrong("no store"))?;
+        store.refresh().map_err(wrong)?;
+        searcher.follow(store);
+        let limits = Limits::default().limit(most.map(|most: u32| most as usize));
+        let answer = searcher.search_with(needle, k, &limits).map_err(wrong)?;
+        self.is_cut = answer.outcome().cut;
+        for hit in answer.hits() {
+            let before = self.rows.len();
+            for id in hit.ids() {
+                self.rows.push((hit.fingerprint(), hit.distance(), value(id.map_err(wrong)?)));
+            }
+            if self.rows.len() == before {
+                self.rows.push((hit.fingerprint(), hit.distance(), Value::Null));
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.at += 1;
+        Ok(())
+    }
+
+    fn eof(&self) -> bool {
+        self.at >= self.rows.len()
+    }
+
+    fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
+        let Some((fingerprint, distance, id)) = self.rows.get(self.at) else { return Ok(()) };
+        match column {
+            0 => context.set_result(&fingerprint.to_string()),
+            1 => context.set_result(distance),
+            2 => context.set_result(id),
+            3 => context.set_result(&self.is_cut),
+            _ => Ok(()),
+        }
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.at as i64)
+    }
+}

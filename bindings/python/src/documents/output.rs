@@ -1,0 +1,80 @@
+//! The output of a call: a local file or folder, or a temporary one that is copied to an address.
+
+use std::path::{Path, PathBuf};
+
+use fpstore_disk::ScratchDirectory;
+use pyo3::exceptions::PyFileExistsError;
+use pyo3::prelude::*;
+
+use super::given::{REMOTE, is_address};
+use crate::errors::Failure;
+
+/// Where documents are written.
+#[derive(Default)]
+pub(super) struct Output {
+    /// The local file or folder, if there is an output.
+    pub(super) path: Option<PathBuf>,
+    /// The address to which it is copied when it is complete.
+    address: Option<PathBuf>,
+    replace: bool,
+    scratch: Option<ScratchDirectory>,
+}
+
+impl Output {
+    /// The output in an argument. An existing address is refused at once, unless `may_exist`.
+    pub(super) fn of(
+        py: Python<'_>,
+        given: Option<PathBuf>,
+        replace: bool,
+        may_exist: bool,
+        folder: &Path,
+    ) -> PyResult<Self> {
+        let Some(address) = given.as_ref().filter(|path| is_address(path)) else {
+            return Ok(Output { path: given, replace, ..Output::default() });
+        };
+        if !replace && !may_exist {
+            py.import(REMOTE)?.call_method1("check_absent", (address.as_os_str(),))?;
+        }
+        let name = address.file_name().unwrap_or_default().to_owned();
+        let output = Output::temporary(folder, Path::new(&name))?;
+        Ok(Output { address: given, replace, ..output })
+    }
+
+    /// A temporary output, which the call itself reads.
+    pub(super) fn temporary(folder: &Path, name: &Path) -> PyResult<Self> {
+        let scratch = ScratchDirectory::create(folder).map_err(fpstore::Error::Io);
+        let scratch = scratch.map_err(Failure::from)?;
+        let path = Some(scratch.path().join(name));
+        Ok(Output { path, scratch: Some(scratch), ..Output::default() })
+    }
+
+    /// Whether it is published when it is complete.
+    pub(super) fn is_remote(&self) -> bool {
+        self.address.is_some()
+    }
+
+    /// Whether its address has an output.
+    pub(super) fn is_published(&self, py: Python<'_>) -> PyResult<bool> {
+        let Some(address) = &self.address else { return Ok(false) };
+        match py.import(REMOTE)?.call_method1("check_absent", (address.as_os_str(),)) {
+            Err(error) if error.is_instance_of::<PyFileExistsError>(py) => Ok(true),
+            absent => absent.map(|_| false),
+        }
+    }
+
+    /// The prefix of temporary paths, and the name that messages show for it.
+    pub(super) fn shown(&self) -> Option<(String, String)> {
+        let folder = self.scratch.as_ref()?.path().display().to_string();
+        let address = self.address.as_ref()?;
+        Some((format!("{folder}/"), format!("{}/", address.parent()?.display())))
+    }
+
+    /// Copies a complete output to its address.
+    pub(super) fn publish(&self, py: Python<'_>) -> PyResult<()> {
+        if let (Some(path), Some(address)) = (&self.path, &self.address) {
+            let paths = (path.as_os_str(), address.as_os_str(), self.replace);
+            py.import(REMOTE)?.call_method1("publish", paths)?;
+        }
+        Ok(())
+    }
+}

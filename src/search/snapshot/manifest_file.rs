@@ -1,0 +1,188 @@
+//! The file of a manifest: read once, and again only after it may have changed.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::base::error::{Error, Fault, IoError, Result};
+use crate::base::section::Section;
+use crate::format::manifest::{self, Manifest, ManifestFault};
+use fpstore_disk::plain_file::{self, Refused};
+use fpstore_disk::system::Stamp;
+
+/// The unchecked bytes of a manifest.
+pub(super) struct ManifestFile {
+    pub(super) bytes: Vec<u8>,
+    /// The file, if its stamp proves that it did not change.
+    pub(super) seen: Option<Seen>,
+}
+
+/// A manifest that was read, and the open file: while it is open, no other file gets its number.
+#[derive(Debug)]
+pub(super) struct Seen {
+    stamp: Stamp,
+    _file: File,
+}
+
+impl Seen {
+    /// Whether it is still the manifest of the store in the directory `path`, unchanged: one system
+    /// call.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        let found = fs::metadata(path.join(manifest::FILE_NAME));
+        found.is_ok_and(|found| Stamp::of(&found) == self.stamp)
+    }
+}
+
+impl ManifestFile {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let file_path = path.join(manifest::FILE_NAME);
+        let mut file = plain_file::open(&file_path).map_err(|refused| match refused {
+            Refused::Kind(kind) => Error::Corrupt {
+                path: file_path.clone(),
+                section: Section::Manifest,
+                offset: 0,
+                fault: Fault::rule(22, format!("it is {kind}, not a plain file")),
+            },
+            Refused::Io(source) => match source.kind() {
+                io::ErrorKind::NotFound if path.is_dir() => {
+                    Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
+                }
+                io::ErrorKind::NotFound if !path.is_file() => Error::NoStore { path: path.into() },
+                // Systems differ in the error that they report.
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    Error::NotAStore { path: path.into(), found: "a file, not a directory" }
+                }
+                _ => Error::Io(IoError { doing: "open", path: file_path.clone(), source }),
+            },
+        })?;
+        #[cfg(test)]
+        fpstore_disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
+        let doing = || Error::io("read", &file_path);
+        let asked = SystemTime::now();
+        let found = file.metadata().map_err(doing())?;
+        let len = found.len().min(manifest::LEN_MAX + 1);
+        // A buffer of this length takes one read.
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+        file.by_ref().take(len).read_to_end(&mut bytes).map_err(doing())?;
+        let stamp = Stamp::of(&found);
+        let seen = stamp.is_proof(&file, asked).then(|| Seen { stamp, _file: file });
+        Ok(ManifestFile { bytes, seen })
+    }
+}
+
+/// Reads the manifest of the store in the directory `path`.
+pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
+    parse_manifest(path, &read_manifest_bytes(path)?)
+}
+
+/// The unchecked bytes of the manifest of the store in the directory `path`.
+pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
+    ManifestFile::read(path).map(|file| file.bytes)
+}
+
+/// Checks the bytes of the manifest of the store in the directory `path`.
+pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    let file_path = path.join(manifest::FILE_NAME);
+    Manifest::read(bytes).map_err(|fault| match fault {
+        ManifestFault::Version { found, oldest, newest } => {
+            Error::UnsupportedVersion { path: file_path, found, oldest, newest }
+        }
+        ManifestFault::Fault { offset, fault } => {
+            Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
+        }
+    })
+}
+
+#[cfg(all(test, feature = "write", unix))]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Builder, Store};
+    use fpstore_disk::fail_points::{self, Fault};
+
+    /// A store, its folder, and a folder with the same segment and a manifest of the same length for
+    /// the next generation. The stamps of both are proof.
+    fn stores(folder: &Path) -> (Store, [PathBuf; 2]) {
+        let [path, other] = ["one.fps", "other.fps"].map(|name| folder.join(name));
+        let mut builder = Builder::new(&path).unwrap();
+        builder.push_bare(7.into()).unwrap();
+        builder.finish().unwrap();
+        let mut made = read_manifest(&path).unwrap();
+        made.generation += 1;
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join(manifest::FILE_NAME), made.encode()).unwrap();
+        let segment = made.segments[0].file_name();
+        fs::copy(path.join(&segment), other.join(&segment)).unwrap();
+        std::thread::sleep(Duration::from_secs(4));
+        (Store::open(&path).unwrap(), [path, other])
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_refresh_without_a_change_reads_no_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, [path, _]) = stores(folder.path());
+        fail_points::plan(&path, 0, Fault::Broken);
+        fail_points::let_read(&path, false);
+        assert!(!store.refresh().unwrap());
+        // A change of anything else of the file makes the next refresh read it.
+        let place = path.join(manifest::FILE_NAME);
+        fs::set_permissions(&place, Permissions::from_mode(0o400)).unwrap();
+        assert!(store.refresh().is_err());
+        fail_points::let_read(&path, true);
+        assert!(!store.refresh().unwrap());
+    }
+
+    /// Changes follow each other faster than the clock of the file system.
+    #[test]
+    fn a_refresh_sees_each_change_however_fast_and_of_whatever_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, [path, other]) = stores(folder.path());
+        let place = path.join(manifest::FILE_NAME);
+        let [one, two] =
+            [&path, &other].map(|path| fs::read(path.join(manifest::FILE_NAME)).unwrap());
+        assert_eq!(one.len(), two.len());
+        let sees = |generation: u64, how: &str, round: u64| {
+            assert!(store.refresh().unwrap(), "{how}, round {round}");
+            assert_eq!(store.generation(), generation, "{how}, round {round}");
+        };
+        // Two old folders change places: each manifest is as old as the stamp that was seen.
+        let third = folder.path().join("third.fps");
+        for round in 1..500 {
+            fs::rename(&path, &third).unwrap();
+            fs::rename(&other, &path).unwrap();
+            fs::rename(&third, &other).unwrap();
+            sees(1 + round % 2, "a folder is replaced", round);
+        }
+        // The last round showed the second generation.
+        let files = ["a", "b"].map(|name| path.join(name));
+        fs::write(&files[0], &one).unwrap();
+        fs::write(&files[1], &two).unwrap();
+        for round in 0..500 {
+            fs::remove_file(&place).unwrap();
+            fs::hard_link(&files[round as usize % 2], &place).unwrap();
+            sees(1 + round % 2, "a hard link is replaced", round);
+        }
+        for round in 0..500 {
+            fs::remove_file(&place).unwrap();
+            symlink(&files[round as usize % 2], &place).unwrap();
+            sees(1 + round % 2, "a symbolic link is replaced", round);
+        }
+        fs::remove_file(&place).unwrap();
+        for round in 0..2000 {
+            let new = path.join("new");
+            fs::write(&new, if round % 2 == 0 { &one } else { &two }).unwrap();
+            fs::rename(&new, &place).unwrap();
+            sees(1 + round % 2, "a file is renamed over it", round);
+        }
+        for round in 0..2000 {
+            fs::write(&place, if round % 2 == 0 { &one } else { &two }).unwrap();
+            sees(1 + round % 2, "it is overwritten in place", round);
+        }
+    }
+}
