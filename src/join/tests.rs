@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::join::engine::finder::PairFinder;
+use crate::join::engine::one_join::Join;
 use crate::join::engine::sides::SidesMut;
+use crate::join::engine::values::JoinValues;
 use crate::join::grouping::disjoint_sets::DisjointSets;
-use crate::join::pairs::connect_near;
 use crate::{Error, Fingerprint};
 
 #[path = "../../tests/common/oracle.rs"]
@@ -226,8 +227,10 @@ fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
         told.lock().unwrap().extend(group.iter().map(|&value| (group[0], value)));
         Ok(())
     };
-    connect_near(&fingerprints(values), options, &connect, |pairs| {
-        told.lock().unwrap().extend(pairs.iter().map(values_of));
+    let side = JoinValues::owned(values.to_vec());
+    let join = Join::new(vec![side], options, options.budget().unwrap()).connecting(&connect);
+    join.run(&mut |found| {
+        told.lock().unwrap().append(found);
         Ok(())
     })
     .unwrap();

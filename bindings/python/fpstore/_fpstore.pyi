@@ -773,8 +773,9 @@ def describe_documents(
 ) -> Rows: ...
 def group_documents(
     described: _Arrow | Iterable[_Arrow],
-    k: int,
+    k: int | None = None,
     confirm: float | None = None,
+    confirm_contains: float | None = None,
     *,
     threads: int = 1,
     memory: _Bytes = ...,
@@ -1023,7 +1024,11 @@ def _keep_order(
     keep: str, source_field: str | None
 ) -> tuple[list[str], bool, int, int]: ...
 def _near_rule(
-    recipe: Recipe, confirm: float | None, k: int | None, judge: str | None
+    recipe: Recipe,
+    confirm: float | None,
+    confirm_contains: float | None,
+    k: int | None,
+    judge: str | None,
 ) -> tuple[float | None, int]: ...
 def _check_merits(keep: str, found: list[bool]) -> None: ...
 def _column_of(values: bytes, recipe: str | None) -> Column: ...

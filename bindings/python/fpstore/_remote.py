@@ -75,10 +75,15 @@ def fetch(address: str, folder: str) -> tuple[list[str], str]:
     return copies, _base(address)
 
 
+def exists(address: str) -> bool:
+    """Whether an address has a file or a folder."""
+    files, path = _file_system(address)
+    return bool(files.exists(path))
+
+
 def check_absent(address: str) -> None:
     """Refuses an address that exists."""
-    files, path = _file_system(address)
-    if files.exists(path):
+    if exists(address):
         message = "exists; replace=True replaces it once the new one is complete"
         raise FileExistsError(errno.EEXIST, message, address)
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use arrow_array::builder::{BooleanBuilder, GenericByteBuilder, PrimitiveBuilder};
 use arrow_array::types::{
-    ArrowPrimitiveType, ByteArrayType, Float64Type, Int64Type, UInt8Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ByteArrayType, Float64Type, UInt8Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -45,7 +45,6 @@ pub(crate) trait ColumnBuilder {
 pub(crate) struct Numbers<T: ArrowPrimitiveType>(Vec<T::Native>);
 
 pub(crate) type U64 = Numbers<UInt64Type>;
-pub(crate) type I64 = Numbers<Int64Type>;
 pub(crate) type U32 = Numbers<UInt32Type>;
 pub(crate) type F64 = Numbers<Float64Type>;
 pub(crate) type Bits = BooleanBuilder;
@@ -217,6 +216,7 @@ macro_rules! columns {
 }
 
 columns!(A 0, B 1);
+columns!(A 0, B 1, C 2);
 columns!(A 0, B 1, C 2, D 3);
 columns!(A 0, B 1, C 2, D 3, E 4);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5);

@@ -19,6 +19,8 @@ from conftest import DATA
 from test_clean import KEEP_RULES, corpus
 
 import fpstore
+from fpstore import tasks
+from fpstore._fpstore import _near_rule
 
 sql: Any = duckdb.sql
 
@@ -111,6 +113,50 @@ def test_the_rows_that_stay_are_those_of_the_program(
     theirs = removed_by(program, paths, tmp_path, *options)
     frame = frame_of(paths)
     check(fpstore.clean(frame, k=k), frame, theirs)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 7},
+        {"k": 9, "per_cluster": 2},
+        {},
+        {"confirm": 0.5},
+        {"confirm": 0.5, "confirm_contains": 0.9},
+        {"confirm_contains": 0.9},
+    ],
+)
+@pytest.mark.parametrize("name", CORPORA)
+def test_groups_cleaned_alone_keep_the_rows_of_one_cleaning(
+    tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    options = {"recipe": fpstore.Recipe(), "keep": "longest", **options}
+    table = pa.table({"text": frame_of(CORPORA[name](tmp_path))["text"]})
+    whole = fpstore.clean(table, **options).rows
+    assert whole is not None
+    rule = [options.get(name) for name in ("confirm", "confirm_contains", "k")]
+    similarity, distance = _near_rule(options["recipe"], *rule, None)
+    known = pa.table(
+        tasks.describe_documents(
+            table, options["recipe"], compared=similarity is not None, keep="longest"
+        )
+    )
+    merit = known["merit"].to_pylist()
+    order = sorted(range(len(table)), key=lambda row: (bytes(255 - byte for byte in merit[row]), row))
+    found = tasks.group_documents(
+        iter(known.take(order).to_batches(max_chunksize=50)), distance, similarity, rule[1]
+    )
+    groups: dict[int, list[int]] = {}
+    for row, group in found.to_pylist():
+        groups.setdefault(group, []).append(order[row])
+    told: list[tuple[Any, ...]] = [(True, *[None] * 6)] * len(table)
+    for rows in groups.values():
+        alone = fpstore.clean(table.take(rows), **options).rows
+        assert alone is not None
+        for row, of in zip(rows, alone.to_pylist(), strict=True):
+            told[row] = of if of[0] else (of[0], rows[of[1]], *of[2:])
+    assert told == whole.to_pylist()
+    assert all(len(rows) > 1 for rows in groups.values())
 
 
 @pytest.mark.parametrize("keep", KEEP_RULES)

@@ -9,7 +9,6 @@
 #![warn(missing_docs)]
 
 mod choice;
-pub mod column;
 #[cfg(feature = "work")]
 pub mod decompress;
 mod error;
@@ -17,6 +16,8 @@ pub mod fields;
 mod fingerprint;
 mod id;
 pub mod labels;
+#[cfg(feature = "work")]
+pub mod lines;
 pub mod lists;
 #[cfg(feature = "work")]
 pub mod packed;

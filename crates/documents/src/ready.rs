@@ -3,7 +3,7 @@
 //! A reader converts the field to 16 hex digits, whatever its type and spelling, and
 //! [`ReadyTask`](super::task::ReadyTask) receives them as the text of the document.
 
-use fpstore_base::column::is_plain;
+use fpstore_base::lines::is_plain;
 use fpstore_base::{Fingerprint, Radix, Width};
 
 /// The prefix of digits from a text that is hex and not decimal.

@@ -16,7 +16,6 @@ pub(in crate::join) mod sorted_pairs;
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
-use crate::join::engine::density::Connect;
 use crate::join::engine::finder::ValuePair;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
@@ -109,21 +108,6 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
     let resources = options.budget()?;
     let values = JoinValues::open(input, resources.memory / 2, resources.threads)?;
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
-}
-
-/// As [`near_pairs`] of the whole input, for callers that only need the components of near pairs:
-/// dense fingerprints are passed to `connect`, without their pairs.
-pub(in crate::join) fn connect_near(
-    fingerprints: &[Fingerprint],
-    options: &JoinOptions,
-    connect: Connect<'_>,
-    each: impl FnMut(&[Pair]) -> Result<()> + Send,
-) -> Result<()> {
-    options.check()?;
-    let resources = options.budget()?;
-    let values = JoinValues::open(fingerprints.into(), resources.memory / 2, resources.threads)?;
-    let join = Join::new(vec![values], options, resources).connecting(connect);
-    emit_pairs(options, each, |emit| join.run(emit))
 }
 
 /// Runs a join of one side, and passes its pairs to `each`.

@@ -244,28 +244,25 @@ impl<'a> Worker<'a> {
     ) -> Result<()> {
         let Items { sorted, layout, own, flipped } = items;
         let values = &sorted.values;
+        let mut compare_survivors = |worker: &mut Self| {
+            let Worker { kernel, tile, survivors, near, .. } = worker;
+            kernel.near_heads(tile, values, layout, first_block, survivors, near);
+            near.iter().for_each(|near| table.prefetch_tail(near.rank));
+            compare(worker, sorted)
+        };
         let runs = flipped.iter().map(|run| (run, false)).chain([(own, true)]);
         for (run, in_tile) in runs {
             let mut from = run.start;
             while from < run.end && !self.is_full {
-                let Worker { kernel, tile, survivors, near, .. } = self;
+                let Worker { kernel, tile, survivors, .. } = self;
                 let items = (from, run.end);
                 from = kernel.probe_tile(tile, values, items, layout, in_tile, survivors);
                 if from < run.end {
-                    kernel.near_heads(tile, values, layout, first_block, survivors, near);
-                    self.prefetch_tails(table);
-                    compare(self, sorted)?;
+                    compare_survivors(self)?;
                 }
             }
         }
-        let Worker { kernel, tile, survivors, near, .. } = self;
-        kernel.near_heads(tile, values, layout, first_block, survivors, near);
-        self.prefetch_tails(table);
-        compare(self, sorted)
-    }
-
-    fn prefetch_tails(&self, table: TableReader<'_>) {
-        self.near.iter().for_each(|near| table.prefetch_tail(near.rank));
+        compare_survivors(self)
     }
 
     /// Adds the hits among the near heads to those found, or lists the values that they name.
@@ -288,21 +285,32 @@ impl<'a> Worker<'a> {
             }
         }
         self.near.clear();
-        let found = self.found.len() + self.pass.found_count.load(Ordering::Relaxed);
-        self.is_full |= found > self.pass.walk.found_max.saturating_mul(2);
+        self.stop_if_full();
         Ok(())
     }
 
-    fn compare_tails(&mut self, table: WholeTable<'_>, sorted: &Sorted) -> Result<()> {
-        let pass = self.pass;
-        let walk = pass.walk;
+    /// Stops the walk if far more was found than is wanted.
+    fn stop_if_full(&mut self) {
+        let found = self.found.len() + self.pass.found_count.load(Ordering::Relaxed);
+        self.is_full |= found > self.pass.walk.found_max.saturating_mul(2);
+    }
+
+    /// Retains the near heads whose values are within `k`.
+    fn retain_near(&mut self, table: WholeTable<'_>, sorted: &Sorted, k: u32) -> Result<()> {
         let tails = table.tails();
         for near in &self.near {
             if !tails.are_verified(near.rank, near.rank) {
                 table.tail(near.rank)?;
             }
         }
-        self.kernel.retain_near_values(tails.packed(), &sorted.values, walk.k, &mut self.near);
+        self.kernel.retain_near_values(tails.packed(), &sorted.values, k, &mut self.near);
+        Ok(())
+    }
+
+    fn compare_tails(&mut self, table: WholeTable<'_>, sorted: &Sorted) -> Result<()> {
+        let pass = self.pass;
+        let walk = pass.walk;
+        self.retain_near(table, sorted, walk.k)?;
         for &ItemHead { rank, head: value, item } in &self.near {
             let query = sorted.ids[item as usize];
             let fingerprint = table.permutation.invert(Permuted(value));
@@ -329,13 +337,7 @@ impl<'a> Worker<'a> {
     /// Adds the hits of looked-up values among the near heads.
     fn find(&mut self, table: TableReader<'_>, sorted: &Sorted) -> Result<()> {
         let Some(table) = table.whole() else { return Ok(()) };
-        let tails = table.tails();
-        for near in &self.near {
-            if !tails.are_verified(near.rank, near.rank) {
-                table.tail(near.rank)?;
-            }
-        }
-        self.kernel.retain_near_values(tails.packed(), &sorted.values, 0, &mut self.near);
+        self.retain_near(table, sorted, 0)?;
         for near in std::mem::take(&mut self.near) {
             let named = self.pass.named[sorted.ids[near.item as usize] as usize];
             self.take_named(named, near.rank);
@@ -381,7 +383,6 @@ impl<'a> Worker<'a> {
 
     /// Probes the blocks without lanes for each item that looks into them.
     fn search_others(&mut self, first_block: u64, items: &Items<'_>, is_named: bool) -> Result<()> {
-        let mut wanted: Vec<(usize, usize)> = Vec::new();
         let (mut runs, mut part) = (vec![items.own.clone()], Vec::new());
         runs.extend(items.flipped.iter().cloned());
         let marks = std::mem::take(&mut self.marks);
@@ -392,10 +393,9 @@ impl<'a> Worker<'a> {
                 let some = Items { sorted: items.sorted, layout: items.layout, own, flipped };
                 some.for_each_block(|item, block| {
                     if marks[block] == Mark::Other {
-                        wanted.push((item, block));
+                        part.push((item, block));
                     }
                 });
-                part.append(&mut wanted);
                 if part.len() >= PROBED_TOGETHER {
                     self.probe_others(first_block, items.sorted, &part, is_named)?;
                     part.clear();
@@ -437,8 +437,7 @@ impl<'a> Worker<'a> {
                 self.found.push((id, hit));
             }
         }
-        let found = self.found.len() + pass.found_count.load(Ordering::Relaxed);
-        self.is_full |= found > pass.walk.found_max.saturating_mul(2);
+        self.stop_if_full();
         Ok(())
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::chunk_reader::ChunkReader;
-use super::guess::LineForm;
 use super::layout::{Chunk, ChunkPlace, RecordConsumer};
 use super::read::{SHOWN_MAX, SummaryBuilder, bad_id};
 use super::{InputOptions, InputSummary};
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::writing::sort::RecordBatch;
+use fpstore_base::lines::LineForm;
 use fpstore_base::parallel::{Feed, NotReady, Parallel};
 use fpstore_base::{Fingerprint, IdRef};
 

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::InputOptions;
-use super::guess::LineForm;
 use super::layout::{Chunk, LINE_LEN_MAX};
+use fpstore_base::lines::LineForm;
 
 /// The number of bytes of one read.
 const READ_LEN: usize = 1 << 20;

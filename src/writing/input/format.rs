@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::guess::{GuessSettings, LineForm, decide};
 use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
 use crate::base::setters::setters;
+use fpstore_base::lines::{GuessSettings, LineForm, decide};
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};
 

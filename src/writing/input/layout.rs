@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::guess::LineForm;
 use crate::bytes::fields::{u32_at, u64_at};
+use fpstore_base::lines::LineForm;
 use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
 /// The layout of the records of one format.

@@ -1,9 +1,7 @@
 //! The layout of records in lines of text.
 
-use super::guess::{LineForm, is_rival};
 use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
-use super::line_record::{Parsed, parse_record, text_of};
-use fpstore_base::{IdRef, Radix, Width};
+use fpstore_base::lines::LineForm;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -31,7 +29,7 @@ impl Layout for Lines {
             let is_first = chunk.offset == 0 && number == 1;
             let read_len = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
             let place = ChunkPlace::Line(number);
-            if !is_header(&chunk.form, read_len)
+            if !chunk.form.is_header(read_len)
                 && !parse_line(line, is_first, &chunk.form, place, consumer)
             {
                 break;
@@ -39,11 +37,6 @@ impl Layout for Lines {
         }
         number
     }
-}
-
-/// Whether the line that ends after `read_len` bytes of the input belongs to its header.
-fn is_header(form: &LineForm, read_len: u64) -> bool {
-    matches!(form, LineForm::Columns(columns, _) if columns.header_end.is_some_and(|end| read_len <= end))
 }
 
 /// Passes the record of a line to the consumer. Returns whether to continue.
@@ -61,51 +54,11 @@ fn parse_line(
     if is_first {
         content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
     }
-    let mut take = |parsed: Result<Option<Parsed<'_>>, String>| match parsed {
+    form.parse(content, |parsed| match parsed {
         Ok(Some((fingerprint, id))) => consumer.record(place, fingerprint, id),
         Ok(None) => true,
         Err(reason) => consumer.bad_record(place, reason),
-    };
-    match form {
-        LineForm::Documented(radix) => take(parse_record(content, *radix)),
-        LineForm::Guessed(width) => take(
-            parse_record(content, Radix::Hex).and_then(|it| refuse_doubtful(content, it, *width)),
-        ),
-        LineForm::Columns(columns, guess) => match text_of(content) {
-            Ok(text) => columns.parse(text, |parsed| {
-                let guess = guess.as_deref();
-                take(parsed.map_err(|reason| match guess {
-                    Some(guess) => format!("{reason}; as in the lines before, {guess}"),
-                    None => reason,
-                }))
-            }),
-            Err(reason) => take(Err(reason)),
-        },
-        LineForm::Unclear(unclear) => take(Err(unclear.reason.clone())),
-    }
-}
-
-/// Rejects a line whose columns may be exchanged: a short number next to another value, or an id
-/// with the spelling of a fingerprint.
-fn refuse_doubtful<'a>(
-    line: &[u8],
-    parsed: Option<Parsed<'a>>,
-    width: Width,
-) -> Result<Option<Parsed<'a>>, String> {
-    let end = line.iter().position(|byte| b"\t,: ".contains(byte));
-    let (Some((_, id)), Some(end)) = (parsed, end) else { return Ok(parsed) };
-    let start = str::from_utf8(&line[..end]).unwrap_or_default();
-    let digits = start.trim_start_matches("0x").trim_start_matches("0X");
-    let doubt = if digits.len() + width.digits() / 5 < width.digits() {
-        format!("'{start}' is a short number and may be an id")
-    } else if let Some(IdRef::Text(id)) = id
-        && is_rival(id, width)
-    {
-        format!("'{start}' and '{id}' could both be the fingerprint")
-    } else {
-        return Ok(parsed);
-    };
-    Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
+    })
 }
 
 fn too_long() -> String {
@@ -122,63 +75,6 @@ mod tests {
     use super::*;
     use crate::base::error::InputPlace;
     use crate::writing::input::read::tests::read_all;
-
-    fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
-        let (fingerprint, id) = parse_record(line.as_bytes(), Radix::Hex).unwrap()?;
-        let id = id.map(|id| match id {
-            IdRef::Text(text) => text,
-            IdRef::U64(_) => panic!("lines hold texts"),
-        });
-        Some((fingerprint.value(), id))
-    }
-
-    #[test]
-    fn every_common_separator_is_accepted() {
-        for line in ["ff\tdoc 7", "ff,doc 7", "ff:doc 7", "ff doc 7", "ff   doc 7", "0xFF, doc 7"] {
-            assert_eq!(parsed(line), Some((255, Some("doc 7"))), "{line}");
-        }
-        for line in ["ff", "ff\t", "ff,", "ff "] {
-            assert_eq!(parsed(line), Some((255, None)), "{line:?}");
-        }
-        for line in ["", "   ", "# ff", "  # ff"] {
-            assert_eq!(parsed(line), None, "{line:?}");
-        }
-        assert_eq!(parsed("ff\t a,b:c\td "), Some((255, Some(" a,b:c\td "))));
-        assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
-    }
-
-    /// The id must never be mistaken for a missing fingerprint, as in a column with NULLs.
-    #[test]
-    fn an_empty_fingerprint_column_is_refused_in_every_radix() {
-        for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {
-            for line in [
-                "\t102", ",102", ":102", " 102", "  \t102", " ,102", "\t", "\t\t102", "\tff", " ff",
-            ] {
-                let reason = parse_record(line.as_bytes(), radix).unwrap_err();
-                assert!(
-                    reason.starts_with("no fingerprint before the first"),
-                    "{line:?}: {reason}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn both_parsers_read_a_plain_line_alike() {
-        for (line, id) in [
-            ("0123456789abcdef", None),
-            ("0123456789ABCDEF", None),
-            ("0123456789abcdef\t", None),
-            ("0123456789abcdef\t 7 ", Some(" 7 ")),
-            ("0123456789abcdef, 7", Some("7")),
-        ] {
-            assert_eq!(parsed(line), Some((0x0123_4567_89ab_cdef, id)), "{line}");
-        }
-        for line in ["0123456789abcdefg", "0123456789abcdef0", "0123456789abcde/"] {
-            assert!(parse_record(line.as_bytes(), Radix::Hex).is_err(), "{line}");
-        }
-        assert!(parse_record(b"0123456789abcdef\t\xff", Radix::Hex).is_err());
-    }
 
     #[test]
     fn line_ends_and_a_byte_order_mark_do_not_matter() {

@@ -8,12 +8,9 @@
 
 mod batches;
 mod chunk_reader;
-mod columns;
 mod estimate;
 mod format;
-mod guess;
 mod layout;
-mod line_record;
 mod lines;
 mod read;
 #[cfg(test)]

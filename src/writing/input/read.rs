@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::InputOptions;
 use super::chunk_reader::ChunkReader;
-use super::guess::{LineForm, Unclear};
 use super::layout::{ChunkPlace, RecordConsumer};
 use crate::base::error::{Error, InputPlace, Result};
+use fpstore_base::lines::{LineForm, Unclear};
 use fpstore_base::{Fingerprint, IdRef, IoError};
 
 /// The maximum number of bad records in a summary.

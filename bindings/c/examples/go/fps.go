@@ -10,7 +10,6 @@ package main
 typedef struct {
 	fps_searcher *searcher;
 	fps_query query;
-	fps_answer answer;
 	fps_batch batch;
 	char message[512];
 } calls;
@@ -72,18 +71,6 @@ func (searcher *Searcher) Close() {
 	searcher.calls = nil
 }
 
-// Search returns the hits within k bits of a needle, with up to maxIDs ids for each.
-func (searcher *Searcher) Search(needle uint64, k, maxIDs int) ([]Hit, error) {
-	calls := searcher.calls
-	calls.query = C.fps_query{needle: C.uint64_t(needle), k: C.uint32_t(k), max_ids: C.uint32_t(maxIDs)}
-	status := C.fps_search(calls.searcher, &calls.query, &calls.answer, &calls.message[0], 512)
-	if err := check(status, &calls.message[0]); err != nil {
-		return nil, err
-	}
-	answer := &calls.answer
-	return hits(unsafe.Slice(answer.hits, int(answer.hit_count)), unsafe.Slice(answer.ids, int(answer.id_count))), nil
-}
-
 // Batch has the hits of many needles, until the next call of their searcher.
 type Batch struct {
 	ends []C.uint64_t
@@ -97,7 +84,19 @@ func (batch *Batch) Hits(i int) []Hit {
 	if i > 0 {
 		start = batch.ends[i-1]
 	}
-	return hits(batch.hits[start:batch.ends[i]], batch.ids)
+	var hits []Hit
+	for _, hit := range batch.hits[start:batch.ends[i]] {
+		copied := Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
+		for _, id := range batch.ids[hit.first_id : hit.first_id+C.uint64_t(hit.id_count)] {
+			text := strconv.FormatUint(uint64(id.number), 10)
+			if id.text != nil {
+				text = C.GoStringN(id.text, C.int(id.len))
+			}
+			copied.IDs = append(copied.IDs, text)
+		}
+		hits = append(hits, copied)
+	}
+	return hits
 }
 
 // SearchMany searches for all needles in one state of the store.
@@ -119,23 +118,4 @@ func (searcher *Searcher) SearchMany(needles []uint64, k, maxIDs int) (*Batch, e
 		hits: unsafe.Slice(batch.hits, int(batch.hit_count)),
 		ids:  unsafe.Slice(batch.ids, int(batch.id_count)),
 	}, nil
-}
-
-// hits copies hits out of the memory of a searcher.
-func hits(found []C.fps_hit, ids []C.fps_id) []Hit {
-	if len(found) == 0 {
-		return nil
-	}
-	copied := make([]Hit, len(found))
-	for i, hit := range found {
-		copied[i] = Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
-		for _, id := range ids[hit.first_id : hit.first_id+C.uint64_t(hit.id_count)] {
-			text := strconv.FormatUint(uint64(id.number), 10)
-			if id.text != nil {
-				text = C.GoStringN(id.text, C.int(id.len))
-			}
-			copied[i].IDs = append(copied[i].IDs, text)
-		}
-	}
-	return copied
 }

@@ -1,10 +1,10 @@
 """Documents without near-duplicates, by the rule of `fpstore.clean`.
 
-A document is removed only if it is near a kept document, so the decisions on better documents come
-first. They depend only on documents that are connected by candidate pairs. So there are three steps:
+There are three steps:
 
-1. Each task describes its documents: fingerprint, outline of the features, merit.
-2. One task joins the fingerprints of all documents, and finds the groups.
+1. Each task describes its documents: fingerprint, features, merit.
+2. One task compares all documents, best first, and finds groups: a kept document and the documents
+   near it.
 3. The texts of a group are sent to one task, which cleans them as `fpstore.clean` cleans a table.
 """
 
@@ -82,8 +82,8 @@ def clean(
     that a rule cannot read are errors that name the row.
 
     Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
-    a third time. Texts with near ones are shuffled to the tasks that compare them, and one task takes
-    110 bytes for each row with text; see docs/spark.md.
+    a third time. One task receives the features of all texts, 8 bytes each, and compares them; texts
+    with near ones are shuffled to the tasks that decide; see docs/spark.md.
     """
     from pyspark.sql import functions as F
 
@@ -99,9 +99,7 @@ def clean(
     spark = df.sparkSession
     settings = check(spark)
     made = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
-    confirm, distance = _near_rule(made, confirm, k, judge)
-    if confirm is not None:
-        k = distance
+    similarity, distance = _near_rule(made, confirm, confirm_contains, k, judge)
     options: dict[str, Any] = {
         "recipe": made,
         "confirm": confirm,
@@ -112,14 +110,20 @@ def clean(
     }
     _check_options(order, options)
     given = limits(settings, threads, memory)
-    described = _described(df, id, text, made, order, confirm is not None, given).persist()
+    described = _described(df, id, text, made, order, similarity is not None, given).persist()
     try:
         _check_rows(spark, described, id, order)
         alone = limits(settings, threads, memory, alone=True)
-        groups = _groups(described, id_type, distance, confirm, alone)
-        near = _of(df, [id, text]).toDF("id", "text").join(groups, "id")
         by_id = F.col("id").desc() if order.keeps_last else F.col("id").asc()
-        ranked = near.repartition("group").sortWithinPartitions(F.col("merit").desc(), by_id)
+        best_first = [F.col("merit").desc(), by_id]
+        known = described.where("fingerprint is not null").drop("fault").repartition(1)
+        rule = {"k": distance, "confirm": similarity, "confirm_contains": confirm_contains}
+        group = partial(_group, rule=rule, given=alone)
+        groups = known.sortWithinPartitions(*best_first).mapInArrow(
+            _plain(group), f"id {id_type}, group bigint, merit binary"
+        )
+        near = _of(df, [id, text]).toDF("id", "text").join(groups, "id")
+        ranked = near.repartition("group").sortWithinPartitions(*best_first)
         work = partial(_decide, options=options, given=given)
         told = f"id {id_type}, near_id {id_type}, distance int, similarity double, reason string"
         gone = ranked.select("id", "text").mapInArrow(_plain(work), told).persist()
@@ -166,7 +170,7 @@ def _described(
         given=given,
     )
     id_type = df.schema[id].dataType.simpleString()
-    columns = "fingerprint bigint, digest bigint, outline binary, merit binary, fault string"
+    columns = "fingerprint bigint, features binary, merit binary, fault string"
     # Spark accepts no names with dots here.
     needed = _of(df, names).toDF(*(f"column{at}" for at in range(len(names))))
     return needed.mapInArrow(_plain(work), f"id {id_type}, {columns}")
@@ -197,10 +201,10 @@ def _describe(
             threads=threads,
         )
         table = pa.table(known).combine_chunks()
-        numbers = [table[name].combine_chunks().view(pa.int64()) for name in ("fingerprint", "digest")]
-        return [*numbers, *(table[name].combine_chunks() for name in ("outline", "merit"))]
+        fingerprint, features, merit = (table[name].combine_chunks() for name in told[1:4])
+        return [fingerprint.view(pa.int64()), features, merit]
 
-    told = ["id", "fingerprint", "digest", "outline", "merit", "fault"]
+    told = ["id", "fingerprint", "features", "merit", "fault"]
     for batch in batches:
         if not len(batch):
             continue
@@ -213,7 +217,7 @@ def _describe(
             # raises it.
             batch, message = _first_fault(batch, columns_of)
             empty = pa.array([b""], pa.binary())
-            columns = [pa.nulls(1, pa.int64()), pa.array([0], pa.int64()), empty, empty]
+            columns = [pa.nulls(1, pa.int64()), empty, empty]
             fault = pa.array([message], pa.string())
         yield pa.RecordBatch.from_arrays([batch.column(0), *columns, fault], told)
 
@@ -262,18 +266,10 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
         )
 
 
-def _groups(
-    described: DataFrame, id_type: str, k: int, confirm: float | None, given: dict[str, Any]
-) -> DataFrame:
-    """The rows with candidates: `id`, `group`, `merit`."""
-    known = described.where("fingerprint is not null").drop("fault").repartition(1)
-    work = partial(_group, k=k, confirm=confirm, given=given)
-    return known.mapInArrow(_plain(work), f"id {id_type}, group bigint, merit binary")
-
-
 def _group(
-    batches: Iterator[pa.RecordBatch], *, k: int, confirm: float | None, given: dict[str, Any]
+    batches: Iterator[pa.RecordBatch], *, rule: dict[str, Any], given: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
+    """The rows of groups: `id`, `group`, `merit`."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -283,10 +279,11 @@ def _group(
             held.append(batch.select(["id", "merit"]))
             yield batch
 
-    found = pa.table(tasks.group_documents(seen(), k, confirm, **resolved(given)))
+    found = pa.table(tasks.group_documents(seen(), **rule, **resolved(given)))
     if held:
         rows = pa.Table.from_batches(held).take(found["row"])
-        table = pa.table([rows["id"], found["group"], rows["merit"]], ["id", "group", "merit"])
+        group = found["group"].cast(pa.int64())
+        table = pa.table([rows["id"], group, rows["merit"]], ["id", "group", "merit"])
         yield from table.to_batches()
 
 

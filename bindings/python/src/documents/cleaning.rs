@@ -236,7 +236,6 @@ pub(crate) fn clean<'py>(
         Some(_) => Output::temporary(&folder, Path::new("rows.jsonl"))?,
         None => Output::of(py, output, replace, add_run_is_given, &folder)?,
     };
-    let is_published = output.is_published(py)?;
     let mut readable = documents.readable_as(py, &resources, fields, |table| {
         if of_passages.is_some() { table.numbered() } else { table }
     })?;
@@ -292,7 +291,7 @@ pub(crate) fn clean<'py>(
                 None
             }
             // An output is at its address before the store has the documents of the run.
-            Err(Error::KnownRun { .. }) if is_published => None,
+            Err(Error::KnownRun { .. }) if output.is_published => None,
             begun => begun?,
         };
         match begun {

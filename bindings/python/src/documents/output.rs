@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use fpstore_disk::ScratchDirectory;
-use pyo3::exceptions::PyFileExistsError;
 use pyo3::prelude::*;
 
 use super::given::{REMOTE, is_address};
@@ -16,6 +15,8 @@ pub(super) struct Output {
     pub(super) path: Option<PathBuf>,
     /// The address to which it is copied when it is complete.
     address: Option<PathBuf>,
+    /// Whether that address has an output already.
+    pub(super) is_published: bool,
     replace: bool,
     scratch: Option<ScratchDirectory>,
 }
@@ -32,12 +33,12 @@ impl Output {
         let Some(address) = given.as_ref().filter(|path| is_address(path)) else {
             return Ok(Output { path: given, replace, ..Output::default() });
         };
-        if !replace && !may_exist {
-            py.import(REMOTE)?.call_method1("check_absent", (address.as_os_str(),))?;
-        }
+        let check = if replace || may_exist { "exists" } else { "check_absent" };
+        let found = py.import(REMOTE)?.call_method1(check, (address.as_os_str(),))?;
+        let is_published = found.extract::<Option<bool>>()?.unwrap_or(false);
         let name = address.file_name().unwrap_or_default().to_owned();
         let output = Output::temporary(folder, Path::new(&name))?;
-        Ok(Output { address: given, replace, ..output })
+        Ok(Output { address: given, is_published, replace, ..output })
     }
 
     /// A temporary output, which the call itself reads.
@@ -51,15 +52,6 @@ impl Output {
     /// Whether it is published when it is complete.
     pub(super) fn is_remote(&self) -> bool {
         self.address.is_some()
-    }
-
-    /// Whether its address has an output.
-    pub(super) fn is_published(&self, py: Python<'_>) -> PyResult<bool> {
-        let Some(address) = &self.address else { return Ok(false) };
-        match py.import(REMOTE)?.call_method1("check_absent", (address.as_os_str(),)) {
-            Err(error) if error.is_instance_of::<PyFileExistsError>(py) => Ok(true),
-            absent => absent.map(|_| false),
-        }
     }
 
     /// The prefix of temporary paths, and the name that messages show for it.

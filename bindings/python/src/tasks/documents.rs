@@ -1,29 +1,30 @@
 //! Cleaning documents of a data frame with an engine: a description of each document, and the
-//! groups that one process must compare.
+//! groups of near documents.
 //!
-//! The decision on a document depends only on documents that are connected with it by candidate
-//! pairs. So an engine collects each such group, and a task cleans it as a table.
+//! The decision on a document depends only on the documents of its group. So an engine collects each
+//! group, and a task cleans it as a table.
 //!
-//! Input: the texts. Output: a digest, an outline and a merit for each document, then the group of
-//! each document with a candidate pair. Cost: one pass over the texts, and one join of the
-//! fingerprints. For example, the texts `a b c d`, `x y` and `a b c d` give one group, of the rows
-//! 0 and 2.
+//! Input: the texts. Output: features and a merit for each document, then the group of each document
+//! that is near another one. Cost: one pass over the texts, and the comparison of a cleaning. For
+//! example, the texts `a b c d`, `x y` and `a b c d` give one group, of the rows 0 and 2.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use arrow_array::builder::{BinaryBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use fpstore::Fingerprint;
-use fpstore::join::confirm::{Confirmer, Documents, OUTLINE_LEN, Outline, feature_digest};
+use fpstore::join::confirm::{FeatureSets, Likeness, feature_digest, lead_sets};
+use fpstore::join::{JoinOptions, dedup};
+use fpstore::{BuildOptions, Fingerprint, IdPolicy, IdRef, Resources, TemporaryBuilder};
 use fpstore_corpus::{Cleaner, DocumentSource, KeepRules};
+use fpstore_disk::{ScratchFile, ScratchFolder};
 use fpstore_documents::DocumentOptions;
-use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
 use crate::capsule::arrays_of;
-use crate::columns::{I64, RowsBuilder, U64};
+use crate::columns::{RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text, text_or_none};
@@ -36,19 +37,7 @@ use crate::text::{Recipe, looked_at, of_all};
 use crate::work::{Reporter, run};
 
 /// The columns of descriptions.
-const NAMES: [&str; 4] = ["fingerprint", "digest", "outline", "merit"];
-
-/// The features of a document: digest and outline.
-type Known = (u64, Option<Outline>);
-
-/// The fingerprint of a text, with digest and outline if features will be compared.
-fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fingerprint, Known)> {
-    if !compared {
-        return Some((hasher.fingerprint(text)?, (0, None)));
-    }
-    let (fingerprint, features) = looked_at(hasher, text)?;
-    Some((fingerprint, (feature_digest(&features), Outline::of(&features))))
-}
+const NAMES: [&str; 3] = ["fingerprint", "features", "merit"];
 
 /// Describes documents, to find out which ones a cleaning must compare.
 ///
@@ -66,8 +55,8 @@ fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fing
 /// Returns
 /// -------
 /// Rows
-///     For each document `fingerprint`, which is null without features, `digest` and `outline` of
-///     the features, and `merit`. Of near documents the one with the largest `merit`, compared as
+///     For each document `fingerprint`, which is null without features, `features`, the bytes of
+///     their ascending 64-bit hashes if `compared`, and `merit`. Of near documents the one with the largest `merit`, compared as
 ///     bytes, is kept; among equal merits the first one, or with `keep="last"` the last one.
 ///
 /// Examples
@@ -94,8 +83,7 @@ pub(crate) fn describe_documents(
     let rules = rules_of(py, keep)?;
     let threads = Limits::new(py, Some(threads.into()), None, None)?.threads();
     let names = rules.field_names(source_field.as_deref(), None);
-    let columns =
-        (UInt64Builder::new(), U64::default(), BinaryBuilder::new(), BinaryBuilder::new());
+    let columns = (UInt64Builder::new(), BinaryBuilder::new(), BinaryBuilder::new());
     let mut rows = RowsBuilder::new(NAMES, columns);
     let mut before = 0;
     let documents = documents::Documents::of(documents)?;
@@ -110,17 +98,16 @@ pub(crate) fn describe_documents(
             merit.map_err(|error| Failure::Input(format!("row {}: {error}", before + row)))
         };
         run(py, &Reporter::default(), |shared| {
-            let known = of_all(recipe, texts, threads, shared, |hasher, _, text| {
-                known_of(hasher, text, compared)
+            let known = of_all(recipe, texts, threads, shared, |hasher, _, text| match compared {
+                true => looked_at(hasher, text),
+                false => Some((hasher.fingerprint(text)?, Vec::new())),
             })?;
             for (row, known) in known.into_iter().enumerate() {
-                let (fingerprint, (digest, outline)) = match known {
-                    Some((fingerprint, known)) => (Some(fingerprint.value()), known),
-                    None => (None, (0, None)),
-                };
-                let outline = outline.map(|outline| outline.to_bytes());
-                let outline = outline.as_ref().map_or(&[][..], |bytes| bytes);
-                rows.keep((fingerprint, digest, outline, merit(row)?.as_slice()))?;
+                let (fingerprint, features) = known.unzip();
+                let fingerprint = fingerprint.map(Fingerprint::value);
+                let features: Vec<u8> =
+                    features.iter().flatten().flat_map(|hash| hash.to_le_bytes()).collect();
+                rows.keep((fingerprint, features.as_slice(), merit(row)?.as_slice()))?;
             }
             Ok(())
         })?;
@@ -146,20 +133,21 @@ pub(crate) fn _keep_order(
     Ok((fields, rules.keeps_last(), count / len, len))
 }
 
-/// The similarity that near texts need, if features decide, and the distance within which they are
-/// compared, for a cleaning of new texts with these settings.
+/// The similarity that near texts need, if features decide, otherwise the distance of near
+/// fingerprints, for a cleaning of new texts with these settings.
 #[pyfunction]
 pub(crate) fn _near_rule(
     py: Python<'_>,
     recipe: &Recipe,
     confirm: Option<f64>,
+    confirm_contains: Option<f64>,
     k: Option<Whole>,
     #[pyo3(from_py_with = text_or_none)] judge: Option<&str>,
 ) -> PyResult<(Option<f64>, u32)> {
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let source = DocumentSource::of_texts(recipe.hasher()?, DocumentOptions::default());
     let judge = reasons_of(py, judge)?;
-    let cleaner = Cleaner { confirm, k, judge, ..Cleaner::new(source, [""; 0]) };
+    let cleaner = Cleaner { confirm, confirm_contains, k, judge, ..Cleaner::new(source, [""; 0]) };
     Ok(cleaner.near().map_err(Failure::from)?)
 }
 
@@ -176,79 +164,181 @@ pub(crate) fn _check_merits(
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
 }
 
-/// Groups the documents that a cleaning compares. All documents of a group must be cleaned
-/// together, in their order; several groups may be cleaned together. Takes 110 bytes of memory for
-/// each document, in addition to the join.
+/// Groups documents of which a cleaning keeps the best one: the best document, and the documents that
+/// are near it and near no better group. A cleaning of each group alone, with its documents in this
+/// order, has the same result as one cleaning of all documents; several groups may be cleaned together.
+///
+/// With a similarity, features go to a temporary file, and each document takes 50 bytes of memory;
+/// without one, 60 bytes. The comparison itself takes `memory`.
 ///
 /// Parameters
 /// ----------
 /// described : Rows, Arrow table, or iterator over these
-///     All rows of `describe_documents`.
-/// k : int
-///     Distance of candidates.
+///     All rows of `describe_documents`, best first: by descending `merit`, equal ones in the order
+///     in which the cleaning takes them.
+/// k : int, default 0
+///     Distance of near documents, if no similarity is given.
 /// confirm : float, optional
-///     Minimum similarity.
+///     Minimum similarity; 0 with `confirm_contains` requires none.
+/// confirm_contains : float, optional
+///     As for `clean`.
 #[doc = parameters!(task_threads task_memory temp_dir)]
 ///
 /// Returns
 /// -------
 /// Rows
-///     `row`, the number of the document, and `group`, the smallest fingerprint of the group as a
-///     signed number, which does not depend on the order of documents. Documents without a near one
-///     are omitted.
+///     `row`, the number of the document, and `group`, the number of the best document of its group.
+///     Documents without a near one are omitted.
 ///
 /// Examples
 /// --------
 /// >>> import pyarrow as pa
 /// >>> texts = ["one two three four", "some other text", "one two three four"]
 /// >>> known = fpstore.tasks.describe_documents(pa.table({"text": texts}), fpstore.Recipe())
-/// >>> fpstore.tasks.group_documents(known, 3)["row"]
-/// array([0, 2], dtype=uint64)
+/// >>> fpstore.tasks.group_documents(known, 3).to_pylist()
+/// [(0, 0), (2, 0)]
 #[pyfunction]
 #[pyo3(signature = (
-    described, k, confirm=None, *, threads=1, memory=TASK_MEMORY, temp_dir=None
+    described, k=None, confirm=None, confirm_contains=None, *, threads=1, memory=TASK_MEMORY,
+    temp_dir=None
 ))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
 pub(crate) fn group_documents(
     py: Python<'_>,
     described: &Bound<'_, PyAny>,
-    k: Whole,
+    k: Option<Whole>,
     confirm: Option<f64>,
+    confirm_contains: Option<f64>,
     #[pyo3(from_py_with = wide)] threads: i128,
     #[pyo3(from_py_with = wide_bytes)] memory: i128,
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<Rows> {
-    let k = distance_of(py, k)?;
-    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
-    if let Some(similarity) = confirm {
-        // The range is checked there.
-        let options = limits.join(k, &Default::default());
-        Confirmer::new(similarity, options).map_err(Failure::from)?;
-    }
-    let list = confirm.map_or_else(Documents::new, Documents::outlined);
-    let mut given = Given { list, ..Given::default() };
+    let k = k.map_or(Ok(0), |k| distance_of(py, k))?;
+    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir.clone())?;
+    let folder = temp_dir.unwrap_or_else(std::env::temp_dir);
+    let likeness = confirm.map(|least| Likeness::from(least).contained(confirm_contains));
+    let file = ScratchFile::create(&ScratchFolder::new(folder.clone()));
+    let mut given = Given {
+        compared: likeness.map(|_| file.map(FeatureFile::new)).transpose().map_err(failed)?,
+        values: Vec::new(),
+        rows: Vec::new(),
+        row_count: 0,
+    };
     add_all(described, &mut given)?;
-    let Given { list, values, rows, .. } = given;
     run(py, &Reporter::default(), move |shared| {
-        let found = list.groups(&limits.join(k, shared))?;
-        // The documents and the smallest fingerprint of each group, by group number.
-        let mut groups = vec![(0_u32, u64::MAX); values.len()];
-        let group_of = |at: usize| found.of(at as u32).unwrap_or_default() as usize;
-        for (at, &value) in values.iter().enumerate() {
-            let (count, least) = &mut groups[group_of(at)];
-            (*count, *least) = (*count + 1, value.min(*least));
-        }
-        let grouped = rows.iter().enumerate().filter_map(|(at, &row)| {
-            let (count, least) = groups[group_of(at)];
-            (count > 1).then_some((row, least.cast_signed()))
-        });
-        RowsBuilder::of(["row", "group"], (U64::default(), I64::default()), grouped)
+        let options = limits.join(k, shared);
+        let leaders = match (likeness, &given.compared) {
+            (Some(likeness), Some(file)) => file.leaders(likeness, &options)?,
+            _ => near_leaders(&given.values, &folder, limits.given(shared), &options)?,
+        };
+        let mut has_led = vec![false; leaders.len()];
+        let of_others = (0_u32..).zip(&leaders).filter(|(at, leader)| at != *leader);
+        of_others.for_each(|(_, &leader)| has_led[leader as usize] = true);
+        let grouped =
+            (0..).zip(&leaders).filter(|&(at, &leader)| at != leader || has_led[at as usize]);
+        let rows =
+            grouped.map(|(at, &leader)| (given.rows[at as usize], given.rows[leader as usize]));
+        RowsBuilder::of(["row", "group"], (U64::default(), U64::default()), rows)
     })
 }
 
+/// For each fingerprint the position of the kept one that represents it, which may be its own.
+fn near_leaders(
+    values: &[u64],
+    folder: &Path,
+    resources: Resources,
+    options: &JoinOptions,
+) -> Result<Vec<u32>, Failure> {
+    let build = BuildOptions::default().ids(IdPolicy::U64).resources(resources);
+    let mut store = TemporaryBuilder::create(folder, build)?;
+    for (&value, at) in values.iter().zip(0_u64..) {
+        store.builder().push(Fingerprint::new(value), at)?;
+    }
+    let store = store.finish()?;
+    let mut leaders: Vec<u32> = (0..values.len() as u32).collect();
+    let position = |id: Option<IdRef<'_>>| match id {
+        Some(IdRef::U64(at)) => at as u32,
+        _ => unreachable!("ids are positions"),
+    };
+    dedup(store.store(), None, true, options)?.for_each_dropped(|dropped| {
+        leaders[position(dropped.id) as usize] = position(dropped.other_id);
+        Ok::<(), fpstore::Error>(())
+    })?;
+    Ok(leaders)
+}
+
+/// The distinct sets of features of documents, in a temporary file.
+struct FeatureFile {
+    file: ScratchFile,
+    /// The end of each set in the file, in features.
+    ends: Vec<u64>,
+    /// The first document of each set, and the set of each document.
+    firsts: Vec<u32>,
+    of_documents: Vec<u32>,
+    /// The sets by the digest of their features.
+    sets: HashMap<u64, u32>,
+}
+
+impl FeatureFile {
+    fn new(file: ScratchFile) -> Self {
+        let (ends, firsts, of_documents) = (Vec::new(), Vec::new(), Vec::new());
+        FeatureFile { file, ends, firsts, of_documents, sets: HashMap::new() }
+    }
+
+    /// Takes the features of the next document.
+    fn push(&mut self, features: &[u64]) -> fpstore::Result<()> {
+        let next = self.firsts.len() as u32;
+        let set = *self.sets.entry(feature_digest(features)).or_insert(next);
+        if set == next {
+            self.firsts.push(self.of_documents.len() as u32);
+            self.file.append(bytemuck::cast_slice(features))?;
+            self.ends.push(self.file.len() / 8);
+        }
+        self.of_documents.push(set);
+        Ok(())
+    }
+
+    /// For each document the position of the kept one that represents it, which may be its own.
+    fn leaders(&self, likeness: Likeness, options: &JoinOptions) -> fpstore::Result<Vec<u32>> {
+        let mut leaders: Vec<u32> = (0..self.count()).collect();
+        let (led, _) = lead_sets(self, likeness, options, |_| ())?;
+        led.iter().for_each(|led| leaders[led.set as usize] = led.leader);
+        let first = |&set: &u32| self.firsts[leaders[set as usize] as usize];
+        Ok(self.of_documents.iter().map(first).collect())
+    }
+
+    fn start(&self, set: u32) -> u64 {
+        set.checked_sub(1).map_or(0, |before| self.ends[before as usize])
+    }
+}
+
+impl FeatureSets for FeatureFile {
+    fn count(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    fn len_of(&self, set: u32) -> usize {
+        (self.ends[set as usize] - self.start(set)) as usize
+    }
+
+    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> fpstore::Result<()> {
+        features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
+        let mut left = features.as_mut_slice();
+        // Sets that are adjacent in the file are read with one call.
+        for run in sets.chunk_by(|one, next| one + 1 == *next) {
+            let (start, end) = (self.start(run[0]), self.ends[run[run.len() - 1] as usize]);
+            let own;
+            (own, left) = left.split_at_mut((end - start) as usize);
+            self.file.read_at(bytemuck::cast_slice_mut(own), 8 * start)?;
+        }
+        Ok(())
+    }
+}
+
 /// The documents so far.
-#[derive(Default)]
 struct Given {
-    list: Documents,
+    /// Their features, if a similarity is given; otherwise their fingerprints.
+    compared: Option<FeatureFile>,
     values: Vec<u64>,
     /// The numbers of the rows with a fingerprint.
     rows: Vec<u64>,
@@ -281,36 +371,47 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
             input_error(py, format!("{message}; there is no '{name}'"))
         })
     };
-    let (known, outlines) = (column("fingerprint")?, column("outline")?);
-    let (mut values, mut digests) = (Vec::new(), Vec::new());
+    let (known, all_features) = (column("fingerprint")?, column("features")?);
+    let mut values = Vec::new();
     // Values of rows without a fingerprint are arbitrary.
     let nulls = known.logical_nulls();
     if nulls.as_ref().is_none_or(|nulls| nulls.null_count() < known.len()) {
         extend_by_arrow(py, known, &mut values)?;
-        extend_by_arrow(py, column("digest")?, &mut digests)?;
     }
-    for (row, (&value, digest)) in values.iter().zip(&digests).enumerate() {
+    let mut features: Vec<u64> = Vec::new();
+    for (row, value) in values.iter().enumerate() {
         if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             continue;
         }
-        let bytes = bytes_of(outlines, row).ok_or_else(|| {
-            input_error(py, format!("outlines are binary, these are {}", outlines.data_type()))
+        given.rows.push(given.row_count + row as u64);
+        let Some(compared) = &mut given.compared else {
+            given.values.push(value.value());
+            continue;
+        };
+        let bytes = bytes_of(all_features, row).ok_or_else(|| {
+            input_error(py, format!("features are binary, these are {}", all_features.data_type()))
         })?;
-        let outline = Outline::from_bytes(bytes);
-        if outline.is_none() && !bytes.is_empty() {
-            let len = bytes.len();
+        let (numbers, rest) = bytes.as_chunks();
+        features.clear();
+        features.extend(numbers.iter().map(|number| u64::from_le_bytes(*number)));
+        if !rest.is_empty() || features.is_empty() || !features.is_sorted_by(|a, b| a < b) {
             let message = format!(
-                "an outline has {OUTLINE_LEN} bytes, these {len} bytes are not a valid \
-                         outline"
+                "row {}: the features are not those of describe_documents with compared=True",
+                given.row_count + row as u64
             );
             return Err(input_error(py, message));
         }
-        given.list.push_outlined(value, digest.value(), outline);
-        given.values.push(value.value());
-        given.rows.push(given.row_count + row as u64);
+        compared.push(&features).map_err(failed)?;
+    }
+    if given.rows.len() > u32::MAX as usize {
+        return Err(input_error(py, "more than 2^32 - 1 documents"));
     }
     given.row_count += known.len() as u64;
     Ok(())
+}
+
+fn failed(error: impl Into<fpstore::Error>) -> PyErr {
+    Failure::from(error.into()).into()
 }
 
 /// The bytes of a row of a binary column; `None` for another column.

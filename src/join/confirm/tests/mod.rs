@@ -165,40 +165,6 @@ fn large_documents(count: u64, seed: u64) -> Vec<Document> {
 }
 
 #[test]
-fn groups_contain_all_near_pairs_that_are_similar() {
-    let documents = large_documents(300, 21);
-    // With gaps, some documents have no outline and are grouped by their fingerprints alone.
-    for (threshold, has_gaps) in [(0.7, false), (0.8, false), (0.95, false), (0.8, true)] {
-        let pairs = expected(&documents, threshold);
-        let mut list = Documents::outlined(threshold);
-        for (number, (fingerprint, features)) in documents.iter().enumerate() {
-            let outline = Outline::of(features).filter(|_| !(has_gaps && number % 10 == 0));
-            list.push_outlined((*fingerprint).into(), feature_digest(features), outline);
-        }
-        let groups = list.groups(&options(2)).unwrap();
-        let groups: Vec<u32> = (0..300).map(|number| groups.of(number).unwrap()).collect();
-        assert!(pairs.len() > 10, "{}", pairs.len());
-        assert!(pairs.keys().all(|&(one, other)| groups[one] == groups[other]));
-    }
-}
-
-#[test]
-fn documents_of_few_features_have_no_outline() {
-    let features: Vec<u64> = (0..128).collect();
-    assert_eq!(Outline::of(&features[..15]), None);
-    let outline = Outline::of(&features).unwrap();
-    assert_eq!(outline.to_bytes()[1..], fpstore_base::sketch(&features, 32));
-    for count in [16, 127, 128] {
-        let outline = Outline::of(&features[..count]).unwrap();
-        assert_eq!(outline.to_bytes()[0], u8::from(count < 128));
-        assert_eq!(Outline::from_bytes(&outline.to_bytes()), Some(outline));
-    }
-    assert_eq!(Outline::from_bytes(&[1; 32]), None);
-    assert_eq!(Outline::from_bytes(&[2; 33]), None);
-    assert_eq!(Outline::from_bytes(&[]), None);
-}
-
-#[test]
 fn a_confirmer_keeps_the_ids() {
     let documents = large_documents(60, 22);
     let confirmer = Confirmer::new(0.7, options(2)).unwrap();
@@ -223,7 +189,6 @@ fn what_is_wrong_is_refused() {
         assert!(Confirmer::new(threshold, options(2)).is_err());
     }
     assert!(Confirmer::new(0.5, options(65)).is_err());
-    assert!(Documents::new().groups(&options(65)).is_err());
     let confirmer = Confirmer::new(1.0, options(2).max_pairs(2)).unwrap();
     let copies =
         |take: &mut TakeDocument<'_, [u64]>| (0..3).try_for_each(|_| take(0.into(), None, &[7]));

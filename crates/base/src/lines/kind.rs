@@ -10,7 +10,7 @@ use crate::{Fingerprint, Radix, Width};
 
 /// The kind of nearly all values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnKind {
+pub(super) enum ColumnKind {
     /// Fingerprints in this spelling.
     Fingerprints(Radix),
     /// Numbers with all hex digits of the width and no letter: hex or decimal.
@@ -27,7 +27,7 @@ pub enum ColumnKind {
 
 impl ColumnKind {
     /// The kind of these values; `radix` is the spelling of fingerprints if the user has set it.
-    pub fn of<'a>(
+    pub(super) fn of<'a>(
         values: impl IntoIterator<Item = &'a str>,
         radix: Option<Radix>,
         width: Width,
@@ -110,11 +110,13 @@ impl Value {
     fn of(value: &str, width: Width) -> Self {
         let all = width.digits();
         if Fingerprint::parse(value, Radix::Hex).is_ok_and(|it| width.fits(it)) {
-            let count = value.trim_start_matches("0x").trim_start_matches("0X").len();
+            let count = digit_count(value);
             return match is_plain(value) {
                 true if count == all => Value::Plain,
                 true => Value::Number,
-                false if count + all / 5 >= all => Value::Hex { is_whole: count >= all },
+                false if has_nearly_all_digits(value, width) => {
+                    Value::Hex { is_whole: count >= all }
+                }
                 false => Value::ShortHex,
             };
         }
@@ -131,9 +133,18 @@ impl Value {
     }
 }
 
+/// Whether a hex number lacks at most a fifth of the digits of the width.
+pub(super) fn has_nearly_all_digits(value: &str, width: Width) -> bool {
+    digit_count(value) + width.digits() / 5 >= width.digits()
+}
+
+fn digit_count(value: &str) -> usize {
+    value.trim_start_matches("0x").trim_start_matches("0X").len()
+}
+
 /// Whether a value alone has the spelling of a fingerprint: all hex digits and not a decimal number,
 /// or a decimal number of more digits.
-pub fn is_spelled_out(value: &str, width: Width) -> bool {
+pub(super) fn is_spelled_out(value: &str, width: Width) -> bool {
     matches!(Value::of(value.trim(), width), Value::Hex { is_whole: true } | Value::Decimal { .. })
 }
 
@@ -146,7 +157,7 @@ pub fn is_plain(value: &str) -> bool {
 
 /// Whether the values of a column of fingerprints may be hex or decimal, with different results:
 /// all hex numbers among them are plain, and some have several digits.
-pub fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
+pub(super) fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
     let is_hex = |value: &&str| Fingerprint::parse(value, Radix::Hex).is_ok();
     let mut values = values.into_iter().map(str::trim).filter(is_hex).peekable();
     let mut is_long = false;

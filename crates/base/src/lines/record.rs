@@ -1,11 +1,13 @@
 //! The record of a line in the documented form: a fingerprint, then optionally a separator and the
 //! id.
 
-use fpstore_base::{Fingerprint, IdRef, Radix};
+use crate::{Fingerprint, IdRef, Radix};
 
-pub(super) type Parsed<'a> = (Fingerprint, Option<IdRef<'a>>);
+/// The fingerprint and the id of a line.
+pub type LineRecord<'a> = (Fingerprint, Option<IdRef<'a>>);
 
 /// A line as text.
+#[inline]
 pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
     if memchr::memchr2(0, b'\r', line).is_some()
         && let Some(reason) = foreign(line)
@@ -36,7 +38,8 @@ fn foreign(line: &[u8]) -> Option<String> {
 }
 
 /// The record of a line, or `None` for a blank line or a comment.
-pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String> {
+#[inline]
+pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<LineRecord<'_>>, String> {
     if radix == Radix::Hex
         && let Some(record) = parse_plain(line)
     {
@@ -76,7 +79,8 @@ fn no_fingerprint(rest: &str, radix: Radix) -> String {
 
 /// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
 /// form. `None` for every other line, which [`parse_record`] handles.
-fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
+#[inline]
+fn parse_plain(line: &[u8]) -> Option<LineRecord<'_>> {
     let (digits, rest) = line.split_first_chunk::<16>()?;
     let mut value = 0;
     let mut all = 0;
@@ -109,3 +113,65 @@ const HEX_VALUES: [u8; 256] = {
     }
     values
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
+        let (fingerprint, id) = parse_record(line.as_bytes(), Radix::Hex).unwrap()?;
+        let id = id.map(|id| match id {
+            IdRef::Text(text) => text,
+            IdRef::U64(_) => panic!("lines hold texts"),
+        });
+        Some((fingerprint.value(), id))
+    }
+
+    #[test]
+    fn every_common_separator_is_accepted() {
+        for line in ["ff\tdoc 7", "ff,doc 7", "ff:doc 7", "ff doc 7", "ff   doc 7", "0xFF, doc 7"] {
+            assert_eq!(parsed(line), Some((255, Some("doc 7"))), "{line}");
+        }
+        for line in ["ff", "ff\t", "ff,", "ff "] {
+            assert_eq!(parsed(line), Some((255, None)), "{line:?}");
+        }
+        for line in ["", "   ", "# ff", "  # ff"] {
+            assert_eq!(parsed(line), None, "{line:?}");
+        }
+        assert_eq!(parsed("ff\t a,b:c\td "), Some((255, Some(" a,b:c\td "))));
+        assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
+    }
+
+    /// The id must never be mistaken for a missing fingerprint, as in a column with NULLs.
+    #[test]
+    fn an_empty_fingerprint_column_is_refused_in_every_radix() {
+        for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {
+            for line in [
+                "\t102", ",102", ":102", " 102", "  \t102", " ,102", "\t", "\t\t102", "\tff", " ff",
+            ] {
+                let reason = parse_record(line.as_bytes(), radix).unwrap_err();
+                assert!(
+                    reason.starts_with("no fingerprint before the first"),
+                    "{line:?}: {reason}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn both_parsers_read_a_plain_line_alike() {
+        for (line, id) in [
+            ("0123456789abcdef", None),
+            ("0123456789ABCDEF", None),
+            ("0123456789abcdef\t", None),
+            ("0123456789abcdef\t 7 ", Some(" 7 ")),
+            ("0123456789abcdef, 7", Some("7")),
+        ] {
+            assert_eq!(parsed(line), Some((0x0123_4567_89ab_cdef, id)), "{line}");
+        }
+        for line in ["0123456789abcdefg", "0123456789abcdef0", "0123456789abcde/"] {
+            assert!(parse_record(line.as_bytes(), Radix::Hex).is_err(), "{line}");
+        }
+        assert!(parse_record(b"0123456789abcdef\t\xff", Radix::Hex).is_err());
+    }
+}

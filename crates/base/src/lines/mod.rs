@@ -2,9 +2,9 @@
 //!
 //! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
-//! 1. The first lines decide, a hundred lines or 256 KiB ([`sample`]); of a stream, whose lines are
+//! 1. The first lines decide, a hundred lines or 256 KiB (`sample`); of a stream, whose lines are
 //!    processed as they arrive, the first one, and the second one after a header. If nearly all
-//!    of them start with a fingerprint ([`ColumnKind`]), the input has the documented form.
+//!    of them start with a fingerprint (`ColumnKind`), the input has the documented form.
 //! 2. Otherwise lines are split at tabs, else semicolons, else commas, else at their last space or
 //!    colon. The column with fingerprints is taken, unless its header is the name of ids; if the
 //!    first line has a name there, it is a header.
@@ -12,19 +12,27 @@
 //!    else the only one with a name in [`fields::ID`].
 //! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
 //!    they are ids, unless the user names the column or the radix.
-//! 5. If another column has a value that could be a fingerprint ([`is_rival`]), or no column has
+//! 5. If another column has a value that could be a fingerprint (`is_rival`), or no column has
 //!    fingerprints, the input is rejected. Skipping bad records does not change this.
 //!
 //! A value that does not fit its column is a bad record, and so is a line whose id could be a
 //! fingerprint. A bad record among the first lines makes the guess of a table fail, unless bad
 //! records are skipped.
 
+mod columns;
+mod kind;
+mod record;
+
 use std::collections::HashSet;
 
-use super::columns::{Columns, Separator, unquoted};
-use super::line_record::{parse_record, text_of};
-use fpstore_base::column::{ColumnKind, is_in_doubt, is_spelled_out};
-use fpstore_base::{Fingerprint, Radix, Width, fields, foreign_spelling};
+use crate::{Fingerprint, IdRef, Radix, Width, fields, foreign_spelling};
+use columns::{Separator, unquoted};
+use kind::{ColumnKind, has_nearly_all_digits, is_in_doubt, is_spelled_out};
+use record::{parse_record, text_of};
+
+pub use columns::Columns;
+pub use kind::is_plain;
+pub use record::LineRecord;
 
 /// The maximum number of sampled lines.
 const SAMPLE_COUNT: usize = 100;
@@ -38,20 +46,24 @@ const LONG_HASH_MIN: usize = 24;
 
 /// The settings that are known before the input is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GuessSettings {
-    pub(super) radix: Option<Radix>,
+pub struct GuessSettings {
+    /// The spelling of fingerprints, if it is set.
+    pub radix: Option<Radix>,
     /// The columns of the fingerprint and of the id, counted from 0.
-    pub(super) columns: Option<(usize, Option<usize>)>,
-    pub(super) skip_bad: bool,
-    pub(super) is_exact: bool,
+    pub columns: Option<(usize, Option<usize>)>,
+    /// Whether bad records are skipped.
+    pub skip_bad: bool,
+    /// Whether all lines have the documented form.
+    pub is_exact: bool,
     /// Whether each line is processed before the next one arrives.
-    pub(super) is_stream: bool,
-    pub(super) width: Width,
+    pub is_stream: bool,
+    /// The width of the fingerprints.
+    pub width: Width,
 }
 
 /// How the lines of an input are read.
 #[derive(Clone, Debug)]
-pub(super) enum LineForm {
+pub enum LineForm {
     /// In the documented form: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
     /// Hex numbers in the documented form, by a guess that each line must fit.
@@ -68,21 +80,58 @@ impl Default for LineForm {
     }
 }
 
+impl LineForm {
+    /// Whether the line that ends after `read_len` bytes of the input belongs to its header.
+    pub fn is_header(&self, read_len: u64) -> bool {
+        let LineForm::Columns(columns, _) = self else { return false };
+        columns.header_end.is_some_and(|end| read_len <= end)
+    }
+
+    /// Calls `take` with the record of a line without its end, or with the reason why the line is
+    /// invalid; `None` for a blank line or a comment.
+    pub fn parse<T>(
+        &self,
+        line: &[u8],
+        take: impl FnOnce(Result<Option<LineRecord<'_>>, String>) -> T,
+    ) -> T {
+        match self {
+            LineForm::Documented(radix) => take(parse_record(line, *radix)),
+            LineForm::Guessed(width) => {
+                let parsed = parse_record(line, Radix::Hex);
+                take(parsed.and_then(|it| refuse_doubtful(line, it, *width)))
+            }
+            LineForm::Columns(columns, guess) => match text_of(line) {
+                Ok(text) => columns.parse(text, |parsed| {
+                    take(parsed.map_err(|reason| match guess {
+                        Some(guess) => format!("{reason}; as in the lines before, {guess}"),
+                        None => reason,
+                    }))
+                }),
+                Err(reason) => take(Err(reason)),
+            },
+            LineForm::Unclear(unclear) => take(Err(unclear.reason.clone())),
+        }
+    }
+}
+
 /// The reason why columns are unclear, and settings that would make them clear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unclear {
-    pub(super) reason: String,
+pub struct Unclear {
+    /// The reason, for a message.
+    pub reason: String,
     /// The most likely columns, counted from 0.
-    pub(super) columns: Option<(usize, Option<usize>)>,
-    pub(super) radix: Option<Radix>,
-    pub(super) width: Option<Width>,
+    pub columns: Option<(usize, Option<usize>)>,
+    /// The spelling, if it must be set.
+    pub radix: Option<Radix>,
+    /// The width, if it must be set.
+    pub width: Option<Width>,
     /// The line without a record, if the input is of another kind.
-    pub(super) line: Option<usize>,
+    pub line: Option<usize>,
 }
 
 /// Decides how the lines of an input are read from its first bytes, which start a line; `None` if
 /// more bytes are needed. `is_whole` if there are no more.
-pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &GuessSettings) -> Option<LineForm> {
+pub fn decide(bytes: &[u8], is_whole: bool, wish: &GuessSettings) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
     if wish.is_exact && wish.columns.is_none() {
         return Some(documented);
@@ -559,9 +608,31 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Rejects a line whose columns may be exchanged: a short number next to another value, or an id
+/// with the spelling of a fingerprint.
+fn refuse_doubtful<'a>(
+    line: &[u8],
+    parsed: Option<LineRecord<'a>>,
+    width: Width,
+) -> Result<Option<LineRecord<'a>>, String> {
+    let end = line.iter().position(|byte| b"\t,: ".contains(byte));
+    let (Some((_, id)), Some(end)) = (parsed, end) else { return Ok(parsed) };
+    let start = str::from_utf8(&line[..end]).unwrap_or_default();
+    let doubt = if !has_nearly_all_digits(start, width) {
+        format!("'{start}' is a short number and may be an id")
+    } else if let Some(IdRef::Text(id)) = id
+        && is_rival(id, width)
+    {
+        format!("'{start}' and '{id}' could both be the fingerprint")
+    } else {
+        return Ok(parsed);
+    };
+    Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
+}
+
 /// Whether a value beside a hex number with letters could be the fingerprint instead. Values of
 /// narrow fingerprints are too short to be distinguished from ids.
-pub(super) fn is_rival(value: &str, width: Width) -> bool {
+fn is_rival(value: &str, width: Width) -> bool {
     width.bits() >= 32 && has_letter(value) && is_spelled_out(value, width)
 }
 

@@ -1,7 +1,7 @@
 //! Lines of columns: splitting a line into columns, and the columns of the fingerprint and the id.
 
-use super::line_record::Parsed;
-use fpstore_base::{Fingerprint, IdRef, Radix};
+use super::record::LineRecord;
+use crate::{Fingerprint, IdRef, Radix};
 
 /// The separator of the columns of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ pub(super) fn unquoted(column: &str) -> std::borrow::Cow<'_, str> {
 
 /// The columns of the fingerprint and the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Columns {
+pub struct Columns {
     pub(super) separator: Separator,
     /// The number of columns of each line; `None` for any number.
     pub(super) count: Option<usize>,
@@ -143,16 +143,16 @@ pub(super) struct Columns {
     pub(super) id: Option<usize>,
     pub(super) radix: Radix,
     /// The length of the input up to the end of its header, if the first relevant line is a header.
-    pub(super) header_end: Option<u64>,
+    pub header_end: Option<u64>,
 }
 
 impl Columns {
     /// Calls `take` with the record of a line, or with the reason why the line is invalid; `None`
     /// for a blank line or a comment.
-    pub(super) fn parse<T>(
+    pub fn parse<T>(
         &self,
         line: &str,
-        take: impl FnOnce(Result<Option<Parsed<'_>>, String>) -> T,
+        take: impl FnOnce(Result<Option<LineRecord<'_>>, String>) -> T,
     ) -> T {
         let trimmed = line.trim_start_matches(' ');
         if trimmed.is_empty() || trimmed.starts_with('#') {
