@@ -52,8 +52,8 @@ impl Act {
 pub struct Change {
     /// The generation of the state with the change.
     pub generation: u64,
-    /// The generation of the preceding state; `None` if there is none, and the whole state counts
-    /// as added.
+    /// The generation of the preceding state; `None` if no state precedes it: then the whole state
+    /// counts as added.
     pub since: Option<u64>,
     /// The kind of the change.
     pub act: Act,

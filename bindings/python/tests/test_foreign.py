@@ -204,7 +204,7 @@ def test_a_producer_that_is_right_is_read() -> None:
     assert hashed(keyed(b"\x63", buffers=[b"\0", b"\x63"], null_count=1)) == [None]
     empty = texts(length=0, buffers=[None, i32(), None])
     assert hashed(keyed(b"\0\0", buffers=[b"\0", b"\0\0"], null_count=2, dictionary=empty)) == [None] * 2
-    # A slice: only its offsets have its start.
+    # A slice: the offsets begin at its start, the bytes do not.
     assert hashed(texts(length=1, offset=1)) == hashed(["b"])
     assert hashed(texts(length=0, offset=3)) == []
 
@@ -462,7 +462,7 @@ def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
     def change() -> None:
         random = np.random.default_rng(3)
         views = [np.frombuffer(part, dtype=np.uint8) for part in lent]
-        # The last offset, by which the values are measured, stays as it is.
+        # The last offset is unchanged: it is the length of the values.
         ends = [len(lent[0]) - 4, len(lent[1])]
         while not ended.is_set():
             for view, end, step in zip(views, ends, (4, 1)):

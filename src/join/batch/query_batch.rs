@@ -184,8 +184,8 @@ impl<'a> QueryBatch<'a> {
         }
     }
 
-    /// Answers the queries from the segments that are probed, one segment after the other, so that
-    /// the pages of one are read while those of earlier ones are no longer needed.
+    /// Answers the queries from the probed segments, one segment after the other: the pages of
+    /// earlier segments are no longer needed while a segment is read.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         let mut all: Vec<QueryMatch> = Vec::new();
         let probed: Vec<Probed<'_>> = self.probed().collect();

@@ -83,7 +83,7 @@ pub(super) struct Rarity {
     counts: Vec<AtomicU8>,
 }
 
-/// Larger counts are not told apart.
+/// Larger counts are treated as equal.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
 /// The part of the memory that counters get.
@@ -189,7 +189,7 @@ impl Prefixes {
         left(short).min(left(long)) >= least_common(short.0, long.0, self.0.similarity)
     }
 
-    /// Appends the tokens of a set that other sets may share. `ordered` is a buffer.
+    /// Appends the tokens of a set by which similar sets are found. `ordered` is a buffer.
     pub(super) fn tokens(
         self,
         features: &[u64],

@@ -145,9 +145,9 @@ impl Blocking {
         })
     }
 
-    /// Whether it is cheaper to divide `count` values with `pairs` pairs by one block after the
-    /// other than to use a hash table for each combination. They form one of `2^skipped` partitions
-    /// by the first block.
+    /// Whether dividing `count` values with `pairs` pairs block by block is cheaper than a hash
+    /// table for each combination of blocks. The values are one of `2^skipped` partitions by the
+    /// first block.
     pub(in crate::join) fn is_divided(
         &self,
         first: usize,

@@ -33,7 +33,8 @@ pub struct Dedup {
     within: Option<NewLeaders>,
     /// The new fingerprints without a stored neighbour.
     unmatched: Arc<Vec<u64>>,
-    /// The smallest ids of `unmatched`, if new documents were compared and all ids are numbers.
+    /// The smallest id of each fingerprint of `unmatched`, if new documents were compared and all
+    /// ids are numbers.
     numbers: Option<Vec<u64>>,
     threads: usize,
 }

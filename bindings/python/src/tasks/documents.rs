@@ -194,8 +194,8 @@ pub(crate) fn _check_merits(
 /// -------
 /// Rows
 ///     `row`, the number of the document, and `group`, the smallest fingerprint of the group as a
-///     signed number, which does not depend on the order of documents. Documents without a near one
-///     are omitted.
+///     signed number. The order of documents does not affect it. Documents without neighbours are
+///     omitted.
 ///
 /// Examples
 /// --------

@@ -47,7 +47,8 @@ impl AccessArgs {
 
     /// The options to open a store for the searches of one command.
     pub(crate) fn open_options(&self) -> OpenOptions {
-        // A crash of the command loses no data, and most commands read a small part of the store.
+        // Mapped by default: most commands read a small part of the store, and a crash by SIGBUS
+        // would lose no data.
         OpenOptions::default().access(self.access.unwrap_or(Access::Map))
     }
 }

@@ -96,7 +96,7 @@ pub(crate) struct DedupArgs {
     work: WriteArgs,
 }
 
-/// The record that is kept of near ones, by the order of the input.
+/// The record to keep among near-duplicates, by the order of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Keep {
     First,
