@@ -212,8 +212,8 @@ def test_a_producer_that_is_right_is_read() -> None:
 FAULTS: dict[str, tuple[Producer, str]] = {
     "length": (numbers(length=-1), "its length is -1, expected 0 or more"),
     "offset": (numbers(offset=-1), "its offset is -1, expected 0 or more"),
-    "sum": (numbers(length=2**63 - 1, offset=2**63 - 1), "rows from row .* expected at most"),
-    "long": (numbers(length=2**60), "rows from row 0 on, expected at most"),
+    "sum": (numbers(length=2**63 - 1, offset=2**63 - 1), "offset .* and length .* exceed the limit"),
+    "long": (numbers(length=2**60), "offset 0 and length .* exceed the limit"),
     "nulls": (numbers(null_count=9), "null count is 9, expected 0 to its length of 8"),
     "negative nulls": (numbers(null_count=-2), "null count is -2, expected 0 to its length"),
     "no bitmap": (numbers(null_count=3), "null count is 3, expected 0 as in its bitmap"),

@@ -277,8 +277,8 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
             _ => None,
         };
         found.ok_or_else(|| {
-            let message = format!("described documents have the columns {}", NAMES.join(", "));
-            input_error(py, format!("{message}; there is no '{name}'"))
+            let message = format!("described documents need the columns {}", NAMES.join(", "));
+            input_error(py, format!("there is no '{name}': {message}"))
         })
     };
     let (known, outlines) = (column("fingerprint")?, column("outline")?);

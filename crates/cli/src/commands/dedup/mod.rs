@@ -75,7 +75,7 @@ pub(crate) struct DedupArgs {
     label: LabelArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
     /// Which of several near new records to keep
