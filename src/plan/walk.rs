@@ -8,7 +8,7 @@ use crate::segment::Segment;
 const TABLE: f64 = 500_000.0;
 /// Nanoseconds to sort a query in the order of a table.
 const SORTED: f64 = 25.0;
-/// Nanoseconds to compare a query with a block that it looks into.
+/// Nanoseconds to compare a query with a searched block.
 const COMPARED: f64 = 3.5;
 /// Nanoseconds for a block, whether a query looks into it or not.
 const PASSED: f64 = 3.0;

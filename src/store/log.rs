@@ -262,7 +262,7 @@ fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     }
 }
 
-/// A change without its two generations, which the caller fills in.
+/// A change without its two generations: the caller sets them.
 fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
     let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
     let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();

@@ -150,7 +150,7 @@ pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> Answe
     (U32::default(), U64::default(), Distances::default(), stores, labels, ids)
 }
 
-/// Refuses more queries than the column `query` has numbers for.
+/// Refuses more queries than the column `query` can number.
 pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     if count > u32::MAX as usize {
         let message = format!("{count} queries, one call takes 2**32 - 1 at most");

@@ -10,7 +10,7 @@ use fpstore::{Error, Result};
 ///
 /// The first rule decides; the next rule decides among documents that are equal by it, and so on.
 /// Of documents that are equal by all rules the first is kept. A document without the field of a
-/// rule ranks after all that have it.
+/// rule ranks after all documents with it.
 ///
 /// # Examples
 ///

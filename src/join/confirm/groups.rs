@@ -71,7 +71,7 @@ impl Documents {
 #[derive(Debug)]
 pub struct DocumentGroups {
     nodes: Nodes,
-    /// For each node, the smallest node that pairs connect it with.
+    /// For each node, the smallest node to which pairs connect it.
     groups: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Prefix filtering: a few rare features of a set that every similar set shares one of.
+//! Prefix filtering: a few rare features of a set, at least one of them in every similar set.
 //!
 //! All sets are put in one order of features, rare ones first. A set of 5 features and a set that
 //! has at least 4 of these share one of its first two features, because at most one of the five is

@@ -28,7 +28,7 @@ const AGREEING_MAX: u32 = 6;
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Up to this many values are compared each with each other one.
+/// Up to this many values are compared pairwise.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
 /// A cut of the bits into `agreeing + k` blocks.

@@ -22,7 +22,7 @@ use fpstore_base::{Fingerprint, Id, IdRef};
 /// and not joined with it.
 const SEARCH_RATIO: u64 = 16;
 
-/// The new documents that are kept, and the nearest kept document of each other one.
+/// The kept new documents, and the nearest kept document of each removed one.
 #[derive(Debug)]
 pub struct Dedup {
     new: Store,

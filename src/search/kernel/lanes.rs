@@ -440,7 +440,7 @@ mod tests {
             file.resize(file.len() + after, 0x7f);
             let layout = LaneLayout { block_bits: 3, tail_bits: 45, inner_bits: 16, mask: u16::MAX << free, tile_bits: 3, is_flipped, k };
             let pick = |needle: u64| match heads.len() as u64 {
-                // Heads that are there, some with flipped bits, and any.
+                // Stored heads, stored heads with flipped bits, and arbitrary heads.
                 0 => needle,
                 len if !needle.is_multiple_of(4) => (heads[(needle / 8 % len) as usize].1 ^ (needle % 4 / 2) << ((needle >> 32) % 19)) << 45,
                 _ => needle,

@@ -108,7 +108,7 @@
     return box;
   };
 
-  // The box of a text, of which the first lines are shown.
+  // The box of a text; initially only its first lines are shown.
   const shortened = (box, len) => {
     const lines = (box.textContent.match(/\n/g) ?? []).length;
     if (box.textContent.length <= len && lines <= len / 80) return [box];

@@ -235,7 +235,7 @@ struct WritingArgs {
     pairs: PairsArg,
 }
 
-/// How the page shows what an id stands for.
+/// Links and pictures for ids on the page.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
