@@ -150,9 +150,7 @@ impl GroupPageArgs {
         if !quiet && let Some(path) = &self.html {
             let left_out = match written.left_out_count {
                 0 => String::new(),
-                left => {
-                    format!("; {} smaller ones left out: raise {MORE} to show more", grouped(left))
-                }
+                left => format!("; {} smaller ones left out: raise {MORE}", grouped(left)),
             };
             let groups = match about.judged {
                 true => counted(written.group_count, "pair", "pairs"),
