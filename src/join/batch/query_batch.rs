@@ -138,8 +138,8 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// The positions and the plans of the segments with fingerprints. The plan of an empty segment
-    /// is a scan, which is no hint about the others.
+    /// The positions and the plans of the segments with fingerprints. Empty segments are left out:
+    /// their plan is always a scan.
     fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         let filled =
             self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());

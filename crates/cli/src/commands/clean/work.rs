@@ -23,7 +23,7 @@ use crate::session::stores::StoreNames;
 /// Policy for removed documents or passages.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
-    /// Whether they are kept and annotated.
+    /// Whether duplicates are kept and annotated.
     annotates: bool,
     /// Whether passages are compared instead of documents.
     is_of_passages: bool,

@@ -78,7 +78,7 @@ pub(crate) struct DedupArgs {
     /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// Which of several near new records to keep
+    /// Record to keep of near-duplicate new records
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: Keep,
     /// Write the removed records to FILE, each with the kept record and their distance
