@@ -77,8 +77,9 @@ fn lived(path: &Path) -> Result<(), Error> {
     writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
 }
 
-/// Two halves, the second with syndromes of 12 bits: evenly distributed values, and for each tenth
-/// another value with an equal key there, whose upper half differs by a word of syndrome 0.
+/// Tables led by the two halves, the second with syndromes of 12 bits. The values are evenly
+/// distributed. Every tenth has a twin with the same key in the second table: their upper halves
+/// differ by a word with syndrome 0.
 fn syndromes(path: &Path) -> Result<(), Error> {
     let scheme = Scheme::named("2", 3)?.with_syndromes(12)?;
     let options = BuildOptions::default().scheme(scheme).store_id(STORE_ID);

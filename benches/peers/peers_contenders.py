@@ -177,7 +177,7 @@ class DuckdbContender(InProcess):
         self.base.execute("SELECT 1").fetchall()
         seconds = time.perf_counter() - start
         near = f"bit_count(xor({{}}, {{}})) <= {self.k}"
-        # Only the equality, because DuckDB uses no index otherwise; without MATERIALIZED it joins twice.
+        # DuckDB uses an index only for a bare equality; without MATERIALIZED it joins twice.
         parts = [f"SELECT v FROM f WHERE b{b} = ?::USMALLINT" for b in BLOCKS]
         self.one = (
             f"WITH c AS MATERIALIZED ({' UNION ALL '.join(parts)}) "

@@ -190,7 +190,7 @@ impl Contender {
     }
 }
 
-/// All contenders take part in the first turns, only those with `stays` in later ones.
+/// All contenders take part in the first turns, in later turns only contenders with `stays`.
 fn take_turns(contenders: &mut [Contender], queries: &[u64], k: u32, rounds: usize) {
     let first = rounds == ROUNDS;
     for round in 0..rounds {

@@ -57,7 +57,7 @@ struct Case {
     spread: Spread,
     count: usize,
     queries: Vec<u64>,
-    /// Earlier queries set its checksum bits; each query tests them.
+    /// The checksum bits are set by earlier queries; each query still tests them.
     touched: Store,
     /// The same files, completely verified: queries no longer test checksum bits.
     warmed: Store,

@@ -53,8 +53,8 @@ pub enum Error {
         /// The id of that process, if known.
         process: Option<u32>,
     },
-    /// The store follows another one, so only its follower may change it, until `writer::promote`
-    /// is called.
+    /// The store is a follower: only the copying process may change it, until `writer::promote` is
+    /// called.
     Follower {
         /// The store.
         path: PathBuf,

@@ -127,7 +127,7 @@ pub const SHORT_SHINGLE: NumberOption = NumberOption {
     about: "Words of a shingle for shorter items",
     ..SHINGLE
 };
-/// The words of the shortest items of a benchmark that are looked for.
+/// The number of words of the shortest searched benchmark items.
 pub const MIN_WORDS: NumberOption = NumberOption {
     default: Some(6),
     min: 1,

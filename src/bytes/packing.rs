@@ -107,7 +107,7 @@ impl Packer {
         self.pending |= (value & ((1 << self.width) - 1)) << self.pending_bits;
         self.pending_bits += self.width;
         let whole = self.pending_bits / 8;
-        // A store of eight bytes is faster than a copy of as many as are whole.
+        // Storing eight bytes is faster than copying only the complete ones.
         let end = out.len() + whole as usize;
         out.extend_from_slice(&self.pending.to_le_bytes());
         out.truncate(end);

@@ -110,7 +110,8 @@ impl Run {
 /// # Source
 ///
 /// Gathering and scattering by a mask in six steps: H. S. Warren, "Hacker's Delight", second
-/// edition, 7-4 and 7-5. The results equal those of PEXT and PDEP, on every processor.
+/// edition, 7-4 and 7-5. The results equal the results of the instructions PEXT and PDEP, on every
+/// processor.
 #[derive(Clone, Debug)]
 struct Gather {
     mask: u64,

@@ -69,8 +69,8 @@ impl<'a> From<&'a [Fingerprint]> for JoinInput<'a> {
 }
 
 /// A part of a join, for work that is spread over processes or machines. The shares of one join
-/// together find each pair once, whatever the memory and threads of each; [`JoinPlan`] describes
-/// the input of a share of a store.
+/// together find each pair once; their memory and threads may differ. [`JoinPlan`] describes the
+/// input of a share of a store.
 ///
 /// [`JoinPlan`]: crate::join::JoinPlan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

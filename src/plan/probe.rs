@@ -87,7 +87,7 @@ struct BlockModel {
     held: f64,
     /// Blocks for each value of the naming bits: several where the prefix is short.
     per_prefix: f64,
-    /// The number of them that hold values.
+    /// The number of these blocks that hold values.
     used_per_prefix: f64,
 }
 
@@ -309,7 +309,7 @@ fn chunks_of(len: f64) -> f64 {
 /// The share of chunks that are decoded whole, if `surviving` heads of a chunk pass the prefilter
 /// on average.
 fn whole_share(surviving: f64) -> f64 {
-    // They are distributed like counts.
+    // The number of survivors of a chunk is distributed like a count.
     let most = f64::from(PARTIAL_SUMS_MAX) + 0.5;
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }

@@ -45,7 +45,7 @@ impl PathPlan {
     }
 }
 
-/// The tables of a segment, and the costs that access paths are compared by.
+/// The tables of a segment, and the costs by which access paths are compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathPlanner<'a> {
     pub(crate) masks: &'a [u64],

@@ -10,7 +10,7 @@ const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 /// Cache lines that a look-up of a value touches: an index entry, heads, a tail.
 const LINES_PER_LOOK_UP: f64 = 3.0;
 
-/// Touches that overlap with one cache miss that a query waits for.
+/// Touches that overlap with each cache miss of a waiting query.
 const TOUCHES_PER_MISS: f64 = 12.0;
 
 /// The cost of each step of a query in nanoseconds, on one thread.
@@ -53,7 +53,7 @@ pub(crate) struct UnitCosts {
 }
 
 impl UnitCosts {
-    /// The costs of the machine that they were measured on.
+    /// The costs measured on one machine.
     pub(crate) const SHIPPED: UnitCosts = UnitCosts {
         query: 53.4,
         table: 54.5,

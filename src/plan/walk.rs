@@ -8,7 +8,7 @@ use crate::segment::Segment;
 const TABLE: f64 = 500_000.0;
 /// Nanoseconds to sort a query in the order of a table.
 const SORTED: f64 = 25.0;
-/// Nanoseconds to compare a query with a block that it looks into.
+/// Nanoseconds to compare a query with a searched block.
 const COMPARED: f64 = 3.5;
 /// Nanoseconds for a block, whether a query looks into it or not.
 const PASSED: f64 = 3.0;
@@ -17,8 +17,8 @@ const DECODED: f64 = 12.0;
 const TOUCHED: f64 = 1.2;
 /// Nanoseconds to compare the tail of a near head, or to look up what it names.
 const CANDIDATE: f64 = 20.0;
-/// The cost of a probe of a batch beside its neighbour in the table, as a part of the cost of a
-/// single one, if there are hardly enough queries for a walk.
+/// The cost of a probe in a batch, as a part of the cost of a single probe, if there are hardly
+/// enough queries for a walk: neighbouring probes share cache lines.
 const SPARSE_PROBE_COST: f64 = 0.75;
 /// Values with a near head for each query from which on a walk does not pay: probes compare
 /// crowded values side by side.

@@ -112,7 +112,7 @@ impl Accumulator {
     /// The statistics without tables. One distinct fingerprint in 2^`halvings` was pushed.
     pub(super) fn finish(self, counted: Counted, tuned_k: u32, halvings: u32) -> Statistics {
         let mut pairs = self.pairs;
-        // A block that is not full counts only if every block counts.
+        // A partial block is counted only if all blocks are counted.
         let all = self.pair_stride == 1;
         let (ones, n) = self.bits.finish(|rows, len| {
             if all {

@@ -46,7 +46,7 @@ const HEAVIEST_MAX: usize = 10;
 #[derive(Debug)]
 pub struct Collector {
     distinct: Sampler,
-    /// Whether the nearest other fingerprint is searched for.
+    /// Whether nearest other fingerprints are computed.
     wants_nearest: bool,
     records: Sampler,
     bits: BitCounts,

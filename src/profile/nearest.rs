@@ -14,7 +14,7 @@ use fpstore_base::watch::Watch;
 
 /// The largest distance that is searched.
 const DISTANCE_MAX: u32 = 24;
-/// The minimum number of fingerprints with a near one for a proposal.
+/// The minimum number of fingerprints with a neighbour, for a proposal.
 const NEAR_MIN: u64 = 8;
 /// The share of queries that may find a stranger within the proposed k.
 const CHANCE_MAX: f64 = 0.01;

@@ -28,7 +28,7 @@ pub struct Statistics {
     /// The sample, if there were too many distinct fingerprints to hold them all.
     #[cfg_attr(feature = "serde", serde(rename = "sample"))]
     pub sampling: Option<Sampling>,
-    /// The distance that the tables are meant for.
+    /// The distance for which the tables are tuned.
     pub tuned_k: u32,
     /// The bits, bit 63 first.
     pub bits: Vec<BitStatistics>,

@@ -14,7 +14,7 @@ const LARGEST_MAX: usize = 10;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableStatistics {
-    /// The number of the segment; `None` for tables of a store of this input.
+    /// The number of the segment; `None` for the tables that a store of this input would have.
     pub segment: Option<u64>,
     /// The table.
     pub table: TableIndex,
@@ -58,7 +58,7 @@ pub struct TableStatistics {
 pub struct PrefixGroup {
     /// The shared bits in natural order; the others are 0.
     pub prefix: Fingerprint,
-    /// The number of values that share them, among the counted ones.
+    /// The number of counted values with this prefix.
     pub count: u64,
 }
 

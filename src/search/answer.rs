@@ -256,7 +256,7 @@ impl<'a> Hit<'a> {
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
-    /// The segments whose ids follow those of the open one.
+    /// The segments after the open one.
     places: &'a [SegmentHit],
     open: Option<(&'a SegmentHit, LiveIds<'a>)>,
     /// Whether repeated ids of a store are skipped.
@@ -319,7 +319,7 @@ const FEW: usize = 16;
 /// and take no memory.
 #[derive(Clone, Debug)]
 struct EarlierIds<'a> {
-    /// The segments of the store, and those of the next stores.
+    /// The segments of this store and of the stores after it.
     places: &'a [SegmentHit],
     /// The number of ids that were read.
     read_count: usize,
@@ -331,7 +331,7 @@ struct EarlierIds<'a> {
 }
 
 impl<'a> EarlierIds<'a> {
-    /// No ids, at the first of these places.
+    /// An empty list of ids, before the first of these places.
     fn new(places: &'a [SegmentHit]) -> Self {
         EarlierIds { places, read_count: 0, keys: [0; FEW], largest_key: 0, many: None }
     }

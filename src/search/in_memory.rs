@@ -65,7 +65,7 @@ impl InMemory {
         self.tables.iter().for_each(|table| table.values.announce(needle));
     }
 
-    /// Searches all tables. `segments` are the segments that it was made for.
+    /// Searches all tables. `segments` must be the segments for which this was made.
     #[inline]
     pub(super) fn search(
         &mut self,

@@ -14,7 +14,7 @@ const SECOND_SHARE: f64 = 1.0 / 16.0;
 /// The distances of the successive searches for the nearest matches.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// The largest distance that the levels were chosen for.
+    /// The largest distance for which the levels were chosen.
     k_max: Option<u32>,
     pub(super) list: Vec<u32>,
 }

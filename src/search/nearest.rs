@@ -14,9 +14,9 @@ impl Searcher {
     /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits: by distance,
     /// ties by ascending fingerprint. The answer is exact, and shorter if there are fewer.
     ///
-    /// With a `count` of 1 it determines whether there is any match: for much less than a search
-    /// within `k_max` if there is a near one, for little more otherwise. With a `k_max` of 64 it
-    /// always finds `count` fingerprints, if the store has as many.
+    /// With a `count` of 1 it determines whether there is any match: much cheaper than a search
+    /// within `k_max` if something is near, and little more expensive otherwise. With a `k_max` of
+    /// 64 it always finds `count` fingerprints, if the store has as many.
     ///
     /// [`Outcome::stats`](crate::Outcome::stats) counts the steps of the last of these searches.
     ///

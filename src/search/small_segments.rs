@@ -22,7 +22,7 @@ const VALUES_PER_PROBE: u64 = 6;
 const VALUES_PER_TABLE: u64 = 1;
 /// New values are merged with tables of at most this many times as many values.
 const GROWTH: u64 = 2;
-/// Queries between two checks, and before the first one.
+/// The number of queries before each check.
 const STEP: u64 = 64;
 
 /// The small segments of the searched state.

@@ -33,10 +33,9 @@ impl SegmentBytes {
     ///
     /// # Soundness
     ///
-    /// A mapping is sound only while no program shortens or rewrites the file. Stores keep that by
-    /// protocol: a segment is written under a name never used before, made read-only, and never
-    /// touched again. A program that breaks the protocol gets an
-    /// error or SIGBUS, see docs/operations.md.
+    /// A mapping is sound only while no program shortens or rewrites the file. Stores ensure this
+    /// by protocol: a segment is written under a new name, made read-only, and never changed. If a
+    /// program breaks the protocol, readers get an error or SIGBUS, see docs/operations.md.
     #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
     pub(super) fn map(file: File, path: &Path) -> Result<Self> {
         // `Mmap::map` requires that the file keep its length and bytes while mapped; the store

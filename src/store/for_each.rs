@@ -324,7 +324,7 @@ mod tests {
             assert_eq!(found, expected, "{most} a pass");
         }
     }
-    /// The concatenated fingerprints and ids of the ranges equal those of the store.
+    /// The concatenated ranges have the fingerprints and ids of the store.
     #[test]
     fn ranges_have_each_fingerprint_once_and_in_order() {
         use crate::writer::Writer;

@@ -52,8 +52,8 @@ impl Act {
 pub struct Change {
     /// The generation of the state with the change.
     pub generation: u64,
-    /// The generation of the preceding state; `None` if there is none, and the whole state counts
-    /// as added.
+    /// The generation of the preceding state; `None` if no state precedes it: then the whole state
+    /// counts as added.
     pub since: Option<u64>,
     /// The kind of the change.
     pub act: Act,
@@ -262,7 +262,7 @@ fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     }
 }
 
-/// A change without its two generations, which the caller fills in.
+/// A change without its two generations: the caller sets them.
 fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
     let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
     let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();

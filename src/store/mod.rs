@@ -204,11 +204,11 @@ impl Store {
     ///
     /// Searchers and answers keep the state with which they started; see [`Searcher::follow`].
     ///
-    /// Without a change this takes one `stat` of the manifest, about a microsecond: on local file
-    /// systems of Linux, once the manifest is two seconds old. Otherwise it reads the manifest, and
-    /// after a change it opens the new segments. No change is missed: the manifest of the shown
-    /// state stays open, so that no other file gets its number, and a change of this file itself
-    /// changes its length or the time of its last change.
+    /// On local file systems of Linux, an unchanged manifest that is more than two seconds old
+    /// costs one `stat`, about a microsecond. Otherwise the manifest is read, and after a change
+    /// the new segments are opened. No change is missed: the manifest of the shown state stays
+    /// open, so no other file can get its inode number, and a change of the file itself changes its
+    /// length or its modification time.
     ///
     /// # Errors
     ///

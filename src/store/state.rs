@@ -45,7 +45,7 @@ pub struct StateFile {
     pub len: u64,
     /// The SipHash-1-3-128 of the bytes under a key of zeros.
     pub digest: [u8; 16],
-    /// The state that the file is part of.
+    /// The state of the file.
     pub state: StateId,
     /// Prevents a writer from removing the file while it is read.
     pub held: HeldState,

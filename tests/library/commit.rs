@@ -353,8 +353,8 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     assert!(!memory.path().join("snapshot.fps").exists());
 }
 
-/// Parts can be unreadable for other users; in the store they are readable, and a private snapshot
-/// does not restrict the access of others to the store.
+/// Parts that only their owner can read become readable in the store, and a private snapshot does
+/// not make the store private.
 #[cfg(unix)]
 #[test]
 fn segments_can_be_read_by_those_who_can_read_the_store() {

@@ -158,7 +158,7 @@ def check_proxy(place, name, number):
     assert place.ask(place.connect(), "POST", "/v1/check-and-add", item)[0] == 403
     status, answer = place.ask(connection, "POST", "/v1/check-and-add", item, WRITE)
     assert status == 200 and json.loads(answer)["added"] == 1, answer
-    # By HTTP/2: Caddy reads no more of an HTTP/1.1 body once it has sent a part of the answer.
+    # With HTTP/2, because Caddy stops reading an HTTP/1.1 body once a part of the answer is sent.
     stream = ["curl", "-skN", "--http2", "-XPOST", "--resolve", f"{NAME}:{place.tls}:127.0.0.1",
               "-H", f"Authorization: Bearer {READ}", "-H", "Content-Type: application/x-ndjson",
               f"https://{NAME}:{place.tls}/v1/query?k=3"]
@@ -174,7 +174,7 @@ def check_proxy(place, name, number):
     for _ in range(1000):
         assert place.ask(connection, "GET", query)[0] == 200
     opened = place.metric("fpstore_connections_total") - before
-    # Two of them are those of the metrics.
+    # Two of them belong to the metrics.
     assert opened < 20, f"{name}: {opened} connections for 1000 requests"
     log = lambda: (place.folder / "access.log").read_text().splitlines()
     asked = lambda: [line for line in map(json.loads, log()) if line["path"] == "/v1/query"]

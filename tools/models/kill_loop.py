@@ -46,7 +46,7 @@ class Loop:
         self.folder = folder
         self.store = os.path.join(folder, "store.fps")
         self.batches = []
-        # Labels below this expire in this round, also records added meanwhile.
+        # This round expires smaller labels, including labels of records added during the round.
         self.expires_before = ""
         # Typical seconds of a round.
         self.typical = 0.2

@@ -379,7 +379,8 @@ unsafe fn zero<T>(out: *mut T) {
     }
 }
 
-/// Runs an entry that computes an output from a handle, each with its name in the header.
+/// Runs a function of the C interface that computes `out` from `handle`. The names are the
+/// parameter names in the header, for messages.
 ///
 /// # Safety
 ///

@@ -196,7 +196,8 @@ _StoreOrStores: TypeAlias = "Store[Any] | _Path | list[str]"
 _Found = TypeVar("_Found", default=int)
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
-# `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
+# `uint8` has the shape (n, 8). Texts only in lists and tuples: `Sequence[str]` would accept a
+# single text.
 _Fingerprints: TypeAlias = (
     npt.NDArray[np.uint64]
     | npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ use crate::options::Limits;
 use crate::tuple_class::answer;
 use crate::work::Shared;
 
-/// A builder or a writer, which records are added to.
+/// A builder or a writer: records can be added to it.
 pub(crate) trait Adding: Send {
     type Target: Take;
 

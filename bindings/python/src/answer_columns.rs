@@ -150,7 +150,7 @@ pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> Answe
     (U32::default(), U64::default(), Distances::default(), stores, labels, ids)
 }
 
-/// Refuses more queries than the column `query` has numbers for.
+/// Refuses more queries than the column `query` can number.
 pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     if count > u32::MAX as usize {
         let message = format!("{count} queries, one call takes 2**32 - 1 at most");
@@ -159,8 +159,8 @@ pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// The near record because of which a record is not new: the columns `near`, `near_id` and `distance`
-/// of `dedup` and of `Writer.check_and_add`.
+/// The neighbour that makes a record a duplicate: the columns `near`, `near_id` and `distance` of
+/// `dedup` and of `Writer.check_and_add`.
 pub(crate) struct Near {
     pub(crate) fingerprint: u64,
     pub(crate) distance: u32,
@@ -168,7 +168,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// The cells of a record; nulls for a record without a near one.
+    /// The cells of a record; nulls for a record without a neighbour.
     pub(crate) fn cells(near: Option<&Near>) -> (Option<u64>, Option<IdRef<'_>>, Option<u8>) {
         let id = near.and_then(|near| near.id.as_ref()).map(Id::as_ref);
         // A distance is at most 64.

@@ -97,7 +97,7 @@ impl LateBuilder {
         Ok(LateBuilder { begin, options, rule, begun: None, recipe, tables, sketch_len: 0 })
     }
 
-    /// Whether the distance is that of fingerprints without a recipe because none is known.
+    /// Whether the default distance is used because the recipe is unknown.
     fn guesses_distance(&self) -> bool {
         let is_default = self.tables.as_ref().is_some_and(|tables| tables.k.is_none());
         self.begun.is_none() && self.recipe.is_none() && is_default

@@ -71,7 +71,7 @@ fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fau
     })
 }
 
-/// Texts in views, or in the buffers that the views point to.
+/// Texts in views, or in the buffers of the views.
 fn check_views(data: &ArrayData) -> Result<(), Fault> {
     let (views, bytes) = (data.buffer::<u128>(0), data.buffers()[0].as_slice());
     let buffers = &data.buffers()[1..];

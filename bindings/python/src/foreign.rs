@@ -228,7 +228,7 @@ fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault>
     let most = isize::MAX as usize / 8 / width.max(WIDTH_MAX);
     let Some(end) = len.checked_add(offset).filter(|end| *end <= most) else {
         let reason =
-            format!("it has {len} rows from row {offset} on, expected at most {most} in all");
+            format!("its offset {offset} and length {len} exceed the limit of {most} rows");
         return Err(Fault::new(reason));
     };
     if array.null_count < -1 || array.null_count > array.length {

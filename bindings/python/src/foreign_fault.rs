@@ -33,7 +33,8 @@ impl Fault {
         self
     }
 
-    /// Marks a fault of the values of a dictionary, whose numbers are not rows.
+    /// Marks a fault in the values of a dictionary: the position is an entry of the dictionary, not
+    /// a row.
     pub(crate) fn of_dictionary(self) -> Self {
         let place = self.row.map(|row| format!("value number {row} of the dictionary"));
         let place = place.unwrap_or_else(|| "the dictionary".into());

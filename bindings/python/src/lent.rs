@@ -14,8 +14,8 @@ use crate::work::{Reporter, Shared, TICK, run_change, run_part};
 
 /// The object, and the reporter of its calls.
 ///
-/// A call takes the object out and gives it back, so that no lock is held while it works. A call of
-/// another thread waits until then.
+/// A call takes the object out and gives it back at its end, so that no lock is held while it
+/// works. Calls of other threads wait for the object.
 pub(crate) struct Lent<T> {
     words: Words,
     reporter: Reporter,
@@ -31,7 +31,7 @@ pub(crate) struct Lent<T> {
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
     pub(crate) noun: &'static str,
-    /// The loss after a failure or an early close.
+    /// What is lost after a failure or an early close, for messages.
     pub(crate) loss: &'static str,
 }
 

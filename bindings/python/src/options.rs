@@ -22,7 +22,7 @@ const SMALL_MEMORY: u64 = 256 << 20;
 /// Maximum number of queries with this budget.
 const SMALL: usize = 1 << 16;
 
-/// A distance from 0 to 64; by default the one that the store is tuned for.
+/// A distance from 0 to 64; by default the tuned distance of the store.
 pub(crate) fn distance(py: Python<'_>, k: Option<Whole>, store: &Store) -> PyResult<u32> {
     match k {
         None => Ok(store.tuned_k()),

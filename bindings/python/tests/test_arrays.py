@@ -59,7 +59,7 @@ def test_a_column_of_a_frame_has_the_values(column: fpstore.Column, full: fpstor
     assert frame["fp"].dtype == np.uint64 and frame["fp"].tolist() == full.to_pylist()
     assert frame.assign(fp=full)["fp"].tolist() == full.to_pylist()
     assert pd.Series(as_any(full)).tolist() == full.to_pylist()
-    # Of nulls nothing is lost, though numpy has no nulls of numbers.
+    # Nulls are preserved, although numpy numbers cannot be null.
     with_null: Any = pd.DataFrame({"text": TEXTS})
     with_null["fp"] = column
     assert with_null["fp"].tolist() == column.to_pylist()

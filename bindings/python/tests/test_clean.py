@@ -267,7 +267,7 @@ def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
         assert (error.value.run, error.value.path) == ("n1", str(path))
         assert isinstance(error.value, fpstore.errors.StaleStoreError)
     assert fpstore.open(path).info().ids == count
-    # As the message says.
+    # As the message proposes.
     assert list(night(before).keep) == list(first.keep)
     with fpstore.Writer(path) as writer:
         writer.delete_ids(list(frame["id"]))

@@ -208,7 +208,7 @@ def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
         result = call()
         return result, ran > before
 
-    # As in test_threads.py: the other one runs only while this one gives the interpreter away.
+    # As in test_threads.py: the other thread runs only while this one releases the interpreter.
     thread = threading.Thread(target=count)
     try:
         sys.setswitchinterval(3600)

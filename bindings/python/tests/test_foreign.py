@@ -204,7 +204,7 @@ def test_a_producer_that_is_right_is_read() -> None:
     assert hashed(keyed(b"\x63", buffers=[b"\0", b"\x63"], null_count=1)) == [None]
     empty = texts(length=0, buffers=[None, i32(), None])
     assert hashed(keyed(b"\0\0", buffers=[b"\0", b"\0\0"], null_count=2, dictionary=empty)) == [None] * 2
-    # A slice: only its offsets have its start.
+    # A slice: the offsets begin at its start, the bytes do not.
     assert hashed(texts(length=1, offset=1)) == hashed(["b"])
     assert hashed(texts(length=0, offset=3)) == []
 
@@ -212,8 +212,8 @@ def test_a_producer_that_is_right_is_read() -> None:
 FAULTS: dict[str, tuple[Producer, str]] = {
     "length": (numbers(length=-1), "its length is -1, expected 0 or more"),
     "offset": (numbers(offset=-1), "its offset is -1, expected 0 or more"),
-    "sum": (numbers(length=2**63 - 1, offset=2**63 - 1), "rows from row .* expected at most"),
-    "long": (numbers(length=2**60), "rows from row 0 on, expected at most"),
+    "sum": (numbers(length=2**63 - 1, offset=2**63 - 1), "offset .* and length .* exceed the limit"),
+    "long": (numbers(length=2**60), "offset 0 and length .* exceed the limit"),
     "nulls": (numbers(null_count=9), "null count is 9, expected 0 to its length of 8"),
     "negative nulls": (numbers(null_count=-2), "null count is -2, expected 0 to its length"),
     "no bitmap": (numbers(null_count=3), "null count is 3, expected 0 as in its bitmap"),
@@ -462,7 +462,7 @@ def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
     def change() -> None:
         random = np.random.default_rng(3)
         views = [np.frombuffer(part, dtype=np.uint8) for part in lent]
-        # The last offset, by which the values are measured, stays as it is.
+        # The last offset is unchanged: it is the length of the values.
         ends = [len(lent[0]) - 4, len(lent[1])]
         while not ended.is_set():
             for view, end, step in zip(views, ends, (4, 1)):

@@ -90,7 +90,7 @@ def test_a_column_that_lost_its_recipe_is_a_warning(tmp_path: Path) -> None:
             call([1, 2, 3])
             fpstore.build(tmp_path / "t.fps", fpstore.build(None, [1]), replace=True)
     assert fpstore.build(tmp_path / "s.fps", column.to_pandas(), replace=True).tuned_k == 7
-    # The attributes of a frame are those of its columns.
+    # The attributes of the columns are attributes of the frame.
     frame.attrs["fpstore.recipe"] = column.recipe
     assert fpstore.build(tmp_path / "s.fps", frame["fp"], replace=True).tuned_k == 7
 

@@ -103,7 +103,7 @@ def test_a_failed_output_adds_nothing(bucket: str, tmp_path: Path, monkeypatch: 
     store.refresh()
     assert len(store) == 0
     assert night().added == 2 and store.refresh() and len(store) == 2
-    # What the first call wrote is complete.
+    # The output of the first call is complete.
     written = read(f"{bucket}/out/a.jsonl")
     assert night().was_added_before and read(f"{bucket}/out/a.jsonl") == written
     store.refresh()

@@ -24,7 +24,8 @@ def test_tasks_of_a_local_cluster_have_the_usual_memory() -> None:
     assert settings_of("local", {}).cores == 1 and settings_of("local[*]", {}).cores >= 1
     found = settings_of("local-cluster[2,3,2048]", {"spark.task.cpus": "2"})
     assert found == Settings(2, 512 * MIB, 3, 768 * MIB, None)
-    # A standalone cluster gives all cores of a worker, which only the worker knows.
+    # On a standalone cluster a task may use all cores of its worker; only the worker knows their
+    # number.
     assert settings_of("spark://node:7077", {}).cores == 0
     alone = _settings.limits(settings_of("spark://node:7077", {}), None, None, alone=True)
     assert alone["threads"] == 0 and _settings.resolved(alone)["threads"] >= 1

@@ -234,7 +234,7 @@ def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
 
 
 def test_long_searches_find_the_same(tmp_path: Path) -> None:
-    # So many that other threads of Python run during a search, which then goes another way.
+    # Enough values that a search releases the interpreter, which is a separate path in the code.
     drawn = np.random.default_rng(3).integers(0, 2**64, 290_000, dtype=np.uint64)
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path, part in zip(paths, (drawn[:150_000], drawn[140_000:])):

@@ -103,7 +103,7 @@ def test_other_errors_keep_their_message_and_take_notes(tmp_path: Path) -> None:
 
 
 def test_names_of_files_that_are_not_utf_8_are_kept(tmp_path: Path) -> None:
-    # Such bytes are surrogates in Python, but no lone ones: they are a name.
+    # Python represents these bytes of a file name as surrogates; they are valid there.
     path = tmp_path / "caf\udce9.fps"
     store = fpstore.build(path, [1, 2], ["a", "b"])
     assert store.path == str(path) and store.info().path == str(path)

@@ -315,6 +315,6 @@ def test_two_columns_of_one_name_are_refused() -> None:
         for given in (table, table.to_pandas(), iter([table])):
             with pytest.raises(fpstore.errors.InputError, match=f"two columns have the name '{name}'"):
                 fpstore.clean(given)
-    # Columns that nothing reads may have one name.
+    # Unused columns may have the same name.
     table = pa.table([pa.array(texts), pa.array(others), pa.array(others)], names=["text", "a", "a"])
     assert fpstore.clean(table).keep.tolist() == [True, True]

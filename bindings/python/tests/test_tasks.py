@@ -256,7 +256,7 @@ def test_receipts_come_as_rows_and_texts(tmp_path: Path, values: U64, program: s
     commit = [program, "commit", str(tmp_path / "receipts"), "-s", str(tmp_path / "program.fps")]
     subprocess.run(commit, check=True, capture_output=True)
     assert len(fpstore.open(tmp_path / "program.fps").info().segments) == 2
-    # And what the program wrote.
+    # The same for files written by the program.
     (tmp_path / "few").write_text("1\n2\n")
     build = [
         program,

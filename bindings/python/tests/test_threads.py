@@ -79,7 +79,7 @@ def test_an_older_generation_is_opened_where_it_was_kept(tmp_path: Path) -> None
     for kept in (tmp_path / "kept.fps", linked.path):
         again = fpstore.open(kept, generation=1)
         assert again.query(1, 1) == [fpstore.types.Match(1, 0, ["a"])] and again.generation == 1
-    # The state that was asked for stays, though the store goes on.
+    # The requested state remains, although the store changes.
     fixed = fpstore.open(store.path, generation=2)
     with fpstore.Writer(store.path) as writer:
         writer.add([4], ["c"])
@@ -120,8 +120,8 @@ def test_the_interpreter_is_free_in_batches_and_held_in_single_queries(
             ran += 1
             time.sleep(0)
 
-    # Nobody takes the interpreter from a thread for an hour, so the other one runs only while this
-    # one gives it away.
+    # With a switch interval of one hour, the other thread runs only while this one releases the
+    # interpreter.
     thread = threading.Thread(target=count)
     try:
         sys.setswitchinterval(3600)

@@ -54,7 +54,7 @@ impl fmt::Display for Damaged {
 impl std::error::Error for Damaged {}
 
 /// A reader of gzip (RFC 1952) that reads all members in sequence. NUL bytes after a member are
-/// skipped, as by gzip itself: they pad archives on tape and copies in whole blocks.
+/// skipped, as by gzip itself: tape archives and block-wise copies are padded with them.
 pub struct GzipReader<R: BufRead> {
     state: State<R>,
     /// The number of members begun, if reading resumes after damaged ones.

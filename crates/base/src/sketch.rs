@@ -1,5 +1,5 @@
-//! Sketches: a byte of each of many minima, with more information about a text than a bit of each
-//! of 64.
+//! Sketches: one byte from each of 32 to 128 minima. They describe a text more exactly than a
+//! fingerprint, which has one bit from each of 64 minima.
 //!
 //! The least hash of each bin gives a byte of the sketch, as the bins of MinHash give its bits:
 //!

@@ -1,4 +1,4 @@
-//! A rule that selects the kept document among near ones: its spelling, and the value that it
+//! A rule that selects the kept document among near-duplicates: its spelling, and the value that it
 //! compares.
 
 use std::borrow::Cow;
@@ -12,8 +12,8 @@ use jiff::{Timestamp, tz::TimeZone};
 use fpstore::{Error, Result};
 use fpstore_base::fields::is_missing;
 
-/// A rule that selects the kept document among near ones. [`KeepRules`](super::KeepRules) combines
-/// several rules.
+/// A rule that selects the kept document among near-duplicates. [`KeepRules`](super::KeepRules)
+/// combines several rules.
 ///
 /// Of equal documents the first is kept. Documents without the field of a rule rank last.
 ///

@@ -1,4 +1,4 @@
-//! A list of rules that selects the kept document among near ones.
+//! A list of rules that selects the kept document among near-duplicates.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use super::keep::KeepRule;
 use fpstore::{Error, Result};
 
-/// A list of rules that selects the kept document among near ones.
+/// A list of rules that selects the kept document among near-duplicates.
 ///
 /// The first rule decides; the next rule decides among documents that are equal by it, and so on.
 /// Of documents that are equal by all rules the first is kept. A document without the field of a
-/// rule ranks after all that have it.
+/// rule ranks after all documents with it.
 ///
 /// # Examples
 ///
@@ -182,8 +182,8 @@ impl KeepRules {
         Ok(())
     }
 
-    /// The positions of documents, the best first. `merits` contains, document by document, the
-    /// merits by all rules of [`KeepRules::rating`].
+    /// The positions of documents, the best first. `merits` contains for each document one merit
+    /// for each rule of [`KeepRules::rating`].
     pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..document_count as u32).collect();
         // The sort is stable, so this is the order of equal documents.

@@ -350,7 +350,7 @@ pub(super) struct Spools {
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
-    /// The documents without fingerprint, except those of skipped files.
+    /// The documents without fingerprint, skipped files excluded.
     empties: Vec<Empties>,
     /// Whether any document has a source, and whether any has an address.
     has_source: bool,

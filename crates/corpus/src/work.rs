@@ -1,4 +1,4 @@
-//! A cleaning in progress: its settings, its files, and the store that it compares with.
+//! A cleaning in progress: its settings, its files, and the compared store.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

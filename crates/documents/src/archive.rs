@@ -348,8 +348,8 @@ mod tests {
         encoder.write_all(together.as_bytes()).unwrap();
         let whole = encoder.finish().unwrap();
         assert!(walk(&[&zipped[0], &whole[..whole.len() - 9], &zipped[2]].concat()).is_err());
-        // If its first record is damaged, the other members show how many records a member can
-        // contain.
+        // After damage in the first record of a member, the other members show how many records a
+        // member can have.
         let cut = &zipped[1][..20];
         assert!(walk(&[&zipped[0][..], cut, &whole, &zipped[2]].concat()).is_err());
         assert!(walk(&[&whole[..], cut, &zipped[2]].concat()).is_err());

@@ -37,7 +37,7 @@ pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
 }
 
-/// Whether bytes are lines with padding: lines are then read, and those of padding are bad.
+/// Whether bytes are lines with padding: lines are then read, and padding makes a line bad.
 pub(super) fn is_padded(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     let end = if head.len() - end < PADDING_LEN_AT_END { head.len() } else { end };
@@ -48,7 +48,7 @@ pub(super) fn is_padded(head: &[u8]) -> bool {
         && runs.filter(|run| run[0] == 0).all(|run| run.len() >= PADDING_LEN)
 }
 
-/// Whether a byte tells binary data from texts (MIME Sniffing Standard, 3).
+/// Whether a byte occurs in binary data only, not in texts (MIME Sniffing Standard, 3).
 pub(super) fn is_binary(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f)
 }

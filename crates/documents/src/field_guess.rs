@@ -31,8 +31,8 @@ const RECORD_LEN_MAX: u64 = 4 << 20;
 /// The maximum number of records, and of bytes, whose lengths of texts are compared.
 const SAMPLE_COUNT: usize = 100;
 const SAMPLE_LEN: u64 = RECORD_LEN_MAX;
-/// A proposed field of texts has this many times the bytes of the next one: another field as the
-/// text would make different documents equal.
+/// A field is proposed as the text only if it has this many times the bytes of every other field:
+/// with a wrong field, different documents would become equal.
 const LEAD: u64 = 4;
 /// The maximum length and number of words of a column name in a header.
 const NAME_LEN_MAX: usize = 60;
@@ -390,7 +390,7 @@ fn is_prose(value: &[u8]) -> bool {
 
 /// The path to the texts in an array of texts, or to a usual text field of an object, of an object
 /// in it, or of the objects in an array; the length of the texts; and whether they have several
-/// words, or the name of a text.
+/// words, or a usual name of a text field.
 fn inner_texts(name: &str, value: &Value) -> Option<(String, u64, bool)> {
     match value {
         Value::Array(items) => {

@@ -160,8 +160,8 @@ impl<'a> DocumentFile<'a> {
         Ok(now.len() != len || now.modified().ok() != self.input.modified)
     }
 
-    /// Whether bad records are skipped and this error makes the whole file a bad record: an error
-    /// of the file, which was found in a folder and not named by the user.
+    /// Whether this error counts as one bad record, so that reading continues without the file: bad
+    /// records are skipped, the error is a fault of the file, and the file was found in a folder.
     pub fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
         self.input.is_left_out(options, error)
     }

@@ -83,7 +83,7 @@ fn ends_within(expected: &str) -> String {
 /// A column of a file.
 pub(super) struct Column {
     pub(super) name: String,
-    /// Whether it contains texts, and whether it says so.
+    /// Whether it contains texts, and whether it is declared as UTF-8.
     pub(super) is_text: bool,
     pub(super) is_utf8: bool,
     pub(super) is_whole: bool,

@@ -45,7 +45,7 @@ pub struct Document<'a> {
     pub fields: &'a [Option<String>],
 }
 
-/// The answer of a caller to a document.
+/// Whether the caller accepted a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The document was taken.

@@ -2,8 +2,8 @@
 //!
 //! A hash compares coefficients with their median. In pictures of one colour, mirrored pictures and
 //! drawn gradients many coefficients are 0 or equal, so their rounding errors decide. Hence the
-//! operations and their order are those of pocketfft, the library in scipy: there the coefficients
-//! that vanish by symmetry are exactly 0.
+//! operations and their order are the same as in pocketfft, the library in scipy: there the
+//! coefficients that vanish by symmetry are exactly 0.
 
 use std::f64::consts::{PI, SQRT_2};
 

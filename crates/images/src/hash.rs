@@ -18,10 +18,10 @@ const LOW: usize = 8;
 
 /// A hash of pictures.
 ///
-/// For the same pixels both hashes equal those of the Python package imagehash with its defaults,
-/// bit for bit; the most significant bit is the first bit of its rows. The transform has the
-/// roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn gradients
-/// are equal, too.
+/// For the same pixels both hashes equal the hashes of the Python package imagehash with its
+/// defaults, bit for bit; the most significant bit is the first bit of its rows. The transform has
+/// the roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn
+/// gradients are equal, too.
 ///
 /// # Examples
 ///

@@ -1,8 +1,8 @@
 //! Perceptual hashes of pictures: files in, 64-bit fingerprints out.
 //!
-//! A [`PictureHash`] computes fingerprints of pixels, equal to those of the Python package
-//! imagehash. [`read_gray`] decodes one file within limits, [`hash_pictures`] hashes all pictures
-//! of a folder on all threads. The package does not depend on stores.
+//! A [`PictureHash`] computes fingerprints of pixels, as the Python package imagehash does.
+//! [`read_gray`] decodes one file within limits, [`hash_pictures`] hashes all pictures of a folder
+//! on all threads. The package does not depend on stores.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

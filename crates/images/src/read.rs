@@ -52,8 +52,8 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
     Ok(gray_of(gray).into())
 }
 
-/// Refuses a JPEG file without the marker of its end, whose decoder makes missing parts grey, and a
-/// WebP file that is shorter than its header says.
+/// Refuses a JPEG file without an end marker, because the decoder fills missing parts with grey,
+/// and a WebP file that is shorter than its header states.
 fn check_end(path: &Path) -> Result<(), String> {
     let bytes = fpstore_base::read_inputs::read(path);
     let bytes = bytes.map_err(|error| format!("cannot read it: {error}"))?;

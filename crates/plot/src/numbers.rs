@@ -39,7 +39,7 @@ pub fn rounded(number: f64) -> String {
     }
 }
 
-/// A share, 0 to 1, as a percentage that is 0 or 100 only if it is.
+/// A share, 0 to 1, as a percentage; `0 %` and `100 %` are exact, never rounded.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {

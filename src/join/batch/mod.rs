@@ -36,8 +36,8 @@ const SURPLUS: f64 = 64.0;
 /// of each table. If they are many, each table is then walked once from its first page to its last,
 /// so that a store larger than the memory is read once; if few, each thread probes the table in its
 /// order. Or the queries are joined with all stored fingerprints in a few passes, if that is
-/// expected to be faster: for very many queries, or for a distance that the tables are not made
-/// for. Segments are answered one after the other.
+/// expected to be faster: for very many queries, or for a distance for which the tables are not
+/// tuned. Segments are answered one after the other.
 ///
 /// # Errors
 ///

@@ -138,8 +138,8 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// The positions and the plans of the segments with fingerprints. The plan of an empty segment
-    /// is a scan, which is no hint about the others.
+    /// The positions and the plans of the segments with fingerprints. Empty segments are left out:
+    /// their plan is always a scan.
     fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         let filled =
             self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
@@ -184,8 +184,8 @@ impl<'a> QueryBatch<'a> {
         }
     }
 
-    /// Answers the queries from the segments that are probed, one segment after the other, so that
-    /// the pages of one are read while those of earlier ones are no longer needed.
+    /// Answers the queries from the probed segments, one segment after the other: the pages of
+    /// earlier segments are no longer needed while a segment is read.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         let mut all: Vec<QueryMatch> = Vec::new();
         let probed: Vec<Probed<'_>> = self.probed().collect();

@@ -60,7 +60,7 @@ pub struct LeadingCosts {
 
 /// The sets that are similar to an earlier leader, by ascending number. In the order of their
 /// numbers, a set that is similar to no leader becomes a leader; any other set is represented by
-/// the first leader that it is similar to.
+/// the first similar leader.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
 /// is not used. Each set takes 52 bytes of memory in addition, and the features of all sets are read
@@ -135,7 +135,7 @@ pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> 
     numbers.iter().take(BLOCK_COUNT).take_while(fits).count().max(1)
 }
 
-/// The rule for similar sets, and the features that it looks at.
+/// The rule for similar sets, and the features that it compares.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'a, S: ?Sized> {
     pub(super) sets: &'a S,

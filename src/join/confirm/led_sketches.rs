@@ -18,8 +18,8 @@ pub type ReadSketch<'a> = dyn Fn(u32, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
 /// The documents that are similar to an earlier leader, by ascending number, and the number of
-/// compared pairs. In the order of their numbers, a document that is similar to no leader becomes a leader; any other is represented by
-/// the first leader that it is similar to.
+/// compared pairs. In the order of their numbers, a document that is similar to no leader becomes a
+/// leader; any other is represented by the first similar leader.
 ///
 /// `fingerprints` are the fingerprints of the documents, and `read` reads their sketches. Two
 /// documents are similar if their fingerprints lie within the distance of `options` and their

@@ -11,7 +11,7 @@ use fpstore_base::watch::Watch;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     fingerprint: u64,
-    /// Its documents are `order[start..start + count]`.
+    /// The documents of the node are `order[start..start + count]`.
     start: u32,
     count: u32,
 }

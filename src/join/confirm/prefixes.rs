@@ -1,4 +1,4 @@
-//! Prefix filtering: a few rare features of a set that every similar set shares one of.
+//! Prefix filtering: a few rare features of a set, at least one of them in every similar set.
 //!
 //! All sets are put in one order of features, rare ones first. A set of 5 features and a set that
 //! has at least 4 of these share one of its first two features, because at most one of the five is
@@ -83,7 +83,7 @@ pub(super) struct Rarity {
     counts: Vec<AtomicU8>,
 }
 
-/// Larger counts are not told apart.
+/// Larger counts are treated as equal.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
 /// The part of the memory that counters get.
@@ -189,7 +189,7 @@ impl Prefixes {
         left(short).min(left(long)) >= least_common(short.0, long.0, self.0.similarity)
     }
 
-    /// Appends the tokens of a set that other sets may share. `ordered` is a buffer.
+    /// Appends the tokens of a set by which similar sets are found. `ordered` is a buffer.
     pub(super) fn tokens(
         self,
         features: &[u64],

@@ -28,7 +28,7 @@ const AGREEING_MAX: u32 = 6;
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Up to this many values are compared each with each other one.
+/// Up to this many values are compared pairwise.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
 /// A cut of the bits into `agreeing + k` blocks.
@@ -145,9 +145,9 @@ impl Blocking {
         })
     }
 
-    /// Whether it is cheaper to divide `count` values with `pairs` pairs by one block after the
-    /// other than to use a hash table for each combination. They form one of `2^skipped` partitions
-    /// by the first block.
+    /// Whether dividing `count` values with `pairs` pairs block by block is cheaper than a hash
+    /// table for each combination of blocks. The values are one of `2^skipped` partitions by the
+    /// first block.
     pub(in crate::join) fn is_divided(
         &self,
         first: usize,

@@ -3,8 +3,7 @@
 //! With a large `k` a block has few bits. Then so many values agree on a combination that a hash
 //! table holds hundreds of them for each key, and compares them one line after the other. Here the
 //! values are divided by the blocks of a combination in turn, as in a radix sort, until comparing
-//! each with each other one is cheaper. All combinations that begin with the same blocks share that
-//! work:
+//! all pairs is cheaper. All combinations that begin with the same blocks share that work:
 //!
 //! ```text
 //! blocks A B C D E, 3 agree:   A ── AB ── ABC, ABD, ABE

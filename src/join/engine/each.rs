@@ -1,4 +1,4 @@
-//! Comparison of each value with each other one: XOR and popcount, eight values at a time.
+//! Comparison of all pairs of values: XOR and popcount, eight values at a time.
 //!
 //! The time grows with the product of the sizes, at a fraction of a nanosecond a pair, so it is
 //! used for the small groups that the other methods leave.

@@ -325,7 +325,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Compares each value with each other one, or connects them if too many are near.
+    /// Compares all pairs of values, or connects the values if too many are near.
     pub(super) fn compare_group(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         let count = sides.value_count();
         let (Some(connect), SidesMut::Within(values)) = (self.connect, sides) else {

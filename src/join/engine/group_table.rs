@@ -13,8 +13,8 @@ use crate::search::kernel::Vector;
 
 /// Number of values compared at once.
 const LINE_LEN: usize = 8;
-/// Number of buckets, as a power of two: so few that their counts fit the cache of a core, and
-/// about as many as a block has values,
+/// Number of buckets, as a power of two: about as many as a block has values, and few enough that
+/// their counts fit the cache of a core,
 const BITS: u32 = 14;
 /// but with no more values than this for each bucket, as a power of two.
 const GROUP_BITS: u32 = 5;
@@ -34,7 +34,7 @@ struct Comparison<V> {
     vector: V,
     mask: u64,
     k: u32,
-    /// The number of values; room follows.
+    /// The number of values, without the room after them.
     count: usize,
 }
 

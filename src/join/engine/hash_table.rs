@@ -90,7 +90,7 @@ struct FindPairs<'a, E> {
     tables: &'a mut Tables,
     lines_max: usize,
     sides: Sides<'a>,
-    /// Whether the values that agree are adjacent already.
+    /// Whether values that agree on the mask are already adjacent.
     side_by_side: bool,
     mask: u64,
     k: u32,
@@ -237,7 +237,7 @@ mod tests {
         assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
     }
 
-    /// More values than fit into lines, with groups of all lengths up to some lines.
+    /// More values than a line table takes, in groups from one value to several lines.
     #[test]
     fn many_values_are_paired_as_few_are() {
         let random = |at: u64| scramble(at) & 0x7_ffff_0000_3fff & !(scramble(at) >> 52 & 0xfff);

@@ -20,7 +20,7 @@ const MORE: u8 = LINE_LEN + 1;
 /// Lines after the first of a bucket that may be compared for each value before the values count as
 /// skewed.
 const LINES_PER_VALUE: u64 = 8;
-/// Such lines that may be compared in any case.
+/// Number of further lines that are always compared.
 const LINES_FREE: u64 = 512;
 
 /// The largest number of lines after the first ones that `count` values may compare; with more they

@@ -92,8 +92,8 @@ impl Join<'_> {
         self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
     }
 
-    /// The cheapest blocking; `None` if comparing each value with each other one is cheaper.
-    /// `counts` has the number of values of each side.
+    /// The cheapest blocking; `None` if comparing all pairs is cheaper. `counts` has the number of
+    /// values of each side.
     fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
         let varying = self.varying()? & !self.partition.agree;
         Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
@@ -240,7 +240,7 @@ impl Join<'_> {
         Ok(counts.iter().sum())
     }
 
-    /// Compares each value with each other one.
+    /// Compares all pairs of values.
     fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
         let probe = self.in_memory(0)?;
         let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;

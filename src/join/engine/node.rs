@@ -47,8 +47,7 @@ impl<'a> Node<'a> {
         if left == 0 { 0..0 } else { self.next..self.blocking.blocks().len() + 1 - left }
     }
 
-    /// Whether it is cheaper to divide `count` values by further blocks than to compare each with
-    /// each other one.
+    /// Whether it is cheaper to divide `count` values by further blocks than to compare all pairs.
     pub(super) fn pays(&self, count: usize, pairs: f64) -> bool {
         let descent = Descent {
             bits: self.blocking.mean_bits(),

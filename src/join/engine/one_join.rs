@@ -17,7 +17,7 @@ use fpstore_base::watch::{Phase, Watch};
 /// A partition with more values than this times the mean is uneven.
 pub(super) const UNEVEN: u64 = 8;
 
-/// A join of one set with itself or with another one.
+/// A join of a set with itself or with another set.
 pub(in crate::join) struct Join<'a> {
     /// The only side, or the probe side and the build side.
     pub(in crate::join) sides: Vec<JoinValues<'a>>,

@@ -24,7 +24,7 @@ pub(super) enum Ordered<'a> {
 }
 
 impl JoinValues<'_> {
-    /// The masks of the tables whose order the values can be read in.
+    /// The masks of the tables in whose order the values can be read.
     pub(super) fn orders(&self) -> Vec<u64> {
         if let Some(store) = self.tables() {
             let tables = TableOfStore::all(&store).into_iter();

@@ -111,7 +111,7 @@ impl<'a> JoinValues<'a> {
         }
         let values = Arc::new(range.collect()?);
         let (count, repeats) = (values.len() as u64, range.may_repeat());
-        // A range belongs to a divided join.
+        // Only divided joins have ranges.
         Ok(JoinValues::Owned { values, count, repeats, ascends: false, store: None })
     }
 

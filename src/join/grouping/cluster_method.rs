@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum ClusterMethod {
     /// Connected components: each member is near some other member. Two members may be far apart,
-    /// with a chain of near ones between them.
+    /// connected by a chain of near members.
     #[default]
     Components,
     /// Stars: each member is near the representative. In each component, the document with most

@@ -60,8 +60,8 @@ impl Components {
         self.values.len()
     }
 
-    /// The links of the components: a pair of the smallest fingerprint of the component and each
-    /// other one, by ascending smallest fingerprint, then by the other one.
+    /// The links of the components: pairs of the smallest fingerprint of the component with each
+    /// other member, by ascending smallest fingerprint, then by member.
     pub fn finish(mut self) -> Vec<Pair> {
         // The name of a set is its smallest position, which belongs to the first value added.
         let mut least: Vec<u64> = self.values.clone();

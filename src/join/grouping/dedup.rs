@@ -22,7 +22,7 @@ use fpstore_base::{Fingerprint, Id, IdRef};
 /// and not joined with it.
 const SEARCH_RATIO: u64 = 16;
 
-/// The new documents that are kept, and the nearest kept document of each other one.
+/// The kept new documents, and the nearest kept document of each removed one.
 #[derive(Debug)]
 pub struct Dedup {
     new: Store,
@@ -33,7 +33,8 @@ pub struct Dedup {
     within: Option<NewLeaders>,
     /// The new fingerprints without a stored neighbour.
     unmatched: Arc<Vec<u64>>,
-    /// The smallest ids of `unmatched`, if new documents were compared and all ids are numbers.
+    /// The smallest id of each fingerprint of `unmatched`, if new documents were compared and all
+    /// ids are numbers.
     numbers: Option<Vec<u64>>,
     threads: usize,
 }

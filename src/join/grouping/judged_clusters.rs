@@ -13,8 +13,8 @@ use crate::store::Store;
 /// that people have judged. `own_id` extracts the id used in judged pairs from an id of the store,
 /// which may contain more; it returns an empty text if there is no such id.
 ///
-/// Two documents that are judged to be duplicates are in one cluster, whatever their distance. Two
-/// documents that are judged different never are: a component with both is divided again. Its
+/// Two documents judged to be duplicates are in one cluster, whatever their distance. Two documents
+/// judged different are never in one cluster: a component that contains both is divided again. Its
 /// documents start in clusters of their own, the duplicates are merged, and then its near pairs are
 /// taken one after the other: by ascending distance, then by the smaller document, then by the
 /// larger one, where documents are ordered by fingerprint, then by id as text. A pair merges the

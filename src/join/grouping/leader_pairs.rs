@@ -38,7 +38,7 @@ impl NearLists {
 }
 
 /// The near pairs of documents and leaders; `None` if it is cheaper to scan the leaders for each
-/// document until a near one is found.
+/// document until a near leader is found.
 pub(in crate::join) fn near_across(
     documents: &[u64],
     leaders: &[u64],

@@ -79,7 +79,7 @@ fn read_documents(
     Ok(true)
 }
 
-/// The stores that the documents of pairs are looked up in.
+/// The stores in which the documents of pairs are looked up.
 #[derive(Clone, Copy)]
 pub(in crate::join) struct PairStores<'a> {
     pub(in crate::join) firsts: &'a Store,

@@ -1,7 +1,7 @@
 //! Near pairs in order, kept in memory or in temporary files.
 //!
-//! A join finds pairs in any order. They are sorted externally by the first fingerprint, and those
-//! of one first fingerprint in memory by the second.
+//! A join finds pairs in any order. They are sorted externally by the first fingerprint. Pairs with
+//! the same first fingerprint are sorted in memory by the second.
 
 use super::{Pair, near_pairs, near_pairs_across};
 use crate::base::error::{Error, Result};

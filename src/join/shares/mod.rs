@@ -179,8 +179,8 @@ impl JoinPlan {
         self.k
     }
 
-    /// The input that each share reads from the store that the plan was made for. A plan made
-    /// without a store returns [`PlanReads::Everything`].
+    /// The input that each share reads from the store of the plan. A plan made without a store
+    /// returns [`PlanReads::Everything`].
     pub fn reads(&self) -> PlanReads {
         if self.tables.is_empty() { PlanReads::Everything } else { PlanReads::Ranges }
     }

@@ -19,8 +19,8 @@ use std::sync::Mutex;
 const PACKED_LEN: usize = 8;
 
 impl JoinPlan {
-    /// Packs fingerprints for the groups in which they meet near ones. Calls `each` with the number
-    /// of a group and a payload, at most once for each group, by ascending group.
+    /// Packs fingerprints for the groups in which they meet their neighbours. Calls `each` with the
+    /// number of a group and a payload, at most once for each group, by ascending group.
     ///
     /// A payload has the values of the fingerprints, each as eight bytes, least significant byte
     /// first. Payloads of one group can be joined in any order, and whole payloads can be

@@ -76,7 +76,7 @@ impl FromStr for JoinPlan {
         let tables = match reads {
             "everything" => Vec::new(),
             "ranges" => masks(field("tables")?).ok_or_else(|| refuse("tables are not masks"))?,
-            _ => return Err(refuse("reads is neither ranges nor everything")),
+            _ => return Err(refuse("the field 'reads' is neither 'ranges' nor 'everything'")),
         };
         let fit = tables.iter().zip(&blocks).all(|(&mask, &block)| leads_with(mask, block));
         if !fit || !(tables.is_empty() || tables.len() == k as usize + 1) {

@@ -14,7 +14,7 @@ pub struct Sample {
     origin: Origin,
 }
 
-/// The collection that a sample was taken from.
+/// The sampled collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The planned collection itself, so every count grows with the whole.

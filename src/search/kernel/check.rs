@@ -171,7 +171,7 @@ fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle)
                 came => break came,
             }
         };
-        // A walk from where it stopped finds the rest.
+        // A linear walk from the position reached finds the remaining hits.
         let whole = &file[span.heads_start as usize..span.heads_end as usize];
         let read = slow(whole, block, (before, span.rank_start), remaining, needle);
         match read {

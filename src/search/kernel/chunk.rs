@@ -85,7 +85,7 @@ impl<V: Vector> Chunk<'_, V> {
             return false;
         }
         // With many candidates, the sum of the chunk first decides whether any of its heads reaches
-        // the lowest near one.
+        // the lowest near head.
         if candidates.count_ones() <= PARTIAL_SUMS_MAX
             || self.inner + self.sum() >= needle.range(self.remaining).0
         {
@@ -104,7 +104,7 @@ impl<V: Vector> Chunk<'_, V> {
         }
     }
 
-    /// Takes the exact sum at each of a few candidates.
+    /// Computes the exact sum at each candidate; for few candidates.
     #[inline(always)]
     fn refine_each(&self, mut candidates: u64, needle: Needle, found: &mut Vec<NearHead>) {
         while candidates != 0 {
@@ -120,7 +120,7 @@ impl<V: Vector> Chunk<'_, V> {
     }
 
     /// Full decode: takes the sums at all bytes, modulo 2^32, and then the exact sums of the
-    /// apparently near ones.
+    /// apparently near heads.
     #[inline(always)]
     fn decode(&self, needle: Needle, found: &mut Vec<NearHead>) {
         let (sums, near) = self.all_sums(needle);

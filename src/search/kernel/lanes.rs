@@ -1,9 +1,9 @@
 //! Blocks that are decoded once for many queries: a lane of 16 bits for each byte of the heads.
 //!
 //! The lane of the last byte of a gap is the head after it, without the bits that name the block;
-//! the lanes of other bytes mean nothing. So decoding moves no lane, and a mask of 64 bits says
-//! which lanes of a chunk are heads. Near heads of a needle are found by comparing all lanes of a
-//! chunk at once, without a branch.
+//! the lanes of other bytes mean nothing. So decoding moves no lane, and a mask of 64 bits marks
+//! the lanes of a chunk that are heads. Near heads of a needle are found by comparing all lanes of
+//! a chunk at once, without a branch.
 //!
 //! A block that is not readable here gets no lanes, and its caller searches it by itself: a long
 //! one, one with gaps of more than three bytes, one that breaks a rule, or one within 64 bytes of
@@ -43,7 +43,7 @@ struct LaneChunk {
 }
 
 /// A run of neighbouring blocks, decoded. The first chunk of a block is at the position of the
-/// block, later ones are after those of all blocks.
+/// block; further chunks follow the first chunks of all blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Tile {
     chunks: Vec<LaneChunk>,
@@ -128,8 +128,9 @@ pub(crate) struct ItemHead {
 }
 
 impl Kernel {
-    /// Decodes blocks, each with its position in the tile; adds the positions of those without
-    /// lanes to `others`. `heads` starts with the heads section; those of the blocks are verified.
+    /// Decodes blocks, each with its position in the tile; adds the positions of blocks without
+    /// lanes to `others`. `heads` starts with the heads section; the heads of the blocks are
+    /// verified.
     pub(crate) fn decode_tile(
         self,
         heads: &[u8],
@@ -156,7 +157,8 @@ impl Kernel {
         self.run(ProbeTile { tile, values, from, end, layout, in_tile, survivors })
     }
 
-    /// Moves the near heads of all survivors to `near`. `first_block` is that of the tile.
+    /// Moves the near heads of all survivors to `near`. `first_block` is the first block of the
+    /// tile.
     pub(crate) fn near_heads(
         self,
         tile: &Tile,
@@ -438,7 +440,7 @@ mod tests {
             file.resize(file.len() + after, 0x7f);
             let layout = LaneLayout { block_bits: 3, tail_bits: 45, inner_bits: 16, mask: u16::MAX << free, tile_bits: 3, is_flipped, k };
             let pick = |needle: u64| match heads.len() as u64 {
-                // Heads that are there, some with flipped bits, and any.
+                // Stored heads, stored heads with flipped bits, and arbitrary heads.
                 0 => needle,
                 len if !needle.is_multiple_of(4) => (heads[(needle / 8 % len) as usize].1 ^ (needle % 4 / 2) << ((needle >> 32) % 19)) << 45,
                 _ => needle,

@@ -13,7 +13,7 @@ pub(crate) struct BlockProbe {
     pub(crate) remaining: u32,
 }
 
-/// The query that the heads of blocks are compared with.
+/// The query, in the form in which it is compared with the heads of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle {
     pub(crate) head: u64,

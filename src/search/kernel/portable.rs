@@ -101,7 +101,7 @@ impl Vector for Portable {
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
         let mut sum = 0;
         for (part, word) in (0..).zip(self.load(bytes)) {
-            // Each byte gets the eight bits of the mask that include its own.
+            // Copies the eight mask bits to every byte; each byte then keeps its own bit.
             let own = (LOW * (selected >> (8 * part) & 0xff)) & 0x8040_2010_0804_0201;
             let is_selected = ((((own & SEVEN) + SEVEN) | own) & HIGH) >> 7;
             let values = word & SEVEN & (is_selected * 0xff);

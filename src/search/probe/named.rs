@@ -205,8 +205,8 @@ impl<'a> Decoder<'a> {
         Decoder { needle, syndrome_of_needle: self.errors.code.syndrome(hashed), ..*self }
     }
 
-    /// Calls `each` with each value that an entry may represent within the distance of the search,
-    /// and with its distance.
+    /// Calls `each` with every value, and its distance, that this entry may represent within the
+    /// searched distance.
     #[inline(always)]
     fn for_each_value(&self, head: u64, number: u64, mut each: impl FnMut(Permuted, u32)) {
         let SyndromeLayout { syndrome_bits, hashed_bits, known_in_tail, masked, unmasked } =

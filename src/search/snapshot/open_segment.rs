@@ -220,7 +220,7 @@ impl OpenSegment {
         }
     }
 
-    /// The ids that are not deleted, of the record at a rank of the first table.
+    /// The live ids of the record at a rank of the first table.
     pub(crate) fn live_ids<'a>(&'a self, rank: Rank, record: Record<'a>) -> LiveIds<'a> {
         let deleted = self.deleted.as_ref().map_or([].as_slice(), |deleted| deleted.ids_of(rank));
         LiveIds { record, position: 0, deleted }

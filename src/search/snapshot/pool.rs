@@ -15,7 +15,7 @@ pub(crate) struct Pool {
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// The newest state that the tables were made for. A searcher of an older state changes
+    /// The newest state for which the tables were made. A searcher of an older state changes
     /// nothing.
     pub(crate) generation: u64,
     pub(crate) all: Vec<Arc<Gathered>>,

@@ -57,7 +57,7 @@ impl Snapshot {
         Ok(Snapshot { states: states.to_vec(), ..united })
     }
 
-    /// The current states of the stores, or `None` if this snapshot has them.
+    /// A snapshot of the current states of the stores, or `None` if this snapshot is current.
     pub(super) fn next_united(&self) -> Result<Option<Self>> {
         let mut states = self.states.clone();
         let mut is_newer = false;

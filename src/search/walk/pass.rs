@@ -1,4 +1,4 @@
-//! A walk of one table: what all its threads share.
+//! A walk of one table: the data shared by its threads.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -39,7 +39,7 @@ pub(crate) struct Walk<'a> {
 /// The hits of a batch: numbers of queries, and hits.
 pub(crate) type Hits = Vec<(u32, SegmentHit)>;
 
-/// What all threads that walk one table share.
+/// The data shared by the threads that walk one table.
 pub(super) struct TablePass<'a> {
     pub(super) walk: &'a Walk<'a>,
     pub(super) queries: &'a [Fingerprint],

@@ -28,7 +28,7 @@ const PROBED_TOGETHER: usize = 256;
 /// Radii for looking values up.
 const EXACT: [Radius; 1] = [Some(0)];
 
-/// What a query needs of a block.
+/// The use of a block by the queries of a tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Unused,
@@ -38,7 +38,7 @@ enum Mark {
     Other,
 }
 
-/// The memory of one thread, and what it found.
+/// The buffers and the results of one thread.
 pub(super) struct Worker<'a> {
     pass: &'a TablePass<'a>,
     kernel: Kernel,
@@ -78,7 +78,7 @@ impl<'a> Items<'a> {
         self.own.is_empty() && self.flipped.is_empty()
     }
 
-    /// Calls `each` with the position of an item and that of a block that it looks into, for all.
+    /// Calls `each` with the position of each item and the position of each block that it searches.
     #[inline(always)]
     fn for_each_block(&self, mut each: impl FnMut(usize, usize)) {
         let low = |item: usize| self.layout.low_of(self.sorted.values[item]);
@@ -206,7 +206,7 @@ impl<'a> Worker<'a> {
                     index.prefetch_heads(&span);
                     self.spans.push((low, span));
                 }
-                // Whoever looks into the block gets the error.
+                // The search of this block will return the error.
                 Err(_) => self.others.push(low),
             }
         }

@@ -199,10 +199,10 @@ pub fn check_output(path: &Path) -> Result<()> {
     match folder.ancestors().find(is_store) {
         None => Ok(()),
         Some(store) if store == folder => {
-            refused("lies in a store, which nothing else may write to; name another output")
+            refused("lies in a store, which may contain only its own files; name another output")
         }
         Some(store) => refused(&format!(
-            "lies in the store {}, which nothing else may write to; name another output",
+            "lies in the store {}, which may contain only its own files; name another output",
             store.display()
         )),
     }

@@ -98,7 +98,8 @@ impl LockFile {
         text.trim().parse().ok()
     }
 
-    /// Removes the file, so that an idle store has no files that its readers cannot copy.
+    /// Removes the file: readers may lack the right to copy it, and an idle store should be
+    /// copyable.
     pub(super) fn remove(&self) {
         if self.is_in_place() {
             let _ = disk::remove_file(&self.path);

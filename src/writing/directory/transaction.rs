@@ -146,7 +146,7 @@ impl Transaction {
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)
             .and_then(|()| Ok(sync_directory(&self.directory)?));
-        // Nobody reads a new store before it is moved to its place. In an existing one no other
+        // A new store has no readers before it is moved to its place. In an existing one no other
         // process publishes now, so the manifest on disk is the new one or the old one.
         let Err(source) = replaced else { return Ok(manifest.generation) };
         if self.lock.is_none() {

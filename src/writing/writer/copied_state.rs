@@ -70,7 +70,7 @@ pub trait StateSource {
     /// The designation of a file in messages.
     fn place(&self, name: &str) -> PathBuf;
 
-    /// The bytes of a file. `len` is their number, or `None` if only the source knows it.
+    /// The bytes of a file. `len` is their number, or `None` if only the source has it.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
     }
 }
 
-/// The error for a folder whose state is none of those before the copied one.
+/// The error for a folder whose state does not precede the copied state.
 fn other_history(folder: &Path) -> Error {
     let reason = format!(
         "{} holds a state outside the history of the store: one of them was written to separately; \

@@ -26,7 +26,7 @@ use fpstore_base::watch::{Phase, Watch};
 pub struct Deleted {
     /// The number of distinct fingerprints or ids given by the caller.
     pub wanted: u64,
-    /// The number of these that were in the store.
+    /// The number of these that the store had.
     pub found: u64,
     /// Deleted fingerprints over all segments; a fingerprint in two segments counts twice.
     pub fingerprints: u64,

@@ -15,7 +15,7 @@ use syn::{
 
 /// One or more changes of the same tokens.
 pub struct Site {
-    /// The function, qualified by the type that it belongs to.
+    /// The function, qualified by its type.
     pub function: String,
     pub line: usize,
     pub last_line: usize,

@@ -30,7 +30,7 @@ pub(super) struct RemovedRows<'a> {
 }
 
 impl<'a> RemovedRows<'a> {
-    /// An empty table. `names` are the names of several stores that are compared with.
+    /// An empty table. `names`: the names of the compared stores, if there are several.
     pub(super) fn new(names: Option<&'a Names>) -> Self {
         let mut columns = Columns::default();
         (columns.4, columns.5) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));

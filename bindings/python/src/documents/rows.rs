@@ -51,8 +51,8 @@ impl TableRows<'_> {
     }
 }
 
-/// One row for each row of the table. `names` are the names of several stores that are compared
-/// with.
+/// One row for each row of the table. `names`: the names of the compared stores, if there are
+/// several.
 pub(super) fn rows_of(
     cleaned: &Cleaned<'_>,
     table: &DocumentTable,

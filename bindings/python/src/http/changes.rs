@@ -27,7 +27,7 @@ use crate::rows::Rows;
 use crate::tuple_class::answer;
 use crate::work::Shared;
 
-/// The items of a request: fingerprints, or texts for which the server makes them, and their ids.
+/// The items of a request: ids with fingerprints, or with texts that the server hashes.
 struct Items {
     values: Values,
     ids: Option<Ids>,

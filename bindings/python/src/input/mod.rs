@@ -100,7 +100,7 @@ fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResul
 fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<u64>> {
     let py = array.py();
     let name = if is_signed { "int64" } else { "uint64" };
-    // Native layout and byte order; copies only other arrays.
+    // Copies the array only if its layout or byte order is not native.
     let options = PyDict::new(py);
     options.set_item("dtype", name)?;
     options.set_item("requirements", "CA")?;
@@ -278,7 +278,7 @@ fn each_text(
     Ok(true)
 }
 
-/// The table's column of this name; `None` if there is none.
+/// The table's column of this name; `None` if there is no such column.
 pub(crate) fn column_named<'a>(
     py: Python<'_>,
     table: &'a StructArray,

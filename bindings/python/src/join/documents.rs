@@ -66,7 +66,7 @@ impl Reasons {
     }
 }
 
-/// The columns of documents. `near_store` is there if several stores are compared with.
+/// The columns of documents. `near_store` is present if there are several stores.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
 /// Decides which documents of a store to keep: documents that are near no document of `stored` and,

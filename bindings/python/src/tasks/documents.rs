@@ -188,7 +188,7 @@ pub(crate) fn _check_merits(
 /// -------
 /// Rows
 ///     `row`, the number of the document, and `group`, the number of the best document of its group.
-///     Documents without a near one are omitted.
+///     Documents without neighbours are omitted.
 ///
 /// Examples
 /// --------
@@ -367,8 +367,8 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
             _ => None,
         };
         found.ok_or_else(|| {
-            let message = format!("described documents have the columns {}", NAMES.join(", "));
-            input_error(py, format!("{message}; there is no '{name}'"))
+            let message = format!("described documents need the columns {}", NAMES.join(", "));
+            input_error(py, format!("there is no '{name}': {message}"))
         })
     };
     let (known, all_features) = (column("fingerprint")?, column("features")?);

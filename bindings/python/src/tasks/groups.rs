@@ -28,8 +28,8 @@ use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
 const WHAT: &str = "payloads";
-/// Packs fingerprints for the groups of a plan, in which they meet near ones. A fingerprint goes to
-/// `plan.k` + 1 groups, 8 bytes each; equal fingerprints go once.
+/// Packs fingerprints for the groups of a plan, in which they meet their neighbours. A fingerprint
+/// is sent to `plan.k` + 1 groups, 8 bytes each; equal fingerprints are sent once.
 ///
 /// Parameters
 /// ----------

@@ -79,7 +79,7 @@ fn add(py: Python<'_>, table: &ArrayRef, components: &mut Components) -> PyResul
             _ => None,
         };
         let Some(found) = found else {
-            let message = format!("pairs have the columns first and second, there is no '{name}'");
+            let message = format!("there is no '{name}': pairs need the columns first and second");
             return Err(input_error(py, message));
         };
         let nulls = found.logical_null_count();

@@ -128,7 +128,7 @@ def clean_under_pressure(session: Any, folder: Path) -> None:
         words[at % 1000][int(numbers.integers(0, 140))] = f"n{at}"
         texts.append(" ".join(words[at % 1000]))
     rows = list(zip(ids, texts))[::-1]
-    # Each task that is asked first for a partition is slow, so that another one is begun.
+    # The first task of each partition is slow, so that Spark starts a second one.
     df = session.createDataFrame(rows, "id bigint, text string").repartition(4)
     slow = df.mapInArrow(slow_first(str(folder)), df.schema)
     rows_of_one = fpstore.clean(pa.table({"text": texts}), confirm=0.8).rows

@@ -432,7 +432,7 @@ impl<'a> Layout<'a> {
     fn rival_of(&self, place: usize) -> Option<Unclear> {
         let (ColumnKind::Fingerprints(radix), has_header) = self.held[place] else { return None };
         let width = self.sample.wish.width;
-        // Numbers without a letter may be counted.
+        // If no value has a letter, the numbers may be counters.
         let is_counted =
             !self.values(place).skip(usize::from(has_header)).any(|it| has_letter(&it));
         let could_be = |other: usize| {

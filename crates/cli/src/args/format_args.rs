@@ -8,7 +8,7 @@ use crate::output::text::{RowFormat, TableFormat};
 /// A line with the names of the columns.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct HeaderArg {
-    /// Begin with a line of column names; csv always has it
+    /// Print a line of column names first; csv always has one
     ///
     /// Columns without a value are then empty instead of absent.
     #[arg(long, hide_short_help = true)]

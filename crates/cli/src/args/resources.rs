@@ -49,7 +49,7 @@ impl QuietArgs {
     }
 }
 
-/// How a command that writes to a store waits for its turn, and works.
+/// The options of commands that write to a store.
 #[derive(Args, Debug)]
 pub(crate) struct WriteArgs {
     #[command(flatten)]

@@ -31,7 +31,7 @@ impl LabelArgs {
 /// The kind of the ids of a segment.
 #[derive(Args, Debug)]
 pub(crate) struct IdTypeArgs {
-    /// Kind of ids; auto is u64 if every id is a canonical decimal
+    /// Kind of ids; auto: u64 if every id is a decimal number without leading zeros, else text
     #[arg(long, alias = "ids", value_parser = bare_choice::<IdPolicy>(), default_value_t,
           hide_short_help = true)]
     pub(crate) id_type: IdPolicy,

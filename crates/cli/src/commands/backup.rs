@@ -58,7 +58,7 @@ pub(crate) struct BackupArgs {
     server: Option<String>,
     #[command(flatten)]
     token: TokenFileArg,
-    /// Continue, and look for a newer state after this time, such as 10s
+    /// Keep running, and copy newer states at this interval, such as 10s
     #[arg(long, value_name = "TIME")]
     every: Option<Time>,
     /// Also check the segments in FOLDER, and copy damaged segments again

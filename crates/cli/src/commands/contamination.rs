@@ -56,7 +56,7 @@ pub(crate) struct ContaminationArgs {
     /// Files and folders of documents
     #[arg(value_name = "CORPUS", required = true)]
     files: Vec<PathBuf>,
-    /// The input is documents; this is always so here
+    /// The input is documents; always set for this command
     #[arg(long, help_heading = "Documents")]
     docs: bool,
     /// A file or folder with the items of a benchmark; may be repeated
@@ -112,7 +112,7 @@ struct RuleArgs {
     /// Words per shingle for items of 50 words or more
     #[arg(long, value_name = "N", default_value_t = ShingleRules::default().long.shingle)]
     shingle: usize,
-    /// Part of the shingles of such an item that a passage must have
+    /// Minimum share of the shingles of these items that a passage must contain
     #[arg(long, value_name = "PART", default_value_t = ShingleRules::default().long.contained)]
     contains: f64,
     /// Words per shingle for shorter items
@@ -123,7 +123,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_shingle: usize,
-    /// Part of the shingles of a shorter item that a passage must have
+    /// Minimum share of the shingles of shorter items that a passage must contain
     #[arg(
         long,
         value_name = "PART",
@@ -131,7 +131,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_contains: f64,
-    /// Do not search items with fewer words
+    /// Skip items with fewer words
     #[arg(
         long,
         value_name = "N",

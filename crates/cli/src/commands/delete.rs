@@ -41,7 +41,7 @@ Exit status: 0 done; 1 nothing to delete in the store; 2 error.";
     group = ArgGroup::new("what").required(true).multiple(true).args(["ids", "id", "fingerprints", "fingerprint"])
 )]
 pub(crate) struct DeleteArgs {
-    /// Delete the ids of a file, one on each line, comments begin with #; - is standard input
+    /// Delete the ids in a file, one on each line, with # before comments; - is standard input
     #[arg(long, value_name = "FILE")]
     ids: Vec<PathBuf>,
     /// Delete this id; may be repeated

@@ -60,10 +60,10 @@ pub(crate) struct JoinArgs {
     searched: Option<PathBuf>,
     #[command(flatten)]
     stores: StoresArg,
-    /// Distance in bits, inclusive [default: by the searched store or recipe, else 3]
+    /// Distance in bits, inclusive [default: from the searched store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// Print the N nearest matches of each record, with all their ids, and report cut answers
+    /// Print at most the N nearest matches of each record, with all their ids
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

@@ -47,7 +47,7 @@ Exit status: 0 sound; 1 damaged, repaired or not; 2 error.";
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     store: StorePlace,
-    /// Number of stored, flipped and random fingerprints to query and compare with a scan
+    /// Number of sample queries to compare with a scan: stored, changed and random fingerprints
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(SAMPLES.range()))]
     samples: u64,

@@ -69,7 +69,7 @@ pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
             "the store holds passages of texts: --unit {unit} compares passages with it"
         )),
         (Some(unit), Some(_)) => Some(format!(
-            "the store holds other passages of texts: leave out --unit, or give --unit {unit}"
+            "the store holds passages of another unit: leave out --unit, or give --unit {unit}"
         )),
         (None, _) => Some(
             "the store holds whole documents: leave out --unit, or build a store of passages with \

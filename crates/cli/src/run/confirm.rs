@@ -15,13 +15,13 @@ use crate::session::monitor::Monitor;
 /// The criterion for near-duplicates: a distance of fingerprints, and a similarity of documents.
 #[derive(Args, Debug)]
 pub(crate) struct NearArgs {
-    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
     /// Minimum Jaccard similarity of near documents
     ///
-    /// With --docs the similarity is exact, all such pairs are found, and -k has no place beside it.
-    /// From the sketches of a store it is estimated, for documents within -k bits; without -k the
+    /// With --docs the similarity is exact, all such pairs are found, and -k is not allowed. From
+    /// the sketches of a store it is estimated, for documents within -k bits; without -k the
     /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer of
     /// more similar pairs.
     #[arg(long, value_name = "S", value_parser = similarity)]

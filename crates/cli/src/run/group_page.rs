@@ -29,7 +29,7 @@ pub(crate) struct GroupPageArgs {
     /// The largest group comes first. Rows are then printed only with -o, --format or --keep.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     pub(crate) html: Option<PathBuf>,
-    /// Documents with the texts of the page, found by their ids; may be repeated
+    /// File of documents in which the texts of the page are found by id; may be repeated
     ///
     /// With --docs the texts come from the input.
     #[arg(
@@ -150,9 +150,7 @@ impl GroupPageArgs {
         if !quiet && let Some(path) = &self.html {
             let left_out = match written.left_out_count {
                 0 => String::new(),
-                left => {
-                    format!("; {} smaller ones left out, a larger {MORE} shows more", grouped(left))
-                }
+                left => format!("; {} smaller ones left out: raise {MORE}", grouped(left)),
             };
             let groups = match about.judged {
                 true => counted(written.group_count, "pair", "pairs"),

@@ -191,7 +191,7 @@ impl JoinInputArgs {
             bail!("a store does not keep the order of its records; name files, or another rule");
         }
         if self.access.is_given() && self.has_files() {
-            bail!("--access is for a store, and the input is files; leave it out");
+            bail!("--access applies only to stores, and the input is files; leave it out");
         }
         let (read, limits) = (&self.read, resources.reading()?);
         let documents = self.documents.prepare_beside(reads_texts, read, limits)?;

@@ -23,9 +23,9 @@ pub(crate) enum ExitStatus {
 /// How a command that searches gets the bytes of a store.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct AccessArgs {
-    /// How to read the store: from a memory map; into memory first, safe from changes to the files;
-    /// or auto: into memory on a network file system, if it takes at most a quarter of the memory
-    /// [default: map]
+    /// How to read the store: map, from a memory map; memory, into memory first, safe from changes
+    /// to the files; auto, into memory on a network file system if it takes at most a quarter of
+    /// the memory [default: map]
     #[arg(long, value_parser = bare_choice::<Access>(), value_name = "HOW", hide_short_help = true)]
     access: Option<Access>,
 }
@@ -47,7 +47,8 @@ impl AccessArgs {
 
     /// The options to open a store for the searches of one command.
     pub(crate) fn open_options(&self) -> OpenOptions {
-        // A crash of the command loses no data, and most commands read a small part of the store.
+        // Mapped by default: most commands read a small part of the store, and a crash by SIGBUS
+        // would lose no data.
         OpenOptions::default().access(self.access.unwrap_or(Access::Map))
     }
 }

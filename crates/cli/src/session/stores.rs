@@ -8,7 +8,7 @@ use fpstore::{OpenOptions, Store, StoreIndex, Stores};
 
 use super::command::{AccessArgs, open_map, variable};
 
-/// The stores that a command asks: the one declaration of `-s`.
+/// The stores that a command searches: the only declaration of `-s`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoresArg {
     /// One or more stores [default: $FPSTORE, else store.fps]

@@ -237,7 +237,7 @@ fn a_page_shows_items_beside_passages_and_nothing_of_theirs_is_markup() {
     assert!(fs::read_dir(dir.folder()).unwrap().count() == 4);
 }
 
-/// The rules for ids are those of `clean`, and no name can break a line.
+/// Ids follow the same rules as in `clean`, and no name can break a line.
 #[cfg(unix)]
 #[test]
 fn a_line_has_one_document_whatever_its_id_and_its_file_are_named() {

@@ -152,7 +152,8 @@ fn documents_with_one_id_keep_their_own_texts() {
     let mut texts = [text(&found[1], 0), text(&found[1], 1)];
     texts.sort();
     assert!(texts[0].ends_with("river today") && texts[1].ends_with("river twice"), "{texts:?}");
-    // Fingerprints alone cannot tell which text belongs to which document, and the page says so.
+    // With repeated ids and without texts in the input, no text can be assigned to its document,
+    // and the page states this.
     dir.write("prints.tsv", dir.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
     let args = ["cluster", "prints.tsv", "-k", "12", "-qf", "--html", "page.html", "--texts"];
     dir.ok(&[&args[..], &["docs.jsonl"]].concat(), "");

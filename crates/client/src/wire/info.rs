@@ -53,7 +53,7 @@ pub struct ServedStore {
     /// The width of the fingerprints in bits.
     #[serde(default = "full_width")]
     pub bits: u32,
-    /// The distance that the tables are tuned for.
+    /// The distance for which the tables are tuned.
     pub tuned_k: u32,
     /// Bytes of the sketch of each id; 0 without sketches.
     pub sketch_len: u8,

@@ -26,7 +26,7 @@ impl Items {
 pub(super) struct ItemMatch {
     /// The number of the item.
     pub(super) item: u32,
-    /// The part of its shingles in the passage.
+    /// The share of the shingles of the item that the passage contains.
     pub(super) contained: f64,
     /// The bytes of the passage in the text.
     pub(super) bytes: Range<usize>,

@@ -47,7 +47,7 @@ pub struct ContaminationCheck<'a> {
 
 impl<'a> ContaminationCheck<'a> {
     /// A search for the items in the files and folders `items`, in the documents of `paths`; both
-    /// are read as their options say.
+    /// are read by their options.
     pub fn new<P: Into<PathBuf>, Q: Into<PathBuf>>(
         items: impl IntoIterator<Item = P>,
         item_options: DocumentOptions,

@@ -233,7 +233,7 @@ enum ItemPresence {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contamination {
-    /// Items that were searched for.
+    /// The number of searched items.
     pub item_count: u64,
     /// Items with few words, which follow a rule of their own.
     pub short_count: u64,

@@ -157,7 +157,7 @@ fn one_job_at_a_time_has_a_folder() {
     assert!(begun.into_inner() > 0 && !folder.exists());
 }
 
-/// A folder with files that no job creates is not emptied, whoever put them there.
+/// A folder with files that no job creates is not emptied.
 #[test]
 fn a_folder_with_files_of_others_is_left_as_it_is() {
     let parent = tempfile::tempdir().unwrap();

@@ -107,7 +107,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-/// A record that differs from the record read before.
+/// The error for a record that changed after its first reading.
 #[derive(Debug)]
 pub(super) struct OtherRecord(InputPlace);
 

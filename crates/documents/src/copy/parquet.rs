@@ -169,8 +169,8 @@ impl Texts<'_> {
     }
 }
 
-/// The rows of a group that were read, by ascending row of the group, each with the digest of its
-/// value in the column `witness`.
+/// The documents read from a row group: their rows within the group, ascending, each with the
+/// digest of its value in the column `witness`.
 struct Rows<'a, 'f> {
     /// The number of the first row of the group in the file.
     first: u64,

@@ -22,7 +22,7 @@ const SIMILARITY_STEP: f64 = 0.02;
 /// The largest number of labels of a chart.
 const LABELS_MAX: usize = 7;
 
-/// A removed document, and the document because of which it was removed.
+/// A removed document, and the document that replaces it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemovedPair {
     /// The id of the removed document.
@@ -278,7 +278,7 @@ fn article(pair: &RemovedPair) -> Markup {
     }
 }
 
-/// Columns with their names, and the same as a table.
+/// A bar chart of named counts, and the same counts as a table.
 fn histogram(id: &str, title: &str, x_label: &str, columns: &[(String, u64)]) -> Markup {
     let most = columns.iter().map(|column| column.1).max().unwrap_or(1).max(1);
     let axis = LogAxis::around(1.0, most as f64 * 1.3);

@@ -108,7 +108,7 @@
     return box;
   };
 
-  // The box of a text, of which the first lines are shown.
+  // The box of a text; initially only its first lines are shown.
   const shortened = (box, len) => {
     const lines = (box.textContent.match(/\n/g) ?? []).length;
     if (box.textContent.length <= len && lines <= len / 80) return [box];
@@ -162,7 +162,7 @@
   const row = (group, each, number) => {
     const facts = make('p', { class: 'line' }, make('span', { class: 'id' }, name(each)));
     const far = number === 0 ? 'representative' : counted(each.distance, 'bit', 'bits');
-    // The head of a pair has its distance, and neither document stands for the other.
+    // The heading of a judged pair already has the distance, and there is no representative.
     if (!isJudged) facts.append(make('span', { class: number === 0 ? 'badge first' : 'badge' }, far));
     if (each.similarity !== undefined && number > 0) {
       facts.append(make('span', { class: 'badge' }, `similarity ${each.similarity.toFixed(2)}`));
@@ -250,7 +250,7 @@
     }
   };
 
-  // What is searched, in small letters, made when it is asked for the first time.
+  // The searched text of each group in lower case, made at its first use.
   const lowered = new WeakMap();
   const haystack = group => {
     if (!lowered.has(group)) {

@@ -62,7 +62,7 @@ impl FromStr for Template {
                 .into());
         }
         if rest.contains(['{', '}']) {
-            return Err("only {id} and {fingerprint} may stand in braces".into());
+            return Err("only {id} and {fingerprint} are allowed in braces".into());
         }
         match template.scheme() {
             Some((scheme, _)) if !SCHEMES.contains(&scheme) => Err(format!(

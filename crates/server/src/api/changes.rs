@@ -124,8 +124,8 @@ pub(crate) async fn expire(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// `POST /v1/import`: copies segments of stores in the parent folder of the served store. It brings
-/// stores built on the command line into a store that a server writes to.
+/// `POST /v1/import`: copies segments of stores in the parent folder of the served store. So stores
+/// built on the command line can be added to the store of a writing server.
 pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;

@@ -216,8 +216,8 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     drop(place);
 }
 
-/// Answers an excess connection with a refusal, unless it only asks whether the process answers: a
-/// full server must not be restarted.
+/// Answers an excess connection with a refusal, unless it only requests `/healthz`: a full server
+/// must not be restarted.
 async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     most: u64,

@@ -17,7 +17,7 @@ pub(crate) struct Health {
     started: AtomicBool,
     draining: AtomicBool,
     ending: AtomicBool,
-    /// Whether another store is in the place of the one that this server writes to.
+    /// Whether another store has replaced the store of this writing server.
     replaced: AtomicBool,
     stale_after: Duration,
     trouble: Mutex<Trouble>,
@@ -63,7 +63,7 @@ impl Health {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Notes whether another store is in the place of the one that this server writes to.
+    /// Notes whether another store has replaced the store of this writing server.
     pub(crate) fn note_replaced(&self, is_replaced: bool) {
         self.replaced.store(is_replaced, Ordering::Relaxed);
     }

@@ -14,7 +14,7 @@ use crate::protocol::failure::Failure;
 use fpstore::Error;
 use fpstore::writer::IdPlaces;
 
-/// The places of these ids, and of those of other requests, in the current snapshot.
+/// The places of these ids in the current snapshot, found together with the ids of other requests.
 pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPlaces>, Failure> {
     let (reply, answer) = oneshot::channel();
     server.id_pass.waiting().push((ids, reply));

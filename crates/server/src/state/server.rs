@@ -178,7 +178,7 @@ impl Server {
         Listener::bind(address, self.socket_mode)
     }
 
-    /// Starts to listen at `address` for [`Server::run_metrics`]. Nobody can write there.
+    /// Starts to listen at `address` for [`Server::run_metrics`]. This address accepts no changes.
     ///
     /// # Errors
     ///

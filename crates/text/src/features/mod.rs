@@ -55,13 +55,13 @@ enum Hashing {
 /// How and when features are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// They vote at each occurrence.
+    /// Features vote at each occurrence.
     Always,
-    /// They vote at the first occurrence.
+    /// Features vote at their first occurrence.
     First,
-    /// They vote after all are counted, because their weights differ.
+    /// Features vote after all are counted, because weights depend on counts.
     Last,
-    /// They take part in the minima of MinHash.
+    /// Features take part in the minima of MinHash.
     Minima,
 }
 

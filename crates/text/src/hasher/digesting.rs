@@ -1,4 +1,4 @@
-//! Digests that distinguish equal texts from near ones.
+//! Digests that distinguish equal texts from near-duplicates.
 
 use std::hash::Hasher;
 

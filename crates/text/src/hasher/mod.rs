@@ -280,7 +280,7 @@ impl TextHasher {
         each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
     }
 
-    /// Adds the empty feature if the recipe gives it to texts without features.
+    /// Adds the empty feature to a text without features, if the recipe requires it.
     fn take_empty_feature(&mut self) {
         let has_one = self.recipe.featureless == FeaturelessText::EmptyFeature;
         if !self.features.any && has_one {

@@ -54,9 +54,9 @@ pub enum FeaturelessText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Case {
-    /// They are kept.
+    /// Upper case is kept.
     Kept,
-    /// They are converted to lower case.
+    /// Upper case is converted to lower case.
     Lower,
     /// Each character is converted to the lower case of its upper case, so that sharp s equals ss,
     /// too.

@@ -29,7 +29,7 @@ pub enum DictionaryMethod {
 }
 
 /// Cuts runs of Han by `method` and the rest by UAX #29, except letters of scripts without spaces.
-/// A character in no word is a word of its own.
+/// A character outside all words becomes a word by itself.
 pub(crate) fn dictionary_words<'a>(
     mut text: &'a str,
     method: DictionaryMethod,

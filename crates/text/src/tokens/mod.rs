@@ -161,7 +161,7 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
-        // The carried characters were members of the set before.
+        // The carried characters were checked for membership in the set before.
         let mut letters = std::mem::take(&mut self.folded);
         self.folded = std::mem::take(&mut self.carried);
         self.folded.clear();

@@ -164,7 +164,7 @@ fn is_inert(c: char) -> bool {
 }
 
 /// The length of the longest inert prefix of a text, by its bytes: in Chinese nearly all characters
-/// have three bytes, the first of which is decisive.
+/// have three bytes, and the first byte decides.
 fn inert_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -36,7 +36,7 @@ use crate::tokens::words::{Token, words};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PlacedWords {
-    /// The text as it is seen.
+    /// The text without ignorables and with plain apostrophes.
     seen: String,
     /// Offsets in `seen`, each with its offset in the text, where their difference changes.
     jumps: Vec<(usize, usize)>,

@@ -268,7 +268,8 @@ impl Windows {
         }
     }
 
-    /// Forms the last features of the text, the beginning of which is `carried`, and clears it.
+    /// Forms the last features of the text from `carried`, which holds their beginning, and clears
+    /// it.
     pub(crate) fn finish(&mut self, carried: &str, sink: &mut impl FeatureSink) {
         let count = self.tokens.len();
         for number in 0..count {

@@ -73,7 +73,7 @@ impl Accumulator {
         self.decide(Weight::whole, ties)
     }
 
-    /// Adds the groups, the first of which has count or weight 1, and clears all votes.
+    /// Adds the groups and clears all votes. The first group has count or weight 1.
     fn decide(&mut self, weight_of: impl Fn(u64) -> Weight, ties: TieRule) -> Option<Fingerprint> {
         for (group, count) in self.groups.iter_mut().zip(1..) {
             let (counts, features) = group.take();

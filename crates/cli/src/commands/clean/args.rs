@@ -21,7 +21,7 @@ pub(super) struct CleaningArgs {
     ///
     /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5
     /// removes documents with half or more of their characters in removed passages, and keeps the
-    /// others whole. annotate copies nothing: it writes for each file the ids of its documents and
+    /// others whole. annotate copies nothing: for each file it writes the ids of the documents and
     /// the places of their removed passages, in characters, each with the share of its fingerprint
     /// bits that equal the bits of the kept passage.
     #[arg(
@@ -61,7 +61,7 @@ pub(super) struct CleaningArgs {
     /// come last, and of equal documents the first is kept.
     #[arg(long, value_name = "RULES", default_value = "first")]
     pub(super) keep: KeepRules,
-    /// Field of the source of a document [default: source, with --keep source:]
+    /// Field with the source of a document [default with --keep source:A,B: source]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) source_field: Option<String>,
     /// Relax the threshold, from equal documents on, until at most N documents are left
@@ -72,7 +72,7 @@ pub(super) struct CleaningArgs {
     /// nothing is written. Documents without fingerprint count among the N, and are always kept.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) target: Option<u64>,
-    /// Stop before anything is written if more is removed, such as 50%
+    /// Stop before writing if a larger part would be removed, such as 50%
     ///
     /// The limit applies to all documents, and to each file and each source with 100 documents or
     /// more. The same command with a higher limit continues from there.
@@ -123,8 +123,8 @@ pub(super) struct CleaningArgs {
     pub(super) list: bool,
     /// Print what would be removed and change nothing
     ///
-    /// Lists and pages of other options are written. The command takes the time for finding
-    /// duplicates, without copying.
+    /// Files of other options, such as --removed and --html, are still written. Finding duplicates
+    /// takes the same time; only copying is saved.
     #[arg(long, short_alias = 'n', conflicts_with = "list")]
     pub(super) dry_run: bool,
 }

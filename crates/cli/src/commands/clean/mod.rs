@@ -60,7 +60,7 @@ especially for short texts.";
 
 const CONFIRM_MORE: &str = "
 
-Without a store the similarity is exact, all such documents are found, and -k has no place beside it. \
+Without a store the similarity is exact, all such documents are found, and -k is not allowed. \
 With a store it is estimated from sketches (build --sketch); without -k the distance of candidates is \
 chosen so that one in a hundred pairs of similarity S is missed, and fewer of more similar pairs. Only \
 fingerprints are compared with -k alone, for ready fingerprints, and with a store without sketches. \

@@ -23,7 +23,7 @@ use crate::session::stores::StoreNames;
 /// Policy for removed documents or passages.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
-    /// Whether they are kept and annotated.
+    /// Whether duplicates are kept and annotated.
     annotates: bool,
     /// Whether passages are compared instead of documents.
     is_of_passages: bool,
@@ -59,7 +59,7 @@ pub(super) struct Settings {
     pub(super) adds: bool,
     /// Whether the command only prints what would be removed.
     pub(super) is_dry: bool,
-    /// The store that is compared with.
+    /// The store to compare with.
     pub(super) stored: Option<Store>,
     /// The names of the stores, if the documents are compared with several.
     pub(super) stores: Option<StoreNames>,

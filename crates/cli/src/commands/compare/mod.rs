@@ -74,7 +74,7 @@ pub(crate) struct CompareArgs {
     literal: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// With -s: documents with the texts of the ids; may be repeated
+    /// With -s: file of documents in which the texts are found by id; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
     /// Number of features to print that only one document has, for each document [default: 10]

@@ -75,10 +75,10 @@ pub(crate) struct DedupArgs {
     label: LabelArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// Which of several near new records to keep
+    /// Record to keep of near-duplicate new records
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: Keep,
     /// Write the removed records to FILE, each with the kept record and their distance
@@ -96,7 +96,7 @@ pub(crate) struct DedupArgs {
     work: WriteArgs,
 }
 
-/// The record that is kept of near ones, by the order of the input.
+/// The record to keep among near-duplicates, by the order of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Keep {
     First,

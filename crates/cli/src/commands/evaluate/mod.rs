@@ -74,7 +74,8 @@ pub(crate) struct EvaluateArgs {
     /// Measure all named recipes
     #[arg(long, requires = "docs", conflicts_with = "recipe")]
     all: bool,
-    /// Number of keys of the hash [default: 3; 1 for standard input, which can be read once]
+    /// Number of hash keys to measure with [default: 3; 1 for standard input, which is read only
+    /// once]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     keys: Option<u32>,
     /// Draw the curves to an SVG file

@@ -77,7 +77,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
           conflicts_with_all = ["limit", "confirm", "explain"])]
     nearest: Option<u64>,
-    /// Print the N nearest matches of each query, with all their ids, and report cut answers
+    /// Print at most the N nearest matches of each query, with all their ids
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

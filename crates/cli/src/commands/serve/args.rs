@@ -70,8 +70,8 @@ pub(crate) struct ServeArgs {
     /// File mode of the Unix socket
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = file_mode)]
     socket_mode: u32,
-    /// Number of threads for requests and searches, and of further threads for long searches
-    /// [default: one for each core]
+    /// Number of threads for requests and short searches; as many more run long searches [default:
+    /// one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
     #[command(flatten)]
@@ -151,7 +151,7 @@ impl TokenArgs {
 /// The file of judged pairs.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PairsArg {
-    /// Pairs judged by people: items of a pair id, id and 0 are never near each other
+    /// Pairs judged by people; lines of id, id and 0: these two items never count as near
     #[arg(long, value_name = "FILE", requires = "writable")]
     pairs: Option<PathBuf>,
 }
@@ -173,11 +173,13 @@ impl PairsArg {
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
-            "How to read the store: from a memory map; into memory first; or auto: into \
-             memory on a network file system, if it takes at most a quarter of the memory [default: \
+            "How to read the store: map, from a memory map; memory, into memory first; auto, into \
+             memory on a network file system if it takes at most a quarter of the memory [default: \
              auto]",
         ),
-        "quiet" | "access_log" | "drain_delay" | "behind_proxy" | "metrics_listen" => arg.help_heading(None::<&str>),
+        "quiet" | "access_log" | "drain_delay" | "behind_proxy" | "metrics_listen" => {
+            arg.help_heading(None::<&str>)
+        }
         _ => arg,
     };
     let rare = [
@@ -233,7 +235,7 @@ struct WritingArgs {
     pairs: PairsArg,
 }
 
-/// How the page shows what an id stands for.
+/// Links and pictures for ids on the page.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
@@ -249,7 +251,7 @@ fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
 }
 
-/// The queue of messages. Whoever reads standard error must not hold the server.
+/// The queue of messages. A slow reader of standard error must not block the server.
 static MESSAGES: OnceLock<LineQueue> = OnceLock::new();
 
 /// Prints a message, without waiting for standard error.

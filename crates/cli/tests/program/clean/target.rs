@@ -18,9 +18,9 @@ fn removed_at(
     dropped.iter().map(|(&at, &kept)| (at, of(kept, at).unwrap())).collect()
 }
 
-/// The removed documents if at most `target` documents may be kept: the first threshold that keeps
-/// no more. Then the most distant documents are restored, at most one of equal documents. `None` if
-/// no threshold keeps so few.
+/// The removed documents if at most `target` documents may be kept. The first threshold that keeps
+/// at most this many is used; then the most distant documents are restored, at most one of equal
+/// documents. `None` if every threshold keeps more.
 fn expected(
     documents: &[Document],
     target: usize,

@@ -26,7 +26,8 @@ const PAIRS_NAMED: usize = 3;
 const MEDIAN_COUNT_MIN: u64 = 32;
 /// The least share of fingerprints with 31 to 33 ones; among random fingerprints it is 0.29.
 const MEDIAN_SHARE: f64 = 0.9;
-/// Tables tuned for a smaller distance do not suit such hashes.
+/// The finding is a warning if the store is tuned for a smaller k: near pictures differ in up to 8
+/// or 10 bits.
 const MEDIAN_K_MIN: u32 = 8;
 
 /// A bit that does not vary.

@@ -1,4 +1,4 @@
-// The page: asks the server that it came from, and shows what it answers. No library, no build.
+// The page: queries the server that delivered it, and shows the answers. No library, no build.
 "use strict";
 
 const $ = id => document.getElementById(id);
@@ -66,7 +66,7 @@ function showWay() {
   document.querySelector(".for-nearest").hidden = !nearest;
 }
 
-// What is asked for of any fingerprint, as parameters of the interface.
+// The parameters of a query, except the fingerprint, text or id.
 function wanted() {
   const params = new URLSearchParams({ explain: "true", ids: Math.min(50, limits.max_ids ?? 50) });
   if ($("which").value === "nearest") params.set("count", $("count").value || "1");
@@ -99,8 +99,8 @@ async function question() {
   return { answer: await ask(`v1/text?${wanted()}`, { method: "POST", body, headers }) };
 }
 
-// The address of an answer. That of a text is the address of its fingerprint: a text may be long,
-// and nobody's business.
+// The address of an answer. For a text it contains the fingerprint instead: a text may be long or
+// private.
 function addressOf(name, value) {
   const params = new URLSearchParams({ [name]: value });
   if ($("which").value === "nearest") params.set("count", $("count").value || "1");
@@ -108,7 +108,7 @@ function addressOf(name, value) {
   return `?${params}`;
 }
 
-// Sets the form to what an address asks; whether it asks anything.
+// Fills the form from an address. Returns whether the address contains a query.
 function readAddress(search, state) {
   const params = new URLSearchParams(search);
   if (params.has("count")) $("count").value = params.get("count");
@@ -270,7 +270,7 @@ function showProblem(message) {
 // Answers that are asked for later must not be overtaken by earlier ones.
 let asked = 0;
 
-// Asks what the form says. The answer gets an entry in the history, unless it is shown again.
+// Sends the query of the form. The answer gets an entry in the history, unless it is shown again.
 async function submit(event) {
   event?.preventDefault();
   const isAgain = event?.type === "popstate" || event?.type === "load";
