@@ -6,7 +6,7 @@ use super::guess::{GuessSettings, LineForm, decide};
 use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
+use fpstore_base::setters;
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};
 
