@@ -45,29 +45,19 @@ impl Limits {
     }
 }
 
-/// The limit that cut an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CutBy {
-    /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
-    Limit,
-    /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
-    MaxCompared,
-    /// [`Limits::deadline`].
-    Deadline,
-    /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
-    Stop,
-}
-
-impl CutBy {
-    /// The name in answers of a server.
-    pub fn name(self) -> &'static str {
-        match self {
-            CutBy::Limit => "limit",
-            CutBy::MaxCompared => "max_compared",
-            CutBy::Deadline => "deadline",
-            CutBy::Stop => "stop",
-        }
+fpstore_base::named! {
+    /// The limit that cut an answer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum CutBy {
+        /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
+        Limit = "limit",
+        /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
+        MaxCompared = "max_compared",
+        /// [`Limits::deadline`].
+        Deadline = "deadline",
+        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
+        Stop = "stop",
     }
 }
 

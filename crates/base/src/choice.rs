@@ -109,3 +109,27 @@ macro_rules! choices {
         }
     };
 }
+
+/// Defines an enum with the name of each value, for output alone.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident { $($(#[$of_value:meta])* $value:ident = $name:literal,)+ }
+    ) => {
+        $(#[$attribute])*
+        $visibility enum $type {
+            $($(#[$of_value])* $value,)+
+        }
+
+        impl $type {
+            /// The name in answers and messages.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name),+
+                }
+            }
+        }
+    };
+}
