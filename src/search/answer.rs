@@ -8,9 +8,7 @@ use crate::base::error::Result;
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot, canonical};
 use crate::search::stats::SearchStats;
-use fpstore_base::Fingerprint;
-use fpstore_base::Width;
-use fpstore_base::{Id, IdRef, setters};
+use fpstore_base::{Fingerprint, Id, IdRef, Width, setters};
 
 /// A stored fingerprint near the needle, with its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,8 +32,7 @@ use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
 use crate::segment::access::Access;
-use fpstore_base::setters;
-use fpstore_base::{Fingerprint, Recipe, Width};
+use fpstore_base::{Fingerprint, Recipe, Width, setters};
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///

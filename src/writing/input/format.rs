@@ -6,9 +6,8 @@ use super::guess::{GuessSettings, LineForm, decide};
 use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
-use fpstore_base::setters;
 use fpstore_base::source::Source;
-use fpstore_base::{Radix, Width};
+use fpstore_base::{Radix, Width, setters};
 
 fpstore_base::choices! {
     /// The layout of records in an input.

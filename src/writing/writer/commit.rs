@@ -22,9 +22,8 @@ use crate::writing::directory::{
 };
 use crate::writing::labels::check_label;
 use crate::writing::writer::transfer::copy_verified;
-use fpstore_base::lists;
-use fpstore_base::setters;
 use fpstore_base::watch::Observer;
+use fpstore_base::{lists, setters};
 use fpstore_disk::{parent_of, remove_file};
 
 /// The options of a commit of segment files.
