@@ -1,8 +1,7 @@
 //! The error of all store operations, and the faults of bytes in files.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use crate::base::section::Section;
 use fpstore_base::{Fingerprint, Interrupted, ParseFingerprintError, Radix, Recipe, Width};

@@ -3,28 +3,21 @@
 use crate::base::error::{Error, Result};
 use fpstore_base::IdRef;
 
-/// The kind of ids that a store keeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum IdPolicy {
-    /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if at least
-    /// one id is not. A store without ids has neither.
-    #[default]
-    Auto,
-    /// No ids: given ids are discarded.
-    None,
-    /// Numbers; any other id is refused.
-    U64,
-    /// Texts; numbers are written in decimal.
-    Text,
+fpstore_base::choices! {
+    /// The kind of ids that a store keeps.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum IdPolicy {
+        /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if at
+        /// least one id is not. A store without ids has neither.
+        #[default]
+        Auto = "auto": "Numbers if every id is one, else texts",
+        /// Given ids are discarded.
+        None = "none": "No ids",
+        U64 = "u64": "Numbers; any other id is refused",
+        Text = "text": "Texts; numbers are written in decimal",
+    }
 }
-
-fpstore_base::choices!(IdPolicy {
-    Auto = "auto": "Numbers if every id is one, else texts",
-    None = "none": "No ids",
-    U64 = "u64": "Numbers; any other id is refused",
-    Text = "text": "Texts; numbers are written in decimal",
-});
 
 impl IdPolicy {
     /// The id in its stored form, or `None` if it is discarded.

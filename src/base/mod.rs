@@ -11,7 +11,6 @@ pub(crate) mod in_order;
 pub mod judged;
 pub mod options;
 pub(crate) mod section;
-pub(crate) mod setters;
 pub(crate) mod side_by_side;
 pub(crate) mod steps;
 pub(crate) mod text_version;

@@ -6,7 +6,7 @@ use crate::store::Store;
 #[cfg(feature = "write")]
 use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, Resources, resource_setters};
+use fpstore_base::{Fingerprint, Resources, resource_setters, setters};
 
 /// Divisor of the memory: a join always has at least this part, whatever its caller uses.
 const RESERVED_DIVISOR: u64 = 4;
@@ -125,19 +125,12 @@ impl JoinOptions {
 
     resource_setters!();
 
-    /// Sets the share of the join to compute. The default is [`Share::WHOLE`].
-    #[must_use]
-    pub fn share(mut self, share: Share) -> Self {
-        self.share = share;
-        self
-    }
-
-    /// Sets the largest number of pairs. If there are more, the join ends with
-    /// [`Error::TooManyPairs`](crate::Error::TooManyPairs). The default is no limit.
-    #[must_use]
-    pub fn max_pairs(mut self, count: impl Into<Option<u64>>) -> Self {
-        self.max_pairs = count.into();
-        self
+    setters! {
+        /// Sets the share of the join to compute. The default is [`Share::WHOLE`].
+        share: Share,
+        /// Sets the largest number of pairs. If there are more, the join ends with
+        /// [`Error::TooManyPairs`](crate::Error::TooManyPairs). The default is no limit.
+        max_pairs: impl Into<Option<u64>>,
     }
 
     /// The same options within another distance.

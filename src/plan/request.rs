@@ -12,6 +12,7 @@ use crate::plan::profile::Sample;
 use crate::plan::sample_model::SampleModel;
 use crate::plan::scheme_estimate::{Estimator, SchemeEstimate};
 use crate::scheme::Scheme;
+use fpstore_base::setters;
 
 /// The data, the distance and the budget of a plan.
 ///
@@ -52,18 +53,11 @@ impl PlanRequest {
         self.k
     }
 
-    /// Sets the space that the tables may take.
-    #[must_use]
-    pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = budget;
-        self
-    }
-
-    /// Sets a sample of the fingerprints, which shows the planner how they crowd.
-    #[must_use]
-    pub fn sample(mut self, sample: impl Into<Option<Sample>>) -> Self {
-        self.sample = sample.into();
-        self
+    setters! {
+        /// Sets the space that the tables may take.
+        budget: Budget,
+        /// Sets a sample of the fingerprints, which shows the planner how they crowd.
+        sample: impl Into<Option<Sample>>,
     }
 
     /// Estimates every candidate and chooses the fastest within the budget.

@@ -8,9 +8,7 @@ use crate::base::error::Result;
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot, canonical};
 use crate::search::stats::SearchStats;
-use fpstore_base::Fingerprint;
-use fpstore_base::Width;
-use fpstore_base::{Id, IdRef};
+use fpstore_base::{Fingerprint, Id, IdRef, Width, setters};
 
 /// A stored fingerprint near the needle, with its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,53 +31,31 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search is no
-    /// faster than without this limit; [`Searcher::nearest`](crate::Searcher::nearest) is.
-    #[must_use]
-    pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
-        self.limit = count.into();
-        self
-    }
-
-    /// Stops after comparing about `count` values, probed and scanned together.
-    #[must_use]
-    pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
-        self.max_compared = count.into();
-        self
-    }
-
-    /// Stops at about this time. The clock is read after each 256 scanned values, or 512 probed
-    /// ones, so the search never stops before the first of them.
-    #[must_use]
-    pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
-        self.deadline = time.into();
-        self
+    setters! {
+        /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search is no
+        /// faster than without this limit; [`Searcher::nearest`](crate::Searcher::nearest) is.
+        limit: impl Into<Option<usize>>,
+        /// Stops after comparing about `count` values, probed and scanned together.
+        max_compared: impl Into<Option<u64>>,
+        /// Stops at about this time. The clock is read after each 256 scanned values, or 512 probed
+        /// ones, so the search never stops before the first of them.
+        deadline: impl Into<Option<Instant>>,
     }
 }
 
-/// The limit that cut an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CutBy {
-    /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
-    Limit,
-    /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
-    MaxCompared,
-    /// [`Limits::deadline`].
-    Deadline,
-    /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
-    Stop,
-}
-
-impl CutBy {
-    /// The name in answers of a server.
-    pub fn name(self) -> &'static str {
-        match self {
-            CutBy::Limit => "limit",
-            CutBy::MaxCompared => "max_compared",
-            CutBy::Deadline => "deadline",
-            CutBy::Stop => "stop",
-        }
+fpstore_base::named! {
+    /// The limit that cut an answer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum CutBy {
+        /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
+        Limit = "limit",
+        /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
+        MaxCompared = "max_compared",
+        /// [`Limits::deadline`].
+        Deadline = "deadline",
+        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
+        Stop = "stop",
     }
 }
 

@@ -5,8 +5,7 @@
 //! is cheaper than keeping them.
 
 use crate::base::error::{Error, Result};
-use crate::search::answer::Answer;
-use crate::search::answer::Limits;
+use crate::search::answer::{Answer, Limits};
 use crate::search::searcher::Searcher;
 use fpstore_base::Fingerprint;
 

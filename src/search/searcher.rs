@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
-use crate::search::answer::Limits;
-use crate::search::answer::{Answer, Outcome};
+use crate::search::answer::{Answer, Limits, Outcome};
 use crate::search::hit_collector::HitCollector;
 use crate::search::levels::Levels;
 use crate::search::probe::{ProbeScratch, probe};

@@ -13,37 +13,35 @@ use sysinfo::{
 use crate::base::error::{Error, Result};
 use fpstore_disk::system;
 
-/// How a store accesses the bytes of its segments; see [`OpenOptions::access`](crate::OpenOptions).
-///
-/// Answers are the same, and in either case pages are verified on first use. Queries of a store
-/// that is in memory take the same time, or less where the system provides huge pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum Access {
-    /// `Memory` if the directory is on a network file system, the segments together take at most a
-    /// quarter of the memory of the machine or of the control group, and the system reports both;
-    /// otherwise `Map`. Network file systems are known on Linux: NFS, SMB, FUSE, 9p, AFS, BeeGFS,
-    /// Ceph, Coda, GPFS, Lustre, VirtualBox folders.
-    #[default]
-    Auto,
-    /// Maps the files. Opening takes the same time for few and many fingerprints, processes share
-    /// the memory, and the system reclaims it when memory is short. A program that shortens a file,
-    /// or a failing network disk or device, ends the process with SIGBUS.
-    Map,
-    /// Reads the files into memory of this process, which is freed when the store and everything
-    /// that uses it are dropped. Opening reads every byte. Afterwards changes to the files have no
-    /// effect, and the files may be removed.
-    Memory,
+fpstore_base::choices! {
+    /// How a store accesses the bytes of its segments; see
+    /// [`OpenOptions::access`](crate::OpenOptions).
+    ///
+    /// Answers are the same, and in either case pages are verified on first use. Queries of a store
+    /// that is in memory take the same time, or less where the system provides huge pages.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+    #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+    #[non_exhaustive]
+    pub enum Access {
+        /// Maps the files. Opening takes the same time for few and many fingerprints, processes
+        /// share the memory, and the system reclaims it when memory is short. A program that
+        /// shortens a file, or a failing network disk or device, ends the process with SIGBUS.
+        Map = "map": "From a memory map",
+        /// Reads the files into memory of this process, which is freed when the store and
+        /// everything that uses it are dropped. Opening reads every byte. Afterwards changes to the
+        /// files have no effect, and the files may be removed.
+        Memory = "memory":
+            "From a copy in memory, made at the start: later changes to the files have no effect",
+        /// `Memory` if the directory is on a network file system, the segments together take at
+        /// most a quarter of the memory of the machine or of the control group, and the system
+        /// reports both; otherwise `Map`. Network file systems are known on Linux: NFS, SMB, FUSE,
+        /// 9p, AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
+        #[default]
+        Auto = "auto":
+            "Into memory on a network file system, if it takes at most a quarter of the memory",
+    }
 }
-
-fpstore_base::choices!(Access {
-    Map = "map": "From a memory map",
-    Memory = "memory": "From a copy in memory, made at the start: later changes to the files have \
-                        no effect",
-    Auto = "auto": "Into memory on a network file system, if it takes at most a quarter of the memory",
-});
 
 /// `Auto` reads at most this fraction of the memory.
 const AUTO_SHARE: u64 = 4;

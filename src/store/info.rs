@@ -9,8 +9,7 @@ use crate::bytes::checksum::PAGE_LEN;
 use crate::scheme::Scheme;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::segment::access::Access;
-use fpstore_base::IdKind;
-use fpstore_base::{Recipe, Width};
+use fpstore_base::{IdKind, Recipe, Width};
 
 /// Counts and lengths of a store.
 #[derive(Clone, Debug, PartialEq)]

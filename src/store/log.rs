@@ -14,34 +14,23 @@ use crate::store::Store;
 use fpstore_base::IdRef;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// The kind of a change between two states, or before the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum Act {
-    /// New segments.
-    Added,
-    /// Deleted records of a segment.
-    Deleted,
-    /// Segments that replaced others.
-    Merged,
-    /// Removed segments: expired by their label, or emptied because all of their records were
-    /// deleted.
-    Expired,
-    /// A run that has added to the store; `label` holds its name.
-    Run,
-}
-
-impl Act {
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Act::Added => "added",
-            Act::Deleted => "deleted",
-            Act::Merged => "merged",
-            Act::Expired => "expired",
-            Act::Run => "run",
-        }
+fpstore_base::named! {
+    /// The kind of a change between two states, or before the first one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+    #[non_exhaustive]
+    pub enum Act {
+        /// New segments.
+        Added = "added",
+        /// Deleted records of a segment.
+        Deleted = "deleted",
+        /// Segments that replaced others.
+        Merged = "merged",
+        /// Removed segments: expired by their label, or emptied because all of their records were
+        /// deleted.
+        Expired = "expired",
+        /// A run that has added to the store; `label` holds its name.
+        Run = "run",
     }
 }
 

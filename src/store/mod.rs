@@ -26,14 +26,13 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::format::manifest;
 use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
 use crate::segment::access::Access;
-use fpstore_base::{Fingerprint, Recipe, Width};
+use fpstore_base::{Fingerprint, Recipe, Width, setters};
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///

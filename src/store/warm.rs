@@ -12,24 +12,20 @@ use crate::segment::access::{Access, free_memory};
 use crate::segment::{ReadAhead, Segment};
 use fpstore_base::thread_count;
 
-/// Which pages to read and verify before queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Warm {
-    /// The prefix indexes and heads, which every probe reads: about 9 bits per fingerprint and
-    /// table.
-    Hot,
-    /// All pages, including tails and ids.
-    All,
-    /// No pages: a query reads the pages that it needs.
-    None,
+fpstore_base::choices! {
+    /// Which pages to read and verify before queries.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Warm {
+        /// All pages, including tails and ids.
+        All = "all": "The whole store",
+        /// The prefix indexes and heads, which every probe reads: about 9 bits per fingerprint and
+        /// table.
+        Hot = "hot": "Prefix indexes and heads, for a store that is larger than the memory",
+        /// No pages: a query reads the pages that it needs.
+        None = "none": "Nothing; every query then runs on another thread",
+    }
 }
-
-fpstore_base::choices!(Warm {
-    All = "all": "The whole store",
-    Hot = "hot": "Prefix indexes and heads, for a store that is larger than the memory",
-    None = "none": "Nothing; every query then runs on another thread",
-});
 
 /// Which of the selected pages are read.
 #[derive(Clone, Copy, PartialEq, Eq)]

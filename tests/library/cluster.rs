@@ -6,9 +6,8 @@ use crate::common::joins::join_options;
 use crate::common::{
     Random, Record, clustered, number, oracle, scheme_named, skewed, store_of, uniform, values_of,
 };
-use fpstore::Choice;
 use fpstore::join::{ClusterMethod, Fate, KeepRule, clusters, dedup};
-use fpstore::{Error, Id};
+use fpstore::{Choice, Error, Id};
 
 /// Number, size, diameter, then fingerprint, distance and ids of each member.
 type Row = (u64, u64, u32, Vec<(u64, u32, Vec<Id>)>);

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::test_process;
-use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
+use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named, test_process};
 use fpstore::join::{BatchMode, JoinOptions, Share, document_pairs, search_many};
 use fpstore::writer::{Compaction, Compactor, Expiry, export};
 use fpstore::{

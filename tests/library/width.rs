@@ -10,8 +10,7 @@ use fpstore::{
 };
 use tempfile::TempDir;
 
-use crate::common::Random;
-use crate::common::oracle;
+use crate::common::{Random, oracle};
 
 fn width(bits: u32) -> Width {
     Width::new(bits).unwrap()

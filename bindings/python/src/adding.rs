@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::{Fingerprint, IdRef, Recipe};
-use fpstore_corpus::{DocumentSource, Take};
+use fpstore_corpus::DocumentSource;
 use fpstore_documents::DocumentSummary;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ use crate::work::Shared;
 
 /// A builder or a writer: records can be added to it.
 pub(crate) trait Adding: Send {
-    type Target: Take;
+    type Target;
 
     /// Refuses ids of another kind than the earlier ones.
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
@@ -38,6 +38,7 @@ pub(crate) trait Adding: Send {
         target: &mut Self::Target,
         fingerprint: Fingerprint,
         id: Option<IdRef<'_>>,
+        sketch: &[u8],
     ) -> fpstore::Result<()>;
 }
 
@@ -69,7 +70,10 @@ impl<T: Adding> Adder<T> {
             |to, (hasher, sketch_len), shared| {
                 let options = options.clone().observer(shared.observer());
                 let source = DocumentSource::of_texts(hasher, options).sketched(sketch_len);
-                let taken = source.ingest(paths, to.target()?);
+                let target = to.target()?;
+                let taken = source.ingest(paths, |fingerprint, id, sketch| {
+                    T::push(target, fingerprint, Some(id), sketch)
+                });
                 taken.map_err(|error| of_row(Failure::Corpus(error), &readable))
             },
         )?;
@@ -125,7 +129,7 @@ fn push_all<T: Adding>(to: &mut T, batch: &Batch, shared: &Arc<Shared>) -> Resul
         if at % (1 << 16) == 0 && shared.is_stopped() {
             return Err(fpstore::Error::Interrupted.into());
         }
-        T::push(target, fingerprint, batch.ids.as_ref().map(|ids| ids.get(at)))?;
+        T::push(target, fingerprint, batch.ids.as_ref().map(|ids| ids.get(at)), &[])?;
     }
     Ok(())
 }

@@ -10,8 +10,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{Failure, input_error, named};
 use crate::http::Client;
-use crate::input::arguments::is_one_path;
-use crate::input::arguments::path;
+use crate::input::arguments::{is_one_path, path};
 use crate::input::whole::Bytes;
 use crate::options::{count, wait_of};
 use crate::store::{Store, if_store, one_store};

@@ -166,9 +166,10 @@ impl Adding for LateBuilder {
         target: &mut fpstore::Builder,
         fingerprint: Fingerprint,
         id: Option<IdRef<'_>>,
+        sketch: &[u8],
     ) -> fpstore::Result<()> {
         match id {
-            Some(id) => target.push(fingerprint, id),
+            Some(id) => target.push_sketched(fingerprint, id, sketch),
             None => target.push_bare(fingerprint),
         }
     }

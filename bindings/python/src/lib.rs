@@ -58,43 +58,27 @@ mod _fpstore {
     use super::*;
 
     #[pymodule_export]
-    use super::backup::{backup, log};
-    #[pymodule_export]
-    use super::build::{Builder, build};
-    #[pymodule_export]
-    use super::documents::{Addition, Documents, clean, contamination};
-    #[pymodule_export]
-    use super::http::{Client, Server, serve};
-    #[pymodule_export]
-    use super::join::positions::pairs;
-    #[pymodule_export]
-    use super::join::{components, dedup, group, near_pairs};
-    #[pymodule_export]
-    use super::notebook::{_page_of, Page};
-    #[pymodule_export]
-    use super::pictures::images;
-    #[pymodule_export]
-    use super::plan::plan;
-    #[pymodule_export]
-    use super::rows::{_column_of, _rows_of, Column, Rows};
-    #[pymodule_export]
-    use super::store::info::verify;
-    #[pymodule_export]
-    use super::store::{_reopen, StatisticsView, Store, open};
-    #[pymodule_export]
-    use super::stream::RowStream;
-    #[pymodule_export]
-    use super::tasks::{
-        _check_merits, _keep_order, _near_rule, _plan_of, _receipt_of_file, _receipt_of_text,
-        JoinPlan, commit, describe_documents, forest, group_documents, has_run, join_group,
-        join_share, query_segment, scatter, write_segment,
+    use super::{
+        backup::{backup, log},
+        build::{Builder, build},
+        documents::{Addition, Documents, clean, contamination},
+        http::{Client, Server, serve},
+        join::{components, dedup, group, near_pairs, positions::pairs},
+        notebook::{_page_of, Page},
+        pictures::images,
+        plan::plan,
+        rows::{_column_of, _rows_of, Column, Rows},
+        store::{_reopen, StatisticsView, Store, info::verify, open},
+        stream::RowStream,
+        tasks::{
+            _check_merits, _keep_order, _near_rule, _plan_of, _receipt_of_file, _receipt_of_text,
+            JoinPlan, commit, describe_documents, forest, group_documents, has_run, join_group,
+            join_share, query_segment, scatter, write_segment,
+        },
+        text::{_df_table_of, _recipe_of, DfTable, Evaluation, Recipe, evaluate},
+        values::{_fail_after, _panic, from_bits, from_hex, stats, to_hex},
+        writer::{Writer, export},
     };
-    #[pymodule_export]
-    use super::text::{_df_table_of, _recipe_of, DfTable, Evaluation, Recipe, evaluate};
-    #[pymodule_export]
-    use super::values::{_fail_after, _panic, from_bits, from_hex, stats, to_hex};
-    #[pymodule_export]
-    use super::writer::{Writer, export};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

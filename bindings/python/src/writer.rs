@@ -104,9 +104,10 @@ impl Adding for Open {
         target: &mut fpstore::Writer,
         fingerprint: Fingerprint,
         id: Option<IdRef<'_>>,
+        sketch: &[u8],
     ) -> fpstore::Result<()> {
         match id {
-            Some(id) => target.push(fingerprint, id),
+            Some(id) => target.push_sketched(fingerprint, id, sketch),
             None => target.push_bare(fingerprint),
         }
     }

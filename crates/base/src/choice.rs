@@ -1,6 +1,6 @@
 //! Options with a few named values: each name and its meaning is defined once.
 //!
-//! The macro [`choices!`](crate::choices) gives an enum a table of names, next to its definition.
+//! The macro [`choices!`](crate::choices) defines an enum with its table of names.
 //! Parsers, help and error messages take the names from this table, in every program and language,
 //! and must not repeat a name.
 
@@ -73,12 +73,22 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Defines the table of names of an enum, and implements [`Choice`], `FromStr` and `Display` with
-/// it.
+/// Defines an enum with the name and the meaning of each value, and implements [`Choice`],
+/// `FromStr` and `Display` with them. The documentation of a value begins with its meaning.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! choices {
-    ($type:ident { $($value:ident = $name:literal: $about:literal,)+ }) => {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident {
+            $($(#[$of_value:meta])* $value:ident = $name:literal: $about:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility enum $type {
+            $(#[doc = concat!($about, ".\n")] $(#[$of_value])* $value,)+
+        }
+
         impl $crate::Choice for $type {
             const NAMES: &'static [(&'static str, Self, &'static str)] =
                 &[$(($name, $type::$value, $about)),+];
@@ -95,6 +105,30 @@ macro_rules! choices {
 
             fn from_str(name: &str) -> Result<Self, $crate::UnknownName> {
                 $crate::Choice::named(name)
+            }
+        }
+    };
+}
+
+/// Defines an enum with the name of each value, for output alone.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident { $($(#[$of_value:meta])* $value:ident = $name:literal,)+ }
+    ) => {
+        $(#[$attribute])*
+        $visibility enum $type {
+            $($(#[$of_value])* $value,)+
+        }
+
+        impl $type {
+            /// The name in answers and messages.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name),+
+                }
             }
         }
     };

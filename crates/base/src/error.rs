@@ -1,8 +1,7 @@
 //! Faults shared by stores and texts. Each package above has one error type, made from these.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// The operating system refused an operation.
 #[derive(Debug)]

@@ -58,24 +58,20 @@ impl Fingerprint {
     }
 }
 
-/// The spelling of a fingerprint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Radix {
-    /// 1 to 16 hex digits, upper or lower case, with or without `0x`.
-    #[default]
-    Hex,
-    /// An unsigned decimal number, 0 to 2^64 - 1.
-    Decimal,
-    /// A signed decimal number, -2^63 to 2^63 - 1, in two's complement.
-    SignedDecimal,
+crate::choices! {
+    /// The spelling of a fingerprint.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Radix {
+        /// 1 to 16 hex digits, upper or lower case, with or without `0x`.
+        #[default]
+        Hex = "hex": "1 to 16 hex digits, with or without 0x",
+        /// An unsigned decimal number, 0 to 2^64 - 1.
+        Decimal = "dec": "Unsigned decimal",
+        /// A signed decimal number, -2^63 to 2^63 - 1, in two's complement.
+        SignedDecimal = "sdec": "Signed decimal, for databases without unsigned numbers",
+    }
 }
-
-crate::choices!(Radix {
-    Hex = "hex": "1 to 16 hex digits, with or without 0x",
-    Decimal = "dec": "Unsigned decimal",
-    SignedDecimal = "sdec": "Signed decimal, for databases without unsigned numbers",
-});
 
 impl Radix {
     /// A description of the spelling, for messages: `1 to 16 hex digits`.

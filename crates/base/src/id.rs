@@ -99,25 +99,16 @@ impl<'a> From<&'a String> for IdRef<'a> {
     }
 }
 
-/// The kind of the ids in a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdKind {
-    /// No ids.
-    None,
-    /// Numbers.
-    U64,
-    /// Texts.
-    Text,
-}
-
-impl IdKind {
-    /// The name in options and reports: `none`, `u64` or `text`.
-    pub fn name(self) -> &'static str {
-        match self {
-            IdKind::None => "none",
-            IdKind::U64 => "u64",
-            IdKind::Text => "text",
-        }
+crate::named! {
+    /// The kind of the ids in a segment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum IdKind {
+        /// No ids.
+        None = "none",
+        /// Numbers.
+        U64 = "u64",
+        /// Texts.
+        Text = "text",
     }
 }
 

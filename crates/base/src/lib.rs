@@ -28,6 +28,7 @@ mod recipe;
 mod resources;
 #[cfg(feature = "serde")]
 mod serialize;
+mod setters;
 mod sketch;
 #[cfg(feature = "work")]
 pub mod source;

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::IoError;
 use crate::decompress::{GzipReader, ZstandardReader};
 use crate::packed::{self, PACKERS, Packer, TAR_MAGIC, TAR_MAGIC_AT};
-use crate::read_inputs;
 use crate::waiting::{self, WaitingFile};
+use crate::{IoError, read_inputs};
 
 /// The buffer size of an input in bytes.
 pub const BUFFER_LEN: usize = 1 << 18;

@@ -25,60 +25,40 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 /// In longer pauses the observer is called again each time this has passed.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// A phase of long work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Reading documents. Counts the bytes of their files before decompression.
-    Documents,
-    /// Copying the kept documents. Counts the bytes of their files before decompression.
-    Copy,
-    /// Reading records. Counts records.
-    Read,
-    /// Sorting records and finding the distinct fingerprints. Counts records.
-    Sort,
-    /// Choosing the scheme.
-    Plan,
-    /// Sorting and encoding the tables. Counts fingerprints, once when sorted for a table and once
-    /// when encoded.
-    Tables,
-    /// Writing the ids. Counts records.
-    Ids,
-    /// Syncing and publishing.
-    Publish,
-    /// Finding near pairs. Counts fingerprints, once for each block on which they may agree.
-    Join,
-    /// Answering queries. Counts queries.
-    Search,
-    /// Comparing the features of candidate pairs. Counts pairs.
-    Confirm,
-    /// Forming clusters of near fingerprints. Counts fingerprints that are near others.
-    Cluster,
-    /// Waiting for another process that has a lock. Counts seconds.
-    Wait,
-    /// Verifying a store. Counts bytes read, repeated reads included.
-    Verify,
-}
-
-impl Phase {
-    /// The name in reports, such as `read` or `tables`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Documents => "docs",
-            Phase::Copy => "copy",
-            Phase::Read => "read",
-            Phase::Sort => "sort",
-            Phase::Plan => "plan",
-            Phase::Tables => "tables",
-            Phase::Ids => "ids",
-            Phase::Publish => "publish",
-            Phase::Join => "join",
-            Phase::Search => "search",
-            Phase::Confirm => "confirm",
-            Phase::Cluster => "cluster",
-            Phase::Wait => "wait",
-            Phase::Verify => "verify",
-        }
+crate::named! {
+    /// A phase of long work.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Phase {
+        /// Reading documents. Counts the bytes of their files before decompression.
+        Documents = "docs",
+        /// Copying the kept documents. Counts the bytes of their files before decompression.
+        Copy = "copy",
+        /// Reading records. Counts records.
+        Read = "read",
+        /// Sorting records and finding the distinct fingerprints. Counts records.
+        Sort = "sort",
+        /// Choosing the scheme.
+        Plan = "plan",
+        /// Sorting and encoding the tables. Counts fingerprints, once when sorted for a table and
+        /// once when encoded.
+        Tables = "tables",
+        /// Writing the ids. Counts records.
+        Ids = "ids",
+        /// Syncing and publishing.
+        Publish = "publish",
+        /// Finding near pairs. Counts fingerprints, once for each block on which they may agree.
+        Join = "join",
+        /// Answering queries. Counts queries.
+        Search = "search",
+        /// Comparing the features of candidate pairs. Counts pairs.
+        Confirm = "confirm",
+        /// Forming clusters of near fingerprints. Counts fingerprints that are near others.
+        Cluster = "cluster",
+        /// Waiting for another process that has a lock. Counts seconds.
+        Wait = "wait",
+        /// Verifying a store. Counts bytes read, repeated reads included.
+        Verify = "verify",
     }
 }
 

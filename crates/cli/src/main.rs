@@ -28,11 +28,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 use fpstore_base::read_inputs;
 
-use commands::serve;
 use commands::{
     add, backup, build, clean, cluster, commit, compact, compare, completions, contamination,
     dedup, delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join,
-    log, man, pairs, plan, promote, query, stats, verify,
+    log, man, pairs, plan, promote, query, serve, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::decide::Decisions;
-use super::dropped::OtherIds;
-use super::dropped::{Dropped, KeptDocument};
+use super::dropped::{Dropped, KeptDocument, OtherIds};
 use super::error::{Error, Result};
 use super::event::{Event, Listener};
 use super::job::Job;
@@ -16,9 +15,8 @@ use super::spool::{Entry, Spools};
 use super::survey;
 use super::targets::Targets;
 use super::work::Work;
-use fpstore::StoreIndex;
-use fpstore::Writer;
 use fpstore::rows::{RemovedRow, Side};
+use fpstore::{StoreIndex, Writer};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef, Width};
 

@@ -18,8 +18,7 @@ use super::error::{Error, Result};
 use fpstore_base::source::Compression;
 use fpstore_base::thread_count;
 use fpstore_base::watch::Watch;
-use fpstore_disk::DigestWriter;
-use fpstore_disk::NewFile;
+use fpstore_disk::{DigestWriter, NewFile};
 
 /// The path of an output, in or below the folder named by the user.
 #[derive(Clone, Copy, Debug)]

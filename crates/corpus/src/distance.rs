@@ -7,11 +7,9 @@ use super::number::Number;
 use super::ranking::{ComparedDocuments, Rank};
 use super::spool::Spools;
 use super::work::Work;
-use fpstore::BuildOptions;
-use fpstore::IdPolicy;
-use fpstore::TemporaryBuilder;
 use fpstore::join::dedup;
 use fpstore::rows::Reason;
+use fpstore::{BuildOptions, IdPolicy, TemporaryBuilder};
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 

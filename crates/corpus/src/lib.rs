@@ -115,6 +115,6 @@ pub use overview::{LargeCluster, Overview};
 pub use passage_fate::PassageFate;
 pub use reasons::{ReasonCounts, Reasons};
 pub use settings::Cleaner;
-pub use source::{DocumentSource, Take};
+pub use source::DocumentSource;
 pub use table::DocumentTable;
 pub use texts::{candidate_k, confirm_documents};

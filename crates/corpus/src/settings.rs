@@ -10,8 +10,7 @@ use super::loss::LossLimit;
 use super::passage_fate::PassageFate;
 use super::reasons::Reasons;
 use super::source::DocumentSource;
-use fpstore::Store;
-use fpstore::WriterOptions;
+use fpstore::{Store, WriterOptions};
 use fpstore_base::Resources;
 use fpstore_base::labels::LabelFile;
 

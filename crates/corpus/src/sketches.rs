@@ -8,12 +8,10 @@ use super::number::Number;
 use super::ranking::ComparedDocuments;
 use super::spool::Spools;
 use super::work::Work;
-use fpstore::Store;
-use fpstore::join::BatchMode;
 use fpstore::join::confirm::{lead_sketches, sketch_similarity};
-use fpstore::join::search_many;
+use fpstore::join::{BatchMode, search_many};
 use fpstore::rows::Reason;
-use fpstore::{Answer, Limits};
+use fpstore::{Answer, Limits, Store};
 use fpstore_base::Fingerprint;
 use fpstore_disk::{ScratchFile, ScratchFolder};
 

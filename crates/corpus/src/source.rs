@@ -11,7 +11,6 @@ use fpstore_documents::{
 use fpstore_text::{TextHasher, Tokenizer, sketch};
 
 use super::error::{Error, Result};
-use fpstore::{Builder, Writer};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 
@@ -32,7 +31,9 @@ use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 /// let hasher = TextHasher::new(&TextRecipe::default())?;
 /// let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
 /// let mut builder = Builder::new(&path)?;
-/// let summary = source.ingest(&[file], &mut builder)?;
+/// let summary = source.ingest(&[file], |fingerprint, id, sketch| {
+///     builder.push_sketched(fingerprint, id, sketch)
+/// })?;
 /// assert_eq!(summary.document_count, 1);
 /// assert_eq!(builder.finish()?.info().id_count(), 1);
 /// # Ok(()) }
@@ -135,17 +136,23 @@ impl DocumentSource {
         })
     }
 
-    /// Passes the documents in `paths` to a builder, a writer or a function. `-` is standard input,
-    /// and folders are searched. A refused id makes its record a bad record.
+    /// Calls `take` with the fingerprint, the id and the sketch of each document in `paths`; the
+    /// sketch is empty unless sketches are enabled. `-` is standard input, and folders are
+    /// searched. An [`InvalidId`](fpstore::Error::InvalidId) makes the record of the document a bad
+    /// record.
     ///
     /// # Errors
     ///
     /// * [`Error::Text`], as [`hash_documents`](fpstore_documents::hash_documents).
-    /// * [`Error::Store`] from `into`.
-    pub fn ingest(&self, paths: &[PathBuf], into: &mut impl Take) -> Result<DocumentSummary> {
+    /// * [`Error::Store`] from `take`.
+    pub fn ingest(
+        &self,
+        paths: &[PathBuf],
+        mut take: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> fpstore::Result<()>,
+    ) -> Result<DocumentSummary> {
         self.for_each(paths, &self.options, |fingerprint, id, sketch| {
             let Some(fingerprint) = fingerprint else { return Ok(Admission::Taken) };
-            match into.take(fingerprint, id, sketch) {
+            match take(fingerprint, id, sketch) {
                 Ok(()) => Ok(Admission::Taken),
                 Err(fpstore::Error::InvalidId { reason }) => {
                     Ok(Admission::Refused { reason: format!("bad id: {reason}") })
@@ -190,56 +197,5 @@ impl DocumentSource {
             Some(form) => files.read_fingerprints(form, options, take),
             None => files.hash(self.text_hasher()?, options, take),
         }
-    }
-}
-
-/// A consumer of fingerprints, ids and sketches of documents.
-///
-/// Implemented by [`Builder`], [`Writer`] and functions.
-pub trait Take {
-    /// Takes a document. Its sketch is empty unless sketches are enabled.
-    ///
-    /// # Errors
-    ///
-    /// Any error; [`Error::InvalidId`](fpstore::Error::InvalidId) makes the record of the document
-    /// a bad record.
-    fn take(
-        &mut self,
-        fingerprint: Fingerprint,
-        id: IdRef<'_>,
-        sketch: &[u8],
-    ) -> fpstore::Result<()>;
-}
-
-impl<F: FnMut(Fingerprint, IdRef<'_>, &[u8]) -> fpstore::Result<()>> Take for F {
-    fn take(
-        &mut self,
-        fingerprint: Fingerprint,
-        id: IdRef<'_>,
-        sketch: &[u8],
-    ) -> fpstore::Result<()> {
-        self(fingerprint, id, sketch)
-    }
-}
-
-impl Take for Builder {
-    fn take(
-        &mut self,
-        fingerprint: Fingerprint,
-        id: IdRef<'_>,
-        sketch: &[u8],
-    ) -> fpstore::Result<()> {
-        self.push_sketched(fingerprint, id, sketch)
-    }
-}
-
-impl Take for Writer {
-    fn take(
-        &mut self,
-        fingerprint: Fingerprint,
-        id: IdRef<'_>,
-        sketch: &[u8],
-    ) -> fpstore::Result<()> {
-        self.push_sketched(fingerprint, id, sketch)
     }
 }

@@ -15,9 +15,8 @@ use super::number::Number;
 use crate::steps::step;
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
-use fpstore_disk::DigestReader;
-use fpstore_disk::OwnFolder;
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
+use fpstore_disk::{DigestReader, OwnFolder};
 use fpstore_text::TextDigests;
 
 const MAGIC: &[u8; 8] = b"fpspool8";

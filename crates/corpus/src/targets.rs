@@ -3,9 +3,8 @@
 use fpstore_base::IoError;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use fpstore_base::read_inputs::{self, Identity, NamedOutput, place_of};
 use fpstore_base::source::Compression;

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use fpstore_documents::{Admission, DocumentOptions, DocumentSummary, read_features};
 use fpstore_text::{TextHasher, TextRecipe};
 
-use fpstore::Store;
 use fpstore::join::confirm::{Confirmer, Goal};
-use fpstore::{Error, Result};
+use fpstore::{Error, Result, Store};
 
 /// The candidate distance for the documents of a store with sketches: `k` if it is given, else the
 /// distance that the recipe of the store needs for the similarity.

@@ -2,10 +2,9 @@
 
 use fpstore_base::IoError;
 use std::collections::HashSet;
-use std::io;
-use std::iter;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::{io, iter};
 
 use fpstore_documents::{
     Decided, DocumentFile, DocumentFormat, NewField, RecordDecisions, RecordFate,
@@ -14,8 +13,7 @@ use fpstore_documents::{
 use super::clusters::ClusterSizes;
 use super::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use super::decide::Decisions;
-use super::dropped::OtherIds;
-use super::dropped::{Dropped, DroppedList};
+use super::dropped::{Dropped, DroppedList, OtherIds};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{Job, Output};

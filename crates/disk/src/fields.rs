@@ -3,8 +3,7 @@
 
 use std::io;
 
-use byteorder::ReadBytesExt;
-use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
+use byteorder::{ByteOrder, LittleEndian, ReadBytesExt, WriteBytesExt};
 
 /// The bytes `offset .. offset + len`, or `None` if the slice is too short.
 #[inline]

@@ -11,8 +11,7 @@ use super::digested::DigestWriter;
 use super::fail_point::{FailPoint, fail_point};
 use super::plain_file::Result;
 use super::{plain_file, system};
-use fpstore_base::IoError;
-use fpstore_base::innermost;
+use fpstore_base::{IoError, innermost};
 
 /// The number of bytes digested between two calls of `look`.
 const DIGESTED_LEN: u64 = 1 << 24;

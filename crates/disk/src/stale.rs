@@ -4,8 +4,7 @@
 //! certain that this program created them: other people's names may begin with "fpstore", too.
 
 use super::change::{Change, note};
-use super::{FailPoint, fail_point};
-use super::{plain_file, system};
+use super::{FailPoint, fail_point, plain_file, system};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;

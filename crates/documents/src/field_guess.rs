@@ -18,8 +18,7 @@ use super::decode;
 use super::delimited::{FieldReader, Fields, header_fault};
 use super::formats::DocumentFormat;
 use super::inputs::Input;
-use super::options::listed;
-use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
+use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD, listed};
 #[cfg(feature = "parquet")]
 use super::parquet_file::Column;
 use crate::error::{Error, LikelyFields, Result};

@@ -4,43 +4,25 @@ use std::path::Path;
 
 use fpstore_base::source::Compression;
 
-/// The layout of documents in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DocumentFormat {
-    /// A JSON object on each line, with an id and a text.
-    JsonLines,
-    /// A JSON object on each line, with an id and an object `features` of names and weights.
-    Features,
-    /// Comma-separated values with a header.
-    Csv,
-    /// Tab-separated values with a header, without quotes.
-    Tsv,
-    /// Parquet with columns of ids and texts. Needs the cargo feature `parquet`.
-    Parquet,
-    /// Records of a web archive: pages and texts in responses, and texts converted from them. The
-    /// URI is the id.
-    Warc,
-    /// A document on each line; the line number is the id.
-    Lines,
-    /// The whole file is a single document.
-    Plain,
-    /// The whole file is a single document, in HTML.
-    Html,
+fpstore_base::choices! {
+    /// The layout of documents in a file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum DocumentFormat {
+        JsonLines = "jsonl": "One JSON object on each line, with id and text",
+        Features = "features":
+            "One JSON object on each line, with id and an object 'features' of names and weights",
+        Csv = "csv": "Comma-separated values with a header",
+        Tsv = "tsv": "Tab-separated values with a header, no quotes",
+        /// Needs the cargo feature `parquet`.
+        Parquet = "parquet": "Columns of ids and texts",
+        /// The URI is the id.
+        Warc = "warc": "Web archives: pages and texts in responses, and converted texts",
+        Lines = "lines": "One document on each line, with the number of the line as id",
+        Plain = "text": "Each file is one document",
+        Html = "html": "Each file is an HTML page, whose main text is the document",
+    }
 }
-
-fpstore_base::choices!(DocumentFormat {
-    JsonLines = "jsonl": "One JSON object on each line, with id and text",
-    Features = "features":
-        "One JSON object on each line, with id and an object 'features' of names and weights",
-    Csv = "csv": "Comma-separated values with a header",
-    Tsv = "tsv": "Tab-separated values with a header, no quotes",
-    Parquet = "parquet": "Columns of ids and texts",
-    Warc = "warc": "Web archives: pages and texts in responses, and converted texts",
-    Lines = "lines": "One document on each line, with the number of the line as id",
-    Plain = "text": "Each file is one document",
-    Html = "html": "Each file is an HTML page, whose main text is the document",
-});
 
 impl DocumentFormat {
     /// The format in words, for messages.
@@ -137,46 +119,35 @@ impl DocumentFormat {
     }
 }
 
-/// The format of the texts in fields, rows and lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TextFormat {
-    /// Plain text.
-    #[default]
-    Plain,
-    /// HTML pages or fragments, from which [`DocumentOptions::html`](crate::DocumentOptions::html)
-    /// selects the text.
-    Html,
-    /// CommonMark with tables and footnotes, whose text is taken without the markup.
-    Markdown,
+fpstore_base::choices! {
+    /// The format of the texts in fields, rows and lines.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum TextFormat {
+        #[default]
+        Plain = "plain": "The text itself",
+        /// HTML pages or fragments, from which
+        /// [`DocumentOptions::html`](crate::DocumentOptions::html) selects the text.
+        Html = "html": "HTML, of which one part is the text",
+        /// CommonMark with tables and footnotes.
+        Markdown = "markdown": "Markdown, whose marks are no part of the text",
+    }
 }
 
-fpstore_base::choices!(TextFormat {
-    Plain = "plain": "The text itself",
-    Html = "html": "HTML, of which one part is the text",
-    Markdown = "markdown": "Markdown, whose marks are no part of the text",
-});
-
-/// The part of an HTML page that is its text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HtmlPart {
-    /// The main part. The extractor can miss a short article inside menus: if its main part is a
-    /// menu itself, all text except menus, lists of links, comments and the page footer is taken.
-    #[default]
-    Auto,
-    /// The main part, without menus, advertisements and comments; all text if there is no main
-    /// part.
-    Main,
-    /// All text of title and body.
-    Full,
+fpstore_base::choices! {
+    /// The part of an HTML page that is its text.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum HtmlPart {
+        /// The extractor can miss a short article inside menus: if its main part is a menu itself,
+        /// all text except menus, lists of links, comments and the page footer is taken.
+        #[default]
+        Auto = "auto": "The main part, or all text if that is short or a small share of the page",
+        /// All text if there is no main part.
+        Main = "main": "The main part, without menus, advertisements and comments",
+        Full = "full": "All text of title and body",
+    }
 }
-
-fpstore_base::choices!(HtmlPart {
-    Auto = "auto": "The main part, or all text if that is short or a small share of the page",
-    Main = "main": "The main part, without menus, advertisements and comments",
-    Full = "full": "All text of title and body",
-});
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,7 @@ use super::decode::decode_whole;
 use super::formats::DocumentFormat;
 use super::guard::guarded;
 use super::json;
-use super::options::DocumentOptions;
-use super::options::Names;
+use super::options::{DocumentOptions, Names};
 use super::whole_file::text_of_page;
 use crate::error::{Error, Result};
 

@@ -12,7 +12,7 @@ use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
 use super::ready::ReadyForm;
 use fpstore_base::watch::Observer;
-use fpstore_base::{InputPlace, Resources};
+use fpstore_base::{InputPlace, Resources, setters};
 use fpstore_text::{PassageUnit, TextRecipe};
 
 /// The default fields.
@@ -79,11 +79,53 @@ impl Default for DocumentOptions {
 }
 
 impl DocumentOptions {
-    /// Sets the format of all files.
-    #[must_use]
-    pub fn format(mut self, format: DocumentFormat) -> Self {
-        self.format = Some(format);
-        self
+    setters! {
+        /// Sets the format of all files.
+        format: impl Into<Option<DocumentFormat>>,
+        /// Sets whether the number of the line, or of the row in Parquet, is the id of a document,
+        /// instead of a field. With several files, the file names are prefixed, as in `a.jsonl:7`.
+        line_ids: bool,
+        /// Sets the format of the texts in fields, rows and lines; plain text by default.
+        text_format: TextFormat,
+        /// Sets the unit of passages: each passage of a text is then a document by itself. Its id
+        /// is the id of the document, `#`, and its number among the passages of the document, from
+        /// 1; it has the place and the fields of the document. A document without passages counts
+        /// as a document without text. Only texts have passages, not features or ready
+        /// fingerprints. Without a unit here, the recipe of a hasher decides.
+        unit: impl Into<Option<PassageUnit>>,
+        /// Sets the names of fields or columns that are passed to the caller in addition to the
+        /// text, in this order, as [`Document::fields`](crate::Document::fields); names must be
+        /// distinct. Only JSON, tables and web archives have such fields.
+        fields: Vec<String>,
+        /// Sets the names of the fields that
+        /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document
+        /// that already has such a field is bad.
+        new_fields: Vec<String>,
+        /// Sets whether documents come with digests of their texts, as
+        /// [`Document::digests`](crate::Document::digests).
+        digests: bool,
+        /// Sets the part of an HTML page that is its text. Fingerprints of different parts are not
+        /// comparable, and recipes do not contain the part.
+        html: HtmlPart,
+        /// Sets the encoding of texts. Without it texts are UTF-8, and pages have the encoding that
+        /// they declare, else the detected one. A byte order mark and the `charset` of a web
+        /// archive's record or response take precedence.
+        encoding: impl Into<Option<TextEncoding>>,
+        /// Sets whether bad records are counted and skipped; otherwise the first bad record is an
+        /// error. The same applies to files found in a folder that cannot be read.
+        skip_bad: bool,
+        /// Sets whether the caller skips the documents of files that cannot be read to their ends,
+        /// see [`DocumentSummary::unread`](crate::DocumentSummary::unread); messages then mention
+        /// it.
+        whole_files: bool,
+        /// Sets the selection of the files of folders.
+        files: FileChoice,
+        /// Sets the callback for bad records, called for each skipped record in input order. A
+        /// summary names only the first ten.
+        bad_records: impl Into<Option<BadRecords>>,
+        /// Sets the observer, which receives the number of bytes read from the inputs
+        /// ([`Phase::Documents`](crate::Phase::Documents)) and may end the work.
+        observer: impl Into<Option<Observer>>,
     }
 
     /// Sets the name of the field or column of the id. Without it `id` is taken, else the only
@@ -95,37 +137,11 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets whether the number of the line, or of the row in Parquet, is the id of a document,
-    /// instead of a field. With several files, the file names are prefixed, as in `a.jsonl:7`.
-    #[must_use]
-    pub fn line_ids(mut self, line_ids: bool) -> Self {
-        self.line_ids = line_ids;
-        self
-    }
-
     /// Sets the name of the field or column of the text. Without it `text` is taken, else the only
     /// field with one of the names in [`fields::TEXT`](fpstore_base::fields::TEXT).
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
         self.text_field = Some(name.into());
-        self
-    }
-
-    /// Sets the format of the texts in fields, rows and lines; plain text by default.
-    #[must_use]
-    pub fn text_format(mut self, format: TextFormat) -> Self {
-        self.text_format = format;
-        self
-    }
-
-    /// Sets the unit of passages: each passage of a text is then a document by itself. Its id is
-    /// the id of the document, `#`, and its number among the passages of the document, from 1; it
-    /// has the place and the fields of the document. A document without passages counts as a
-    /// document without text. Only texts have passages, not features or ready fingerprints. Without
-    /// a unit here, the recipe of a hasher decides.
-    #[must_use]
-    pub fn unit(mut self, unit: impl Into<Option<PassageUnit>>) -> Self {
-        self.unit = unit.into();
         self
     }
 
@@ -141,80 +157,14 @@ impl DocumentOptions {
         self.unit
     }
 
-    /// Sets the names of fields or columns that are passed to the caller in addition to the text,
-    /// in this order, as [`Document::fields`](crate::Document::fields); names must be distinct.
-    /// Only JSON, tables and web archives have such fields.
-    #[must_use]
-    pub fn fields(mut self, names: Vec<String>) -> Self {
-        self.fields = names;
-        self
-    }
-
-    /// Sets the names of the fields that
-    /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document that
-    /// already has such a field is bad.
-    #[must_use]
-    pub fn new_fields(mut self, names: Vec<String>) -> Self {
-        self.new_fields = names;
-        self
-    }
-
-    /// Sets whether documents come with digests of their texts, as
-    /// [`Document::digests`](crate::Document::digests).
-    #[must_use]
-    pub fn digests(mut self, digests: bool) -> Self {
-        self.digests = digests;
-        self
-    }
-
-    /// Sets the part of an HTML page that is its text. Fingerprints of different parts are not
-    /// comparable, and recipes do not contain the part.
-    #[must_use]
-    pub fn html(mut self, part: HtmlPart) -> Self {
-        self.html = part;
-        self
-    }
-
-    /// Sets the encoding of texts. Without it texts are UTF-8, and pages have the encoding that they
-    /// declare, else the detected one. A byte order mark and the `charset` of a web archive's
-    /// record or response take precedence.
-    #[must_use]
-    pub fn encoding(mut self, encoding: impl Into<Option<TextEncoding>>) -> Self {
-        self.encoding = encoding.into();
-        self
-    }
-
     /// The encoding of texts that cannot declare one.
     pub(crate) fn text_encoding(&self) -> TextEncoding {
         self.encoding.unwrap_or_default()
     }
 
-    /// Sets whether bad records are counted and skipped; otherwise the first bad record is an
-    /// error. The same applies to files found in a folder that cannot be read.
-    #[must_use]
-    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
-        self.skip_bad = skip_bad;
-        self
-    }
-
-    /// Sets whether the caller skips the documents of files that cannot be read to their ends, see
-    /// [`DocumentSummary::unread`](crate::DocumentSummary::unread); messages then mention it.
-    #[must_use]
-    pub fn whole_files(mut self, whole_files: bool) -> Self {
-        self.whole_files = whole_files;
-        self
-    }
-
     /// Whether bad records are counted and skipped.
     pub fn skips_bad(&self) -> bool {
         self.skip_bad
-    }
-
-    /// Sets the selection of the files of folders.
-    #[must_use]
-    pub fn files(mut self, files: FileChoice) -> Self {
-        self.files = files;
-        self
     }
 
     /// Sets the length of the longest document, record or page, in bytes after decompression; 64
@@ -252,22 +202,6 @@ impl DocumentOptions {
     pub fn resources(self, resources: &Resources) -> Self {
         let observer = resources.observer.clone();
         self.memory(resources.memory).threads(resources.threads).observer(observer)
-    }
-
-    /// Sets the callback for bad records, called for each skipped record in input order. A summary
-    /// names only the first ten.
-    #[must_use]
-    pub fn bad_records(mut self, bad_records: impl Into<Option<BadRecords>>) -> Self {
-        self.bad_records = bad_records.into();
-        self
-    }
-
-    /// Sets the observer, which receives the number of bytes read from the inputs
-    /// ([`Phase::Documents`](crate::Phase::Documents)) and may end the work.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
-        self
     }
 }
 

@@ -9,12 +9,10 @@ use ::parquet::schema::types::Type;
 use super::capped::TooLong;
 use super::inputs::Input;
 use super::options::Names;
-use super::parquet_check;
-use super::parquet_file;
 use super::parquet_path::{self, Column};
-use super::paths;
 use super::raw::RowFields;
 use super::ready::ReadyForm;
+use super::{parquet_check, parquet_file, paths};
 use crate::error::{Error, Result};
 use fpstore_base::Width;
 

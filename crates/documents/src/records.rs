@@ -7,8 +7,7 @@ use memchr::memchr;
 use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields, header_fault};
 use super::json;
-use super::options::DocumentOptions;
-use super::options::{Names, listed};
+use super::options::{DocumentOptions, Names, listed};
 use super::raw::{RowFields, digest_of};
 
 /// A line without its end, or the reason why it is bad.

@@ -1,9 +1,8 @@
 //! Hashes all pictures of a folder, in the order of their names, on all threads.
 
-use std::fs;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{fs, thread};
 
 use fpstore_base::parallel::{Feed, Parallel};
 use fpstore_base::watch::{Observer, Phase, Watch};

@@ -16,31 +16,34 @@ use crate::resize::{resized, resized_rows_first};
 /// The lowest frequencies of each direction.
 const LOW: usize = 8;
 
-/// A hash of pictures.
-///
-/// For the same pixels both hashes equal the hashes of the Python package imagehash with its
-/// defaults, bit for bit; the most significant bit is the first bit of its rows. The transform has
-/// the roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn
-/// gradients are equal, too.
-///
-/// # Examples
-///
-/// ```
-/// use fpstore_images::{Gray, PictureHash};
-///
-/// let pixels = (0..100 * 80).map(|at| (at * at / 77 % 251) as u8).collect();
-/// let picture = Gray::new(100, 80, pixels).ok_or("no picture")?;
-/// let fingerprint = PictureHash::PHash.fingerprint(&picture);
-/// assert_eq!(fingerprint.value().count_ones(), 32);
-/// # Ok::<(), &str>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PictureHash {
-    /// The signs of the 64 lowest frequencies against their median: `imagehash.phash`.
-    PHash,
-    /// Whether each of 8 times 8 pixels is brighter than the one to its left: `imagehash.dhash`.
-    DHash,
+fpstore_base::named! {
+    /// A hash of pictures.
+    ///
+    /// For the same pixels both hashes equal the hashes of the Python package imagehash with its
+    /// defaults, bit for bit; the most significant bit is the first bit of its rows. The transform
+    /// has the roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn
+    /// gradients are equal, too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_images::{Gray, PictureHash};
+    ///
+    /// let pixels = (0..100 * 80).map(|at| (at * at / 77 % 251) as u8).collect();
+    /// let picture = Gray::new(100, 80, pixels).ok_or("no picture")?;
+    /// let fingerprint = PictureHash::PHash.fingerprint(&picture);
+    /// assert_eq!(fingerprint.value().count_ones(), 32);
+    /// # Ok::<(), &str>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum PictureHash {
+        /// The signs of the 64 lowest frequencies against their median: `imagehash.phash`.
+        PHash = "phash",
+        /// Whether each of 8 times 8 pixels is brighter than the one to its left:
+        /// `imagehash.dhash`.
+        DHash = "dhash",
+    }
 }
 
 /// The version of the rules that turn pixels into a fingerprint.
@@ -58,14 +61,6 @@ pub enum PictureVersion {
 impl PictureHash {
     /// All hashes.
     pub const ALL: [PictureHash; 2] = [PictureHash::PHash, PictureHash::DHash];
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            PictureHash::PHash => "phash",
-            PictureHash::DHash => "dhash",
-        }
-    }
 
     /// The distance that includes most resized, compressed and slightly cropped versions of a
     /// picture, and hardly any other picture (docs/images.md).

@@ -12,8 +12,7 @@
 //! the offset of the gap, so that a search in a long block does not read all of it.
 
 use crate::base::error::Fault;
-use crate::bytes::fields::put_u64;
-use crate::bytes::fields::u64_at;
+use crate::bytes::fields::{put_u64, u64_at};
 use crate::bytes::varint;
 
 /// The tag in table descriptors.

@@ -8,6 +8,7 @@
 //! If the leaders do not fit into memory, the sets that no indexed leader represents are taken
 //! again, with an index of later leaders: memory changes the time, and never the result.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,6 @@ use super::likeness::Likeness;
 use super::postings::Postings;
 use super::prefixes::{FeatureSets, Prefixes, Rarity, Token, each_set};
 use super::similarity::{common_at_least, jaccard_of, least_common, least_contained};
-use super::unlike::Unlike;
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
@@ -323,6 +323,31 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         })?;
         self.count(&buffers);
         Ok((unled, led))
+    }
+}
+
+/// Documents that are compared, most of which are not similar.
+///
+/// Each document is compared with the leaders that may be similar until it is similar to one. If few
+/// are similar, nearly all become leaders, and the comparisons grow with the square of the number of
+/// documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unlike {
+    /// The number of documents.
+    pub document_count: u64,
+    /// The number of their pairs that are compared and not similar, estimated from a sample.
+    pub pair_count: u64,
+}
+
+impl fmt::Display for Unlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unlike { document_count, pair_count } = self;
+        write!(
+            f,
+            "many of {document_count} documents share much of their text without being similar, so \
+             about {pair_count} pairs are compared"
+        )
     }
 }
 

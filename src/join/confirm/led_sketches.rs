@@ -3,9 +3,8 @@
 //! It makes the decisions of [`leaders`](crate::join::grouping::leaders), with the similarity of
 //! sketches as the condition, so a dense cluster costs its size times its few leaders.
 
-use super::led_sets::LedSet;
+use super::led_sets::{LedSet, Unlike};
 use super::similarity::{check_threshold, sketch_similarity};
-use super::unlike::Unlike;
 use crate::base::error::Result;
 use crate::join::grouping::leaders::{Judge, lead};
 use crate::join::options::JoinOptions;

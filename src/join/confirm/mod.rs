@@ -28,15 +28,13 @@ mod similar_pairs;
 mod similarity;
 #[cfg(test)]
 mod tests;
-mod unlike;
 
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, Goal, InClusters, InPairs};
 pub use features::feature_digest;
-pub use led_sets::{LeadingCosts, LedSet, lead_sets};
+pub use led_sets::{LeadingCosts, LedSet, Unlike, lead_sets};
 pub use led_sketches::{ReadSketch, lead_sketches};
 pub use likeness::Likeness;
 pub use prefixes::FeatureSets;
 pub use similarity::{jaccard, sketch_similarity};
-pub use unlike::Unlike;

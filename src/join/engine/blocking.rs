@@ -13,9 +13,8 @@
 
 use std::sync::OnceLock;
 
-use super::costs::{Costs, Hashed};
+use super::costs::{Costs, Descent, Hashed};
 use super::cut::{even_blocks, led_blocks};
-use super::descent_cost::Descent;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;

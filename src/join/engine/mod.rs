@@ -16,7 +16,6 @@ mod costs;
 pub(in crate::join) mod cut;
 pub(in crate::join) mod density;
 mod descent;
-mod descent_cost;
 pub(in crate::join) mod distinct;
 mod each;
 pub(in crate::join) mod finder;

@@ -1,7 +1,7 @@
 //! Nodes of the tree of combinations, and the decision to descend further.
 
 use super::blocking::Blocking;
-use super::descent_cost::{Descent, comparing_nanos};
+use super::costs::{Descent, comparing_nanos};
 
 /// A group is skewed if it has more than this many times the values of an even group,
 const SKEW: f64 = 4.0;

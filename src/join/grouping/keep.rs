@@ -10,39 +10,34 @@ use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The documents of a cluster that are kept.
-///
-/// The order of documents in a store is the order of their ids, numbers by value, texts by bytes.
-/// The order of confirmed documents is the order of their numbers.
-///
-/// ```
-/// use fpstore::join::KeepRule;
-///
-/// assert_eq!("smallest-id".parse::<KeepRule>()?, KeepRule::SmallestId);
-/// assert_eq!(KeepRule::First.to_string(), "first");
-/// # Ok::<(), fpstore::UnknownName>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum KeepRule {
-    /// The first document of the representative of each cluster, and every document outside of
-    /// clusters.
-    Representative,
-    /// The document with the smallest id of each cluster, numbers by value, texts by bytes; and
-    /// every document outside of clusters.
-    SmallestId,
-    /// The first document of each cluster, and every document outside of clusters.
-    First,
-    /// All documents of the largest cluster, ties to the first one, and no other document.
-    LargestCluster,
+fpstore_base::choices! {
+    /// The documents of a cluster that are kept.
+    ///
+    /// The order of documents in a store is the order of their ids, numbers by value, texts by
+    /// bytes. The order of confirmed documents is the order of their numbers.
+    ///
+    /// ```
+    /// use fpstore::join::KeepRule;
+    ///
+    /// assert_eq!("smallest-id".parse::<KeepRule>()?, KeepRule::SmallestId);
+    /// assert_eq!(KeepRule::First.to_string(), "first");
+    /// # Ok::<(), fpstore::UnknownName>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum KeepRule {
+        /// The first document of the representative of each cluster, and every document outside of
+        /// clusters.
+        Representative = "representative": "The representative of each cluster",
+        /// The document with the smallest id of each cluster, numbers by value, texts by bytes; and
+        /// every document outside of clusters.
+        SmallestId = "smallest-id": "The smallest id of each cluster",
+        /// The first document of each cluster, and every document outside of clusters.
+        First = "first": "The first record of each cluster in the files",
+        /// All documents of the largest cluster, ties to the first one, and no other document.
+        LargestCluster = "largest-cluster": "The documents of the largest cluster, and no others",
+    }
 }
-
-fpstore_base::choices!(KeepRule {
-    Representative = "representative": "The representative of each cluster",
-    SmallestId = "smallest-id": "The smallest id of each cluster",
-    First = "first": "The first record of each cluster in the files",
-    LargestCluster = "largest-cluster": "The documents of the largest cluster, and no others",
-});
 
 impl KeepRule {
     /// Whether the rule compares ids, which must then be read.

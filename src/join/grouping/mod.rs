@@ -23,8 +23,7 @@ pub(in crate::join) mod within;
 
 use std::cmp::Reverse;
 
-use fpstore_base::Fingerprint;
-use fpstore_base::Id;
+use fpstore_base::{Fingerprint, Id};
 
 /// Clusters of up to this many fingerprints get an exact diameter, for which each pair is compared.
 const EXACT_DIAMETER_MAX: usize = 1 << 12;

@@ -8,8 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
 use crate::join::options::{JoinInput, JoinOptions};
 use crate::writing::sort::{RecordBatch, RecordSorter, SortResources, SortedRecords};
-use fpstore_base::Fingerprint;
-use fpstore_base::IdRef;
+use fpstore_base::{Fingerprint, IdRef};
 
 /// Near pairs by ascending first fingerprint, then second, in memory or in temporary files.
 ///

@@ -10,7 +10,6 @@ mod gathered;
 mod manifest_file;
 mod open_segment;
 mod pool;
-mod segment_hit;
 mod united;
 
 use std::collections::BTreeMap;
@@ -27,9 +26,8 @@ use fpstore_base::{Fingerprint, Recipe, Width};
 pub(crate) use gathered::{Gathered, Gathering, Places};
 use manifest_file::{ManifestFile, Seen};
 pub(crate) use manifest_file::{parse_manifest, read_manifest, read_manifest_bytes};
-pub(crate) use open_segment::{LiveIds, OpenSegment, canonical, distinct_count};
+pub(crate) use open_segment::{LiveIds, OpenSegment, SegmentHit, canonical, distinct_count};
 pub(crate) use pool::Pool;
-pub(crate) use segment_hit::SegmentHit;
 
 /// The number of attempts to open a store while a writer replaces its files.
 const OPEN_TRIES: u32 = 100;

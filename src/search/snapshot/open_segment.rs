@@ -14,10 +14,9 @@ use crate::format::id_records::Record;
 use crate::format::manifest::SegmentEntry;
 use crate::plan::{PathPlan, PlanCache};
 use crate::search::snapshot::deletions::{missing, read_deletions};
-use crate::search::snapshot::segment_hit::SegmentHit;
 use crate::segment::access::Access;
 use crate::segment::{self, Segment};
-use fpstore_base::IdRef;
+use fpstore_base::{Fingerprint, IdRef};
 
 /// A live segment. Snapshots share the file, the deletions and the plans that do not change.
 #[derive(Clone, Debug)]
@@ -281,5 +280,23 @@ impl<'a> LiveIds<'a> {
                 _ => return Ok(id),
             }
         }
+    }
+}
+
+/// A stored fingerprint within the distance of a query, and its position in one segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentHit {
+    pub(crate) distance: u32,
+    pub(crate) fingerprint: Fingerprint,
+    /// The position of its segment in the snapshot.
+    pub(crate) segment: usize,
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+impl SegmentHit {
+    /// The order of answers; the hits of a fingerprint in several segments are adjacent.
+    pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
+        (self.distance, self.fingerprint, self.segment)
     }
 }

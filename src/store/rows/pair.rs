@@ -52,35 +52,23 @@ pub enum Side {
     Stored,
 }
 
-/// Why a record is removed: the first reason that holds, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reason {
-    /// People labelled the two records as duplicates.
-    Judged,
-    /// A better document has its address.
-    Address,
-    /// The text of the kept record has the same bytes.
-    Bytes,
-    /// The text of the kept record has the same tokens under the recipe.
-    Text,
-    /// Their fingerprints are near.
-    Near,
-    /// Their fingerprints are near, and their features have the required similarity.
-    Confirmed,
-}
-
-impl Reason {
-    /// Its name in a table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Judged => "judged",
-            Reason::Address => "address",
-            Reason::Bytes => "bytes",
-            Reason::Text => "text",
-            Reason::Near => "near",
-            Reason::Confirmed => "confirmed",
-        }
+fpstore_base::named! {
+    /// Why a record is removed: the first reason that holds, in this order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Reason {
+        /// People labelled the two records as duplicates.
+        Judged = "judged",
+        /// A better document has its address.
+        Address = "address",
+        /// The text of the kept record has the same bytes.
+        Bytes = "bytes",
+        /// The text of the kept record has the same tokens under the recipe.
+        Text = "text",
+        /// Their fingerprints are near.
+        Near = "near",
+        /// Their fingerprints are near, and their features have the required similarity.
+        Confirmed = "confirmed",
     }
 }
 

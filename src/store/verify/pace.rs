@@ -1,13 +1,11 @@
 //! The pace of a verification: the bytes read so far, the rate limit, and the observer.
 
 use crate::base::error::Result;
-use crate::base::setters::setters;
 use crate::base::side_by_side::{Part, results_on_threads};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
-use fpstore_base::thread_count;
-use fpstore_base::watch::Observer;
-use fpstore_base::watch::{Phase, Throttle, Watch};
+use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
+use fpstore_base::{setters, thread_count};
 
 /// The options of [`verify`](crate::verify()).
 ///

@@ -1,12 +1,11 @@
 //! The options of a build.
 
 use crate::base::id_policy::IdPolicy;
-use crate::base::setters::setters;
 use crate::format::manifest::StoreId;
 use crate::segment::budget::memory_min;
 use crate::writing::builder::SchemeChoice;
 use crate::writing::directory::{Patience, Waiting};
-use fpstore_base::{Recipe, Resources, resource_setters};
+use fpstore_base::{Recipe, Resources, resource_setters, setters};
 
 /// The options of a build.
 ///

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::format::manifest;
-use crate::writing::directory::lock::{LOCKS, WRITER_LOCK, try_lock_writer};
-use crate::writing::directory::lock::{is_unfinished, number_of};
+use crate::writing::directory::lock::{
+    LOCKS, WRITER_LOCK, is_unfinished, number_of, try_lock_writer,
+};
 use fpstore_disk::{is_temporary_name, names_in, remove_empty_directory, remove_file, system};
 
 /// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the

@@ -10,11 +10,9 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
-use crate::writing::directory::check_output;
 use crate::writing::directory::followed::MARK;
-use crate::writing::directory::lock::{LOCKS, lock_writer};
-use crate::writing::directory::lock::{is_unfinished, number_of};
-use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
+use crate::writing::directory::lock::{LOCKS, is_unfinished, lock_writer, number_of};
+use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory, check_output};
 use fpstore_disk::{create_directory, names_in, parent_of, sync_directory};
 
 /// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it

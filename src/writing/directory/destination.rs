@@ -8,8 +8,9 @@ use crate::base::error::{Error, IoError, Result};
 use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::followed::refuse_follower;
-use crate::writing::directory::lock::is_unfinished;
-use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
+use crate::writing::directory::lock::{
+    LOCKS, Patience, StoreLock, is_unfinished, lock_writer, reserve,
+};
 use crate::writing::directory::staging::remove_leftovers;
 use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};
 use fpstore_base::read_inputs;

@@ -18,9 +18,7 @@ use crate::format::manifest::segment_number;
 use crate::writing::directory::lock_file::LockFile;
 use crate::writing::directory::waiting::Waiting;
 use fpstore_base::watch::{Observer, Phase, Watch};
-use fpstore_disk::is_temporary_name;
-use fpstore_disk::parent_of;
-use fpstore_disk::{FailPoint, fail_point, lock_fail_point, system};
+use fpstore_disk::{FailPoint, fail_point, is_temporary_name, lock_fail_point, parent_of, system};
 
 /// The holder of the lock on this file may write to the store.
 pub(super) const WRITER_LOCK: &str = "LOCK";

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
-use crate::writing::directory::lock::TEMPORARY_PREFIX;
-use crate::writing::directory::lock::{Patience, StoreLock, lock_writer};
-use fpstore_disk::parent_of;
-use fpstore_disk::{self as disk, TemporaryDirectory, system};
+use crate::writing::directory::lock::{Patience, StoreLock, TEMPORARY_PREFIX, lock_writer};
+use fpstore_disk::{self as disk, TemporaryDirectory, parent_of, system};
 
 /// The builder gives up after this many new directories that another process removed before they
 /// were locked.

@@ -13,9 +13,9 @@ use crate::search::snapshot::read_manifest;
 use crate::store::Store;
 use crate::writing::directory::Transaction;
 use crate::writing::directory::lock::{
-    COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
+    COMPACTION_LOCK, LockOwner, Patience, StoreLock, is_unfinished, lock_compaction,
+    lock_publication, number_of, try_lock_publication,
 };
-use crate::writing::directory::lock::{LockOwner, is_unfinished, number_of};
 use crate::writing::directory::staging::Staging;
 use crate::writing::directory::uncommitted::{SegmentFile, UncommittedSegment};
 use fpstore_disk::{

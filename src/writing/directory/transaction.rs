@@ -10,8 +10,7 @@ use crate::format::manifest::{
     self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
 };
 use crate::search::snapshot::read_manifest;
-use crate::writing::directory::lock::LockOwner;
-use crate::writing::directory::lock::StoreLock;
+use crate::writing::directory::lock::{LockOwner, StoreLock};
 use crate::writing::directory::uncommitted::UncommittedSegment;
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 

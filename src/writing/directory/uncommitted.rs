@@ -8,8 +8,7 @@ use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
 use crate::writing::directory::lock::TEMPORARY_PREFIX;
 use fpstore_base::watch::Throttle;
-use fpstore_disk::parent_of;
-use fpstore_disk::{TemporaryFile, sync_directory};
+use fpstore_disk::{TemporaryFile, parent_of, sync_directory};
 
 /// The length of a file that tests whether a disk accepts writes: about the length of the smallest
 /// segment.

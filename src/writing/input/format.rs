@@ -5,43 +5,35 @@ use std::path::Path;
 use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
 use fpstore_base::lines::{GuessSettings, LineForm, decide};
 use fpstore_base::source::Source;
-use fpstore_base::{Radix, Width};
+use fpstore_base::{Radix, Width, setters};
 
-/// The layout of records in an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InputFormat {
-    /// One record per line: a fingerprint, then optionally a tab, comma, colon or spaces and the
-    /// id. Blank lines and lines that start with `#` are skipped. CR LF ends a line like LF.
-    ///
-    /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is set:
-    /// the column in which three of four values have all digits of a fingerprint is the
-    /// fingerprint, the other column the id; shorter numbers next to another column are ids.
-    /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
-    #[default]
-    Lines,
-    /// 8 bytes per record: the fingerprint, little-endian.
-    U64Le,
-    /// 16 bytes per record: the fingerprint, then the id, both little-endian.
-    U64LeId,
-    /// 4 bytes per record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
-    /// most 32 bits.
-    U32Le,
-    /// 12 bytes per record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width
-    /// of at most 32 bits.
-    U32LeId,
+fpstore_base::choices! {
+    /// The layout of records in an input.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum InputFormat {
+        /// One record per line: a fingerprint, then optionally a tab, comma, colon or spaces and
+        /// the id. Blank lines and lines that start with `#` are skipped. CR LF ends a line like
+        /// LF.
+        ///
+        /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is
+        /// set: the column in which three of four values have all digits of a fingerprint is the
+        /// fingerprint, the other column the id; shorter numbers next to another column are ids.
+        /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
+        #[default]
+        Lines = "lines": "One line for each record: fingerprint and id",
+        U64Le = "u64le": "8 bytes for each record, little-endian",
+        U64LeId = "u64le-id": "16 bytes for each record: fingerprint and id, little-endian",
+        /// 4 bytes per record: the fingerprint, little-endian. For a [width](InputOptions::width)
+        /// of at most 32 bits.
+        U32Le = "u32le": "4 bytes for each record, little-endian; with --bits 32",
+        /// 12 bytes per record: 4 of the fingerprint, then 8 of the id, both little-endian. For a
+        /// width of at most 32 bits.
+        U32LeId = "u32le-id": "4 bytes of fingerprint and 8 of id, little-endian; with --bits 32",
+    }
 }
-
-fpstore_base::choices!(InputFormat {
-    Lines = "lines": "One line for each record: fingerprint and id",
-    U64Le = "u64le": "8 bytes for each record, little-endian",
-    U64LeId = "u64le-id": "16 bytes for each record: fingerprint and id, little-endian",
-    U32Le = "u32le": "4 bytes for each record, little-endian; with --bits 32",
-    U32LeId = "u32le-id": "4 bytes of fingerprint and 8 of id, little-endian; with --bits 32",
-});
 
 /// How to read an input.
 #[derive(Clone, Copy, Debug, Default)]

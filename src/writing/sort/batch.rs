@@ -2,8 +2,7 @@
 
 use crate::writing::sort::memory_part::MemoryPart;
 use crate::writing::sort::merge::Arena;
-use crate::writing::sort::partition;
-use crate::writing::sort::sketched;
+use crate::writing::sort::{partition, sketched};
 use fpstore_base::IdRef;
 
 /// Records in input order, with one column for each kind of id.

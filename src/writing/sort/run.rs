@@ -8,8 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::segment::budget::{MEMORY_MIN, WorkBudget};
 use crate::writing::sort::block::{HEADER_LEN, RunBlock};
 use fpstore_base::Resources;
-use fpstore_disk::ScratchFile;
-use fpstore_disk::ScratchFolder;
+use fpstore_disk::{ScratchFile, ScratchFolder};
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;

@@ -5,14 +5,13 @@
 
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;
-use crate::writing::sort::SortResources;
 use crate::writing::sort::block::{BLOCK_COUNT, RunBlock};
 use crate::writing::sort::levels::{Levels, write_run};
 use crate::writing::sort::merge::MergeInput;
-use crate::writing::sort::partition;
 use crate::writing::sort::parts::RecordParts;
 use crate::writing::sort::ranges::RunRanges;
 use crate::writing::sort::run::{RunWriter, SortedRun};
+use crate::writing::sort::{SortResources, partition};
 
 /// The number of bytes that a pass over a run reads at a time.
 const READ_LEN: usize = 1 << 20;

@@ -11,7 +11,6 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::base::error::{Error, IoError, Result};
-use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::format::manifest::{FILE_NAME, SegmentEntry, fault_of_label, fault_of_run};
 use crate::search::snapshot::Snapshot;
@@ -23,8 +22,8 @@ use crate::writing::directory::{
 };
 use crate::writing::labels::check_label;
 use crate::writing::writer::transfer::copy_verified;
-use fpstore_base::lists;
 use fpstore_base::watch::Observer;
+use fpstore_base::{lists, setters};
 use fpstore_disk::{parent_of, remove_file};
 
 /// The options of a commit of segment files.

@@ -10,33 +10,28 @@ use crate::writing::writer::handle::Writer;
 use crate::writing::writer::merge::{Compacted, Merger};
 use crate::writing::writer::tier::{self, Candidate};
 
-/// The segments to merge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Compaction {
-    /// The segments that the size-tiered rule picks among neighbours with the same label. Tiers are
-    /// powers of ten of records; the segments of a tier are merged once they hold 3, 6 or 10 of its
-    /// units, so that the number of segments remains logarithmic. Segments with more than half of
-    /// their records deleted are rewritten, and empty ones removed.
-    #[default]
-    Tier,
-    /// Neighbours with the same label become one segment each, and empty segments are removed.
-    /// Labels are preserved, so that each can expire separately.
-    All,
-    /// All segments become one. Its label is the greatest label of segments with records, so that
-    /// no record expires early; it has no label if a segment with records has none.
-    One,
-    /// Each segment is rewritten separately: to get other tables, or to repair a damaged table from
-    /// another table with the same values.
-    Rewrite,
+fpstore_base::choices! {
+    /// The segments to merge.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Compaction {
+        /// The segments that the size-tiered rule picks among neighbours with the same label. Tiers
+        /// are powers of ten of records; the segments of a tier are merged once they hold 3, 6 or
+        /// 10 of its units, so that the number of segments remains logarithmic. Segments with more
+        /// than half of their records deleted are rewritten, and empty ones removed.
+        #[default]
+        Tier = "tier": "Neighbours of similar size and one label",
+        /// Neighbours with the same label become one segment each, and empty segments are removed.
+        /// Labels are preserved, so that each can expire separately.
+        All = "all": "Neighbours of one label",
+        /// All segments become one. Its label is the greatest label of segments with records, so
+        /// that no record expires early; it has no label if a segment with records has none.
+        One = "one": "All segments",
+        /// Each segment is rewritten separately: to get other tables, or to repair a damaged table
+        /// from another table with the same values.
+        Rewrite = "rewrite": "Each segment by itself",
+    }
 }
-
-fpstore_base::choices!(Compaction {
-    Tier = "tier": "Neighbours of similar size and one label",
-    All = "all": "Neighbours of one label",
-    One = "one": "All segments",
-    Rewrite = "rewrite": "Each segment by itself",
-});
 
 impl Writer {
     /// Merges segments, and omits deleted records. The ids of a fingerprint keep their order; if

@@ -5,7 +5,6 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::{self, Manifest, SegmentEntry};
@@ -17,6 +16,7 @@ use crate::writing::directory::{
     unmark_follower,
 };
 use crate::writing::writer::transfer::check_copy;
+use fpstore_base::setters;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 use fpstore_disk::plain_file;
 

@@ -15,9 +15,8 @@ use crate::writing::directory::Transaction;
 use crate::writing::writer::Writer;
 use crate::writing::writer::id_places::{IdPlace, IdPlaces};
 use crate::writing::writer::wanted_ids::{WantedIds, id_fault};
-use fpstore_base::Fingerprint;
-use fpstore_base::IdRef;
 use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::{Fingerprint, IdRef};
 
 /// The result of a deletion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

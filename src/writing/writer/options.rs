@@ -1,10 +1,9 @@
 //! The options of a writer or compactor.
 
 use crate::base::id_policy::IdPolicy;
-use crate::base::setters::setters;
 use crate::writing::builder::SchemeChoice;
 use crate::writing::directory::{Patience, Waiting};
-use fpstore_base::{Recipe, Resources, resource_setters};
+use fpstore_base::{Recipe, Resources, resource_setters, setters};
 
 /// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
 ///

@@ -207,6 +207,11 @@ fn name_of(item: &syn::Item) -> Option<String> {
         syn::Item::Const(item) => &item.ident,
         syn::Item::Enum(item) => &item.ident,
         syn::Item::Fn(item) => &item.sig.ident,
+        syn::Item::Macro(item) if item.ident.is_none() => {
+            // An enum in `choices!` or `named!`.
+            let tokens = item.mac.tokens.to_string();
+            return tokens.split_once("enum ")?.1.split_whitespace().next().map(str::to_string);
+        }
         syn::Item::Macro(item) => item.ident.as_ref()?,
         syn::Item::Static(item) => &item.ident,
         syn::Item::Struct(item) => &item.ident,

@@ -348,7 +348,10 @@ impl Documents {
             .transpose()
             .map_err(|expected| input_error(py, format!("unit: {expected}")))?;
         let html_part: HtmlPart = choice(py, "html_part", html_part)?;
+        let format: Option<DocumentFormat> =
+            format.map(|name| choice(py, "format", name)).transpose()?;
         let mut options = DocumentOptions::default()
+            .format(format)
             .line_ids(line_ids)
             .text_format(text_format)
             .unit(unit)
@@ -361,10 +364,6 @@ impl Documents {
         }
         if let Some(field) = text_field {
             options = options.text_field(field);
-        }
-        if let Some(name) = format {
-            let format: DocumentFormat = choice(py, "format", name)?;
-            options = options.format(format);
         }
         let max_document = count(py, &MAX_DOCUMENT, max_document)?;
         let columns = Columns {

@@ -14,8 +14,7 @@ use crate::errors::input_error;
 use crate::input::fingerprints::many_or_null;
 use crate::input::whole::Whole;
 use crate::notebook::framed;
-use crate::tuple_class::FRAMES;
-use crate::tuple_class::answer;
+use crate::tuple_class::{FRAMES, answer};
 use crate::work::{Reporter, run};
 
 /// The results of an evaluation at each distance. A notebook shows the curves.

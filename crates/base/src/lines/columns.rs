@@ -3,36 +3,27 @@
 use super::record::LineRecord;
 use crate::{Fingerprint, IdRef, Radix};
 
-/// The separator of the columns of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Separator {
-    /// Tabs; quotes have no meaning.
-    Tab,
-    /// Semicolons, with quotes as in CSV.
-    Semicolon,
-    /// Commas, with quotes as in CSV.
-    Comma,
-    /// The last space or colon of a line, of two columns: `some name.jpg: 0123456789abcdef`.
-    Last,
-    /// No separator: a line is one column.
-    None,
+fpstore_base::named! {
+    /// The separator of the columns of a line.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Separator {
+        /// Tabs; quotes have no meaning.
+        Tab = "tabs",
+        /// Semicolons, with quotes as in CSV.
+        Semicolon = "semicolons",
+        /// Commas, with quotes as in CSV.
+        Comma = "commas",
+        /// The last space or colon of a line, of two columns: `some name.jpg: 0123456789abcdef`.
+        Last = "the last space or colon",
+        /// No separator: a line is one column.
+        None = "nothing",
+    }
 }
 
 impl Separator {
     /// All separators, most reliable first.
     pub(super) const ALL: [Separator; 5] =
         [Separator::Tab, Separator::Semicolon, Separator::Comma, Separator::Last, Separator::None];
-
-    /// The name in messages, such as `commas`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Separator::Tab => "tabs",
-            Separator::Semicolon => "semicolons",
-            Separator::Comma => "commas",
-            Separator::Last => "the last space or colon",
-            Separator::None => "nothing",
-        }
-    }
 
     /// The columns of a line. Except between tabs, spaces around a column are removed.
     ///

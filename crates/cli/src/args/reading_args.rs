@@ -167,6 +167,7 @@ impl ReadingArgs {
             bail!("--line-ids uses no field as id; leave --id-field out");
         }
         let mut options = DocumentOptions::default()
+            .format(self.docs_format)
             .line_ids(self.line_ids)
             .text_format(self.text_format)
             .unit(self.unit)
@@ -174,15 +175,13 @@ impl ReadingArgs {
             .html(self.html_part)
             .skip_bad(skip_bad)
             .files(files)
-            .threads(limits.threads.unwrap_or(0));
+            .threads(limits.threads)
+            .memory(limits.memory.map(|memory| memory.as_u64()));
         if let Some(field) = &self.id_field {
             options = options.id_field(field);
         }
         if let Some(field) = &self.text_field {
             options = options.text_field(field);
-        }
-        if let Some(memory) = limits.memory {
-            options = options.memory(memory.as_u64());
         }
         if let Some(len) = self.max_document {
             if len.as_u64() == 0 {
@@ -190,9 +189,6 @@ impl ReadingArgs {
             }
             options = options.max_document(len.as_u64());
         }
-        Ok(match self.docs_format {
-            None => options,
-            Some(format) => options.format(format),
-        })
+        Ok(options)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use fpstore::writer::NewRecord;
 use fpstore::{Error, Fingerprint, Id, IdRef, InputPlace, Recipe, Store};
-use fpstore_corpus::{DocumentSource, Take};
+use fpstore_corpus::DocumentSource;
 use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
 
@@ -88,24 +88,14 @@ impl Documents {
         })
     }
 
-    /// Passes all documents to a builder, a writer or a callback. A rejected id makes a bad record.
-    pub(crate) fn ingest(
-        &self,
-        files: &[PathBuf],
-        monitor: &Monitor,
-        into: &mut impl Take,
-    ) -> anyhow::Result<DocumentSummary> {
-        Ok(self.source.clone().observer(monitor.observer()).ingest(files, into)?)
-    }
-
-    /// As [`Documents::ingest`], with a callback.
+    /// Passes all documents to a callback. A rejected id makes a bad record.
     pub(crate) fn push_all(
         &self,
         files: &[PathBuf],
         monitor: &Monitor,
-        mut push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
+        push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
-        self.ingest(files, monitor, &mut push)
+        Ok(self.source.clone().observer(monitor.observer()).ingest(files, push)?)
     }
 
     /// Passes each document of standard input to `send` as soon as it is read, also bad records.

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::common::oracle;
 use crate::common::program::{TestDir, text};
-use crate::common::{Random, clustered, record_lines};
+use crate::common::{Random, clustered, oracle, record_lines};
 
 const NAMES: [&str; 3] = ["one.fps", "two.fps", "three.fps"];
 

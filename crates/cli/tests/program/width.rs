@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use crate::common::Random;
-use crate::common::oracle;
 use crate::common::program::TestDir;
+use crate::common::{Random, oracle};
 
 /// Random values, some near others, and the extreme values.
 fn values() -> Vec<u64> {

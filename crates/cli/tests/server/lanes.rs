@@ -3,9 +3,8 @@
 use fpstore::Store;
 use serde_json::{Value, json};
 
-use crate::common::Random;
-use crate::common::clustered;
 use crate::common::http::{Answer, Connection, Server, wait_for};
+use crate::common::{Random, clustered};
 use crate::server::queries::desk_of;
 
 const JSON: &str = "application/json";

@@ -19,6 +19,12 @@ fn description() -> Value {
     serde_json::from_str(&file("crates/server/src/api/openapi.json")).unwrap()
 }
 
+/// The part of the description that a reference names, or the part itself.
+pub(super) fn resolved<'a>(described: &'a Value, part: &'a Value) -> &'a Value {
+    let named = part["$ref"].as_str().and_then(|name| described.pointer(&name[1..]));
+    named.unwrap_or(part)
+}
+
 /// The table cells of the documentation rows whose first cell is this code.
 fn cells(page: &str, code: &str) -> Vec<String> {
     let start = format!("| `{code}` |");
@@ -49,6 +55,7 @@ fn parameters_are_described_as_the_options_of_a_query() {
     for (path, methods) in described["paths"].as_object().unwrap() {
         for operation in methods.as_object().unwrap().values() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let parameter = resolved(&described, parameter);
                 let is_same = |option: &&NumberOption| parameter["name"] == option.name;
                 let Some(option) = QUERY_OPTIONS.iter().find(is_same) else { continue };
                 assert_range(&parameter["schema"], option, path);

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestRng, TestRunner};
 use serde_json::{Value, json};
 
+use super::options::resolved;
 use crate::common::http::Server;
 use crate::common::program::TestDir;
 use crate::common::{Record, clustered, record_lines, scan};
@@ -435,6 +436,7 @@ fn answers_are_as_the_description_says() {
         let route = path.split('?').next().unwrap();
         let operation = &described["paths"][route][method.to_lowercase()];
         let response = &operation["responses"][answer.status.to_string()];
+        let response = resolved(&described, response);
         let schema = &response["content"]["application/json"]["schema"];
         assert!(schema.is_object(), "{method} {path} {}: not described", answer.status);
         let found = faults(&described["components"]["schemas"], schema, &answer.json(), route);

@@ -229,20 +229,23 @@ fn documents_are_ingested_as_the_program_builds_a_store() {
         fpstore::BuildOptions::default().recipe(source().recipe()),
     )
     .unwrap();
-    let summary = source().ingest(&[dir.path("in")], &mut builder).unwrap();
+    let summary = source()
+        .ingest(&[dir.path("in")], |fingerprint, id, sketch| {
+            builder.push_sketched(fingerprint, id, sketch)
+        })
+        .unwrap();
     assert_eq!((summary.document_count, summary.empty_count), (230, 2));
     builder.finish().unwrap();
     let dump = |store| dir.ok(&["dump", "-s", store], "");
     assert_eq!(dump("library.fps"), dump("program.fps"));
     let mut count = 0;
-    let mut pass = |_: Fingerprint, _: IdRef<'_>, sketch: &[u8]| -> fpstore::Result<()> {
+    let pass = |_: Fingerprint, _: IdRef<'_>, sketch: &[u8]| {
         assert_eq!(sketch.len(), 32);
         count += 1;
         Ok(())
     };
-    source().sketched(32).ingest(&[dir.path("in")], &mut pass).unwrap();
+    source().sketched(32).ingest(&[dir.path("in")], pass).unwrap();
     assert_eq!(count, 230);
-    let mut builder = Builder::new(dir.path("none.fps")).unwrap();
-    let missing = source().ingest(&[dir.path("missing")], &mut builder);
+    let missing = source().ingest(&[dir.path("missing")], |_, _, _| Ok(()));
     assert!(matches!(missing, Err(Error::Text(_))));
 }

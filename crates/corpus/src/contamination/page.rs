@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_plot::numbers::grouped;
 
-use super::work::Contamination;
-use super::work::FoundItem;
+use super::work::{Contamination, FoundItem};
 use crate::error::{Error, Result};
 use fpstore_report::page::{ContaminationPage, HeldItem};
 

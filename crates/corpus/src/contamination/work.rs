@@ -14,8 +14,7 @@ use super::settings::ContaminationCheck;
 use super::write::{self, Dropped};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::targets::Originals;
-use crate::targets::Targets;
+use crate::targets::{Originals, Targets};
 use fpstore::rows::ContaminationRow;
 
 /// Maximum number of ids in the account.

@@ -12,8 +12,7 @@ use super::settings::ContaminationCheck;
 use crate::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::targets::Originals;
-use crate::targets::Targets;
+use crate::targets::{Originals, Targets};
 
 /// The records of documents that contain items, ascending, by file number.
 pub(super) type Dropped = HashMap<usize, Vec<Decided>>;

@@ -19,9 +19,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::error::{Error, Result};
-use fpstore_disk::Digest;
-use fpstore_disk::{self as disk, NewFile, OwnFolder, ScratchDirectory};
-use fpstore_disk::{DigestReader, DigestWriter};
+use fpstore_disk::{
+    self as disk, Digest, DigestReader, DigestWriter, NewFile, OwnFolder, ScratchDirectory,
+};
 pub(super) use written::Output;
 use written::{Outputs, WRITTEN};
 

@@ -6,8 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use fpstore_disk::Digest;
-use fpstore_disk::{self as disk, OwnFolder};
+use fpstore_disk::{self as disk, Digest, OwnFolder};
 
 /// The name of the file.
 pub(super) const WRITTEN: &str = "written";

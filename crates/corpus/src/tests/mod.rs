@@ -47,7 +47,10 @@ fn site() -> tempfile::TempDir {
         fpstore::BuildOptions::default().recipe(source(DocumentOptions::default()).recipe());
     let mut builder = Builder::with_options(at("store.fps"), options).unwrap();
     let old = source(DocumentOptions::default());
-    old.ingest(&[at("old.jsonl")], &mut builder).unwrap();
+    old.ingest(&[at("old.jsonl")], |fingerprint, id, sketch| {
+        builder.push_sketched(fingerprint, id, sketch)
+    })
+    .unwrap();
     builder.finish().unwrap();
     folder
 }
@@ -410,7 +413,11 @@ fn a_store_that_has_changed_is_compared_with_again() {
     let add = |folder: &Path| {
         let mut writer = Writer::open(folder.join("store.fps")).unwrap();
         let options = DocumentOptions::default();
-        source(options).ingest(&[folder.join("in/a.jsonl")], &mut writer).unwrap();
+        source(options)
+            .ingest(&[folder.join("in/a.jsonl")], |fingerprint, id, sketch| {
+                writer.push_sketched(fingerprint, id, sketch)
+            })
+            .unwrap();
         writer.finish().unwrap();
     };
     let folder = site();

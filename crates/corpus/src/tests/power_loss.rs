@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Cleaner, cleaner, site};
 use fpstore::Store;
-use fpstore_disk::change::Change;
-use fpstore_disk::change::recorder;
+use fpstore_disk::change::{Change, recorder};
 use fpstore_disk::power_loss::{Disk, Replayed};
 use fpstore_disk::tree::Tree;
 

@@ -1,9 +1,7 @@
 //! Windows, and untested systems.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::fs::{File, Metadata};
-use std::fs::{FileType, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;

@@ -1,14 +1,11 @@
 //! Linux, macOS, FreeBSD.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::fs::{File, Metadata, Permissions};
-use std::fs::{FileType, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 

@@ -1,9 +1,8 @@
 //! The fate of each record.
 
-use std::fmt;
-use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
+use std::{fmt, io};
 
 use fpstore_base::{Id, InputPlace};
 

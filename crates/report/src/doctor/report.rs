@@ -5,8 +5,7 @@ use crate::doctor::words::{
 };
 use std::fmt;
 
-use fpstore::profile::TableStatistics;
-use fpstore::profile::{Counted, Statistics};
+use fpstore::profile::{Counted, Statistics, TableStatistics};
 use fpstore_plot::numbers::{grouped, percent, rounded};
 
 /// The longest bar of a histogram, in characters.

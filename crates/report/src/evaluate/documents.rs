@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::evaluation::Evaluation;
-use fpstore::Store;
-use fpstore::{Error, Result};
+use fpstore::{Error, Result, Store};
 use fpstore_base::labels::{BadLabel, LabelFile, LabelledPairs};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, Width};

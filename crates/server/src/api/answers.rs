@@ -5,8 +5,7 @@ use std::path::Path;
 use fpstore_base::{Fingerprint, IdRef, Width};
 
 use crate::protocol::memory_budget::Charge;
-use fpstore::Result;
-use fpstore::{Answer, Hit};
+use fpstore::{Answer, Hit, Result};
 
 /// A query fingerprint, and the id that the client gave it.
 #[derive(Clone, Copy, Debug)]

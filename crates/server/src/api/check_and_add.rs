@@ -18,9 +18,8 @@ use crate::state::live_store::LiveStore;
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 use crate::writing::{AdditionResult, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
-use fpstore::Error;
-use fpstore::Limits;
 use fpstore::writer::{Ahead, ComparisonProgress, NewRecord};
+use fpstore::{Error, Limits};
 use fpstore_client::limits::ServeLimits;
 use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 

@@ -13,8 +13,7 @@ use crate::protocol::failure::Failure;
 use crate::protocol::params::{options_of, pairs};
 use crate::protocol::request::{HttpRequest, HttpResult, json_response};
 use crate::state::shared::Shared;
-use fpstore::Error;
-use fpstore::FoundRecord;
+use fpstore::{Error, FoundRecord};
 use fpstore_client::IdAnswer;
 
 /// Reads the ids of the whole store within the deadline, in the lane of slow queries.

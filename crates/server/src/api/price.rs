@@ -8,10 +8,9 @@ use crate::protocol::params::{number, options_of, pairs};
 use crate::protocol::request::{HttpResult, json_response};
 use crate::state::limits::{check_batch, checked_k};
 use crate::state::shared::Shared;
-use fpstore::SearchStats;
-use fpstore::Store;
 use fpstore::plan::Plan;
 use fpstore::rows::Explained;
+use fpstore::{SearchStats, Store};
 use fpstore_client::{Lane, PriceAnswer};
 
 /// The largest expected time of a search on the thread that reads requests.

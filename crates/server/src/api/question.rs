@@ -21,8 +21,7 @@ use crate::state::live_store::LiveStore;
 use crate::state::opened::Witness;
 use crate::state::shared::Shared;
 use fpstore::options::{self, IDS, LIMIT, NumberOption};
-use fpstore::{Answer, CutBy, Limits, SearchStats, Searcher};
-use fpstore::{Error, Result as StoreResult};
+use fpstore::{Answer, CutBy, Error, Limits, Result as StoreResult, SearchStats, Searcher};
 use fpstore_client::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
 use fpstore_client::{Lane, QueryOptions};
 

@@ -305,7 +305,11 @@ mod tests {
         for wanted in [QueryKind::Near, QueryKind::Nearest] {
             let path = if wanted == QueryKind::Near { "/v1/query" } else { "/v1/nearest" };
             let listed = paths[path]["get"]["parameters"].as_array().unwrap();
-            let listed: Vec<&str> = listed.iter().map(|it| it["name"].as_str().unwrap()).collect();
+            let name = |it: &Value| {
+                let place = &it["$ref"].as_str().unwrap()[1..];
+                described.pointer(place).unwrap()["name"].as_str().unwrap().to_string()
+            };
+            let listed: Vec<String> = listed.iter().map(name).collect();
             assert_eq!(listed, [&["fingerprint"], wanted.params()].concat(), "{path}");
         }
     }

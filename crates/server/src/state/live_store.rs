@@ -14,8 +14,7 @@ use super::health::{Fault, Health};
 use super::metrics::{Metrics, Scrubbed};
 use super::opened::{HasherOf, Opened};
 use crate::protocol::failure::{Failure, chain};
-use fpstore::Error;
-use fpstore::{Store, Warm, Warmed};
+use fpstore::{Error, Store, Warm, Warmed};
 
 /// Receives log lines for the operator.
 pub type Log = fn(fmt::Arguments<'_>);

@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 use super::lanes::step_back;
 use super::live_store::LiveStore;
 use crate::protocol::failure::chain;
-use fpstore::Error;
-use fpstore::{VerifyOptions, verify};
+use fpstore::{Error, VerifyOptions, verify};
 use fpstore_base::watch::Observer;
 
 /// The largest number of faults of a pass that are logged; others are counted.

@@ -30,10 +30,8 @@ use crate::protocol::slow_clients::Busy;
 use crate::protocol::socket::Listener;
 use crate::protocol::tokens::Tokens;
 use crate::writing::Writing;
-use fpstore::Stores;
 use fpstore::join::JudgedPairs;
-use fpstore::{Error, Result};
-use fpstore::{OpenOptions, Store};
+use fpstore::{Error, OpenOptions, Result, Store, Stores};
 
 /// A server of one store, or of several stores that it only reads. Clones are handles of the same
 /// server.

@@ -8,10 +8,9 @@ use std::time::Instant;
 
 use super::task::{Items, Verdict, not_written};
 use crate::protocol::failure::Failure;
-use fpstore::Limits;
-use fpstore::Result as StoreResult;
 use fpstore::join::JudgedPairs;
 use fpstore::writer::{Ahead, CheckedWriter, ComparisonProgress, NewRecord, Verdict as Found};
+use fpstore::{Limits, Result as StoreResult};
 
 /// The largest number of ids in the answer for a near item.
 const IDS_MAX: usize = 10;

@@ -17,8 +17,7 @@ use super::task::{
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
 use fpstore::writer::{CheckedWriter, Compaction};
-use fpstore::{Error, Result as StoreResult};
-use fpstore::{Store, Writer};
+use fpstore::{Error, Result as StoreResult, Store, Writer};
 
 /// The largest number of items in a group, unless a single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;

@@ -8,6 +8,8 @@ pub(crate) mod lists;
 
 use std::collections::HashMap;
 
+use fpstore_base::setters;
+
 use crate::error::{Error, Result};
 use crate::recipe::{Factor, TextRecipe};
 use crate::resource_id::ResourceId;
@@ -25,25 +27,13 @@ pub struct TextResources {
 }
 
 impl TextResources {
-    /// Sets the stop words.
-    #[must_use]
-    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
-        self.stop_words = Some(stop_words);
-        self
-    }
-
-    /// Sets the table of document frequencies.
-    #[must_use]
-    pub fn df_table(mut self, df_table: DfTable) -> Self {
-        self.df_table = Some(df_table);
-        self
-    }
-
-    /// Sets the weights of features.
-    #[must_use]
-    pub fn weights(mut self, weights: GivenWeights) -> Self {
-        self.weights = Some(weights);
-        self
+    setters! {
+        /// Sets the stop words.
+        stop_words: impl Into<Option<StopWords>>,
+        /// Sets the table of document frequencies.
+        df_table: impl Into<Option<DfTable>>,
+        /// Sets the weights of features.
+        weights: impl Into<Option<GivenWeights>>,
     }
 
     /// Sets the ids of all of these in a recipe; weights replace a table. Lists are brought into the

@@ -16,20 +16,17 @@ use bit_counts::GROUP_LEN_MAX;
 use fpstore_base::Fingerprint;
 use weight::Weight;
 
-/// The value of a bit if as much weight votes for 1 as for 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TieRule {
-    /// 0, as in the libraries of seomoz, yanyiwu and 1e0ng.
-    #[default]
-    Zero,
-    /// 1, as in the libraries of mfonda and go-dedup.
-    One,
+fpstore_base::choices! {
+    /// The value of a bit if as much weight votes for 1 as for 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum TieRule {
+        /// 0, as in the libraries of seomoz, yanyiwu and 1e0ng.
+        #[default]
+        Zero = "zero": "A tie of votes gives 0",
+        /// 1, as in the libraries of mfonda and go-dedup.
+        One = "one": "A tie of votes gives 1",
+    }
 }
-
-fpstore_base::choices!(TieRule {
-    Zero = "zero": "A tie of votes gives 0",
-    One = "one": "A tie of votes gives 1",
-});
 
 /// The SimHash of weighted features, given as their 64-bit hashes.
 ///

@@ -25,8 +25,7 @@ use crate::scheme::Scheme;
 use crate::search::snapshot::read_manifest;
 use crate::store::Store;
 use crate::{BuildOptions, Builder};
-use fpstore_base::Fingerprint;
-use fpstore_base::IdRef;
+use fpstore_base::{Fingerprint, IdRef};
 
 type Records = BTreeMap<u64, Vec<String>>;
 

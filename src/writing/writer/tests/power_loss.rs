@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::*;
 use crate::writing::writer::Expiry;
-use fpstore_disk::change::Change;
-use fpstore_disk::change::recorder;
+use fpstore_disk::change::{Change, recorder};
 use fpstore_disk::fail_points::{self, Fault};
 use fpstore_disk::power_loss::{Disk, Replayed};
 use fpstore_disk::tree::Tree;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{are_near, documents, near_args, removed};
-use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
-use crate::common::oracle;
 use crate::common::program::TestDir;
+use crate::common::{Random, oracle};
 
 /// The judged pairs by position: duplicates, and different documents.
 struct Judged {

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::formats::{compressed, decompressed};
 use super::{are_near, documents, near_args};
-use crate::common::Random;
 use crate::common::documents::Document;
-use crate::common::oracle;
 use crate::common::program::TestDir;
+use crate::common::{Random, oracle};
 
 /// The text between two passages.
 const BETWEEN: &str = "\n \n\n";

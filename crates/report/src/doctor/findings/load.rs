@@ -2,8 +2,7 @@
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::words::name_of;
-use fpstore::profile::TableStatistics;
-use fpstore::profile::{Counted, HeavyFingerprint, Statistics};
+use fpstore::profile::{Counted, HeavyFingerprint, Statistics, TableStatistics};
 use fpstore_base::Fingerprint;
 use fpstore_plot::numbers::{grouped, percent, rounded};
 

@@ -15,8 +15,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::doctor::findings::Finding;
 use crate::frame::{self, Page};
 use fpstore::plan::{SchemeEstimate, SchemePlan};
-use fpstore::profile::TableStatistics;
-use fpstore::profile::{Counted, Statistics};
+use fpstore::profile::{Counted, Statistics, TableStatistics};
 use fpstore_plot::numbers::{grouped, percent, rounded};
 use fpstore_plot::{Chart, Marks};
 

@@ -4,9 +4,7 @@ use crate::doctor::words::counted_distinct;
 use maud::{Markup, html};
 
 use super::{figure, table, tied};
-use fpstore::profile::SizeClass;
-use fpstore::profile::TableStatistics;
-use fpstore::profile::{Counted, Statistics};
+use fpstore::profile::{Counted, SizeClass, Statistics, TableStatistics};
 use fpstore_plot::numbers::{grouped, percent, rounded, short, short_binary};
 use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 

@@ -2,6 +2,8 @@
 
 /// The setters of fields: either documented ones with their parameter types, or shared ones by their
 /// names. Types are resolved at the call site.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! setters {
     ($($(#[$doc:meta])+ $name:ident: $type:ty),+ $(,)?) => { $(
         $(#[$doc])+
@@ -11,7 +13,7 @@ macro_rules! setters {
             self
         }
     )+ };
-    ($($name:ident),+) => { $(setters!(@$name);)+ };
+    ($($name:ident),+) => { $($crate::setters!(@$name);)+ };
     (@label) => {
         /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
         /// characters; empty for none.
@@ -47,5 +49,3 @@ macro_rules! setters {
         }
     };
 }
-
-pub(crate) use setters;
