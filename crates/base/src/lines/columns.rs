@@ -3,7 +3,7 @@
 use super::record::LineRecord;
 use crate::{Fingerprint, IdRef, Radix};
 
-fpstore_base::named! {
+crate::named! {
     /// The separator of the columns of a line.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Separator {
