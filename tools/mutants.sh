@@ -1,32 +1,23 @@
-#!/bin/bash
-# Mutation tests: changes the library in small ways, one at a time, and reports the changes that no test
-# notices. Each of them needs a new test, or a reason in tools/mutants/argued.tsv.
+#!/bin/sh
+# Mutation tests of changed code: cargo-mutants modifies it in small ways, one at a time, and lists
+# the mutants that no test notices. Each needs a new test, or a reason in .cargo/mutants.toml.
 #
-#     tools/mutants.sh [OPTION]... [PATH]...
+#     tools/mutants.sh BASE [MINUTES]
 #
-# PATH is a file or folder in src, such as src/writing/writer; the default is all of src.
-#
-#     --since BASE   only code that differs from a commit or branch, such as main
-#     --minutes N    stop judging after N minutes; the changes judged until then are a sample of all
-#                    files, in a fixed order
-#     --seconds N    judge each change by tests of at most N seconds of processor time, the quickest
-#                    first [default: 30]
-#     --jobs N       judge N changes at a time [default: 1]
-#     --missed       judge the changes again that were missed before
-#     --all-tests    judge by the tests in tests/, too, which start the program
-#     --list         list the changes, and build nothing
-#
-# Changes that no test reaches are listed separately from missed changes; argued changes are not judged
-# again. All verdicts are in target/mutants/results.tsv, unnoticed changes in
-# target/mutants/missed.txt. The status is 2 if a change was missed.
-#
-# Run it before you submit a change: `tools/mutants.sh --since main --minutes 5`. The hosted CI runs it
-# for the code changed by a pull request. It is not part of .ci/run, which has no base to compare with:
-# it builds the library once more and runs each test separately before it judges, which takes longer
-# than the judging.
-set -euo pipefail
+# Tests the code that differs from BASE, a commit or branch such as main, in a random order and for
+# at most MINUTES, 45 by default. The status is 2 if a mutant was missed; all results are in
+# target/mutants.out. For other code, use `cargo mutants --file PATH`.
+set -eu
 cd "$(dirname "$0")/.."
-cargo build --quiet --locked --manifest-path tools/mutants/Cargo.toml \
-    --target-dir target/mutants/tool
-unset RUST_BACKTRACE
-exec target/mutants/tool/debug/fpstore-mutants "$@"
+command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
+mkdir -p target
+git diff "$1" -- '*.rs' >target/mutants.diff
+status=0
+timeout --signal=INT "${2:-45}m" \
+    cargo mutants --workspace --in-diff target/mutants.diff --shuffle || status=$?
+# 3: a test took too long, so it noticed the mutant. 124: the time is over.
+case $status in
+    3) ;;
+    124) [ ! -s target/mutants.out/missed.txt ] || exit 2 ;;
+    *) exit $status ;;
+esac

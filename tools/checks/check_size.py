@@ -5,7 +5,7 @@ A change that makes a package larger raises the limit in the same commit and giv
 that makes a package smaller lowers it.
 
     python3 tools/checks/check_size.py            # fails if a package is larger than its limit
-        python3 tools/checks/check_size.py --write    # records the current sizes as limits
+    python3 tools/checks/check_size.py --write    # records the current sizes as limits
     python3 tools/checks/check_size.py --names fpstore-base    # prints the public names of a package
 
 Lines are lines of Rust code: not empty, no comments, no tests. Names are the public items listed by

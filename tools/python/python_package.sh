@@ -12,10 +12,8 @@ install_package() {
     (cd bindings/python &&
         CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_LTO=off CARGO_TARGET_DIR=$target \
             maturin build --locked --profile dev --out "$wheel_folder" "$@")
-    python3 tools/release/plain_sbom.py "$wheel_folder"/fpstore-*.whl
-    if [ -n "${FPSTORE_BIN:-}" ]; then
-        python3 tools/release/add_program.py "$wheel_folder"/fpstore-*.whl "$FPSTORE_BIN"
-    fi
+    pip install --quiet --disable-pip-version-check wheel
+    sh tools/release/finish_wheel.sh "$wheel_folder"/fpstore-*.whl ${FPSTORE_BIN:+"$FPSTORE_BIN"}
     pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
         "$wheel_folder"/fpstore-*.whl
 }

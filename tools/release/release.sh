@@ -14,16 +14,14 @@
 #   sh tools/release/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
 #
 # The default --target is this machine; --target all selects all targets of docs/releasing.md. --twice
-# builds again in another directory and fails if a byte differs. The packages need cargo-deb 3 and
-# cargo-generate-rpm (on the path, or at the paths CARGO_DEB and CARGO_GENERATE_RPM). The Debian package
-# has the program of this machine, the RPM package the one of x86_64-unknown-linux-musl. MAINTAINER
-# overrides the maintainer of the Debian package. Targets other than this machine have the requirements
-# of tools/platforms/cross.sh.
+# builds again in another directory and fails if a byte differs. Needs cargo-about and cargo-cyclonedx,
+# for the packages cargo-deb 3 and cargo-generate-rpm. The Debian package has the program of this
+# machine, the RPM package the one of x86_64-unknown-linux-musl. MAINTAINER overrides the maintainer of
+# the Debian package. Targets other than this machine have the requirements of tools/platforms/cross.sh.
 set -eu
 umask 022
 export LC_ALL=C TZ=UTC
 cd "$(dirname "$0")/../.."
-root=$PWD
 . tools/platforms/cross.sh
 
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -50,16 +48,12 @@ done
 has_target() { case " $targets " in *" $1 "*) ;; *) return 1 ;; esac; }
 has_target "$host" || deb=no
 has_target "$static" || rpm=no
-cargo_deb=${CARGO_DEB:-$(command -v cargo-deb || true)}
-cargo_rpm=${CARGO_GENERATE_RPM:-$(command -v cargo-generate-rpm || true)}
-if [ "$deb" = yes ] && [ -z "$cargo_deb" ]; then
-    echo "release: no cargo-deb; cargo install --locked cargo-deb, or --no-deb" >&2
-    exit 2
-fi
-if [ "$rpm" = yes ] && [ -z "$cargo_rpm" ]; then
-    echo "release: no cargo-generate-rpm; cargo install --locked cargo-generate-rpm, or --no-rpm" >&2
-    exit 2
-fi
+tools="cargo-about cargo-cyclonedx"
+[ "$deb" = no ] || tools="$tools cargo-deb"
+[ "$rpm" = no ] || tools="$tools cargo-generate-rpm"
+for tool in $tools; do
+    command -v "$tool" >/dev/null || { echo "release: no $tool; docs/releasing.md installs it" >&2; exit 2; }
+done
 if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
     echo "release: $dist already exists and is not empty; choose another folder" >&2
     exit 2
@@ -116,7 +110,8 @@ write_pages() {
 pack() {
     place=$1 target=$2 made=$3 program=$4
     name=fpstore-$version-$target
-    python3 tools/release/third_party.py "$target" >"$made/THIRD-PARTY.txt"
+    cargo about generate --locked --fail --config tools/release/about.toml --target "$target" \
+        --manifest-path crates/cli/Cargo.toml --output-file "$made/THIRD-PARTY.txt" tools/release/about.hbs
     mkdir "$place/$name"
     cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
     [ "$target" != "$host" ] || cp -R "$made/c/include" "$made/c/lib" "$place/$name"
@@ -127,7 +122,11 @@ pack() {
         bindings/python/benches/README.md tests/data/README.md |
         tar --extract --directory "$place/$name"
     case $target in
-        *-windows-*) python3 "$root/tools/release/zip_folder.py" "$place/$name" "$place/out/$name.zip" ;;
+        *-windows-*)
+            chmod -R u=rwX,go=rX "$place/$name"
+            find "$place/$name" -exec touch --date "@$SOURCE_DATE_EPOCH" {} +
+            (cd "$place" && python3 -m zipfile --create "out/$name.zip" "$name")
+            ;;
         *)
             tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
                 --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
@@ -156,20 +155,25 @@ build() {
                 *) program=fpstore ;;
             esac
             [ "$target" = "$host" ] || build_program "$1" "$target"
-            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program" "$1"/target/release/libfpstore_capi.*[ao]; then
-                echo "release: the program for $target or the C library contains paths of this machine" >&2
+            bill=fpstore-$version-$target.cdx
+            # Writes a bill next to the manifest of each package.
+            cargo cyclonedx --quiet --manifest-path crates/cli/Cargo.toml --target "$target" --format json \
+                --spec-version 1.5 --override-filename "$bill"
+            sed -f tools/release/plain_bill.sed "crates/cli/$bill.json" >"$1/out/$bill.json"
+            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program" "$1"/target/release/libfpstore_capi.*[ao] \
+                "$1/out/$bill.json"; then
+                echo "release: the files for $target contain paths of this machine" >&2
                 exit 1
             fi
             pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
-            python3 tools/release/bill_of_materials.py "$target" >"$1/out/fpstore-$version-$target.cdx.json"
             # Each package contains the licences of its own program.
             if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
-                "$cargo_deb" --package fpstore-cli --no-build --no-strip --locked --quiet \
+                cargo deb --package fpstore-cli --no-build --no-strip --locked --quiet \
                     ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
             fi
             if [ "$target" = "$static" ] && [ "$rpm" = yes ]; then
                 cp -R "$1/target/release/release-files" "$folder"
-                "$cargo_rpm" --package crates/cli --target "$static" --target-dir "$1/target" --auto-req disabled \
+                cargo generate-rpm --package crates/cli --target "$static" --target-dir "$1/target" --auto-req disabled \
                     --source-date "$SOURCE_DATE_EPOCH" --output "$1/out/"
             fi
         done

@@ -64,7 +64,7 @@ def main():
     dist = pathlib.Path(sys.argv[1])
     if shutil.which("cargo-binstall") is None:
         sys.exit("try_binstall: no cargo-binstall here: cargo install --locked cargo-binstall")
-    manifest = (ROOT / "Cargo.toml").read_text()
+    manifest = (ROOT / "crates/cli/Cargo.toml").read_text()
     version = tomllib.loads(manifest)["package"]["version"]
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
@@ -86,7 +86,7 @@ def main():
         subprocess.run(
             ["cargo-binstall", "--git", source.as_uri(), "--root", work / "root", "--no-confirm", "--no-track",
              "--strategies", "crate-meta-data", "--disable-telemetry", "--root-certificates", files[0],
-             "--log-level", "warn", "fpstore"],
+             "--log-level", "warn", "fpstore-cli"],
             check=True)
         program = work / "root" / "bin" / "fpstore"
         said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout

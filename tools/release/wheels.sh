@@ -6,12 +6,12 @@
 #
 #     sh tools/release/wheels.sh [--source] [--target TARGET]... [FOLDER]
 #
-# The wheels contain only the library; tools/release/add_program.py adds a program. The build needs
-# rustup, python3 and the network: maturin and zig, which compiles and links C, are Python packages in
-# target/zig. PROFILE=dev builds faster, and the result is slower. Each wheel is tested if possible: the
-# wheel for this machine by python3, or by the Pythons in PYTHONS, separated by spaces; the musl wheel by
-# MUSL_PYTHON, a Python of a musl system with numpy; glibc wheels for arm64 and Windows wheels by the
-# Pythons of tools/python/pythons.sh.
+# The wheels contain only the library; tools/release/finish_wheel.sh adds a program. The build needs
+# rustup, python3, cargo-about and the network: maturin and zig, which compiles and links C, are Python
+# packages in target/zig. PROFILE=dev builds faster, and the result is slower. Each wheel is tested if
+# possible: the wheel for this machine by python3, or by the Pythons in PYTHONS, separated by spaces; the
+# musl wheel by MUSL_PYTHON, a Python of a musl system with numpy; glibc wheels for arm64 and Windows
+# wheels by the Pythons of tools/python/pythons.sh.
 set -eu
 umask 022
 export LC_ALL=C
@@ -38,7 +38,7 @@ done
 cross_add $targets
 # From 1.13 on maturin exports `PyInit_fpstore._fpstore` from a library for windows-gnu. The library has
 # no such function: the module is `_fpstore` of the package.
-"$cross_tools/bin/pip" install --quiet --disable-pip-version-check maturin==1.12.6
+"$cross_tools/bin/pip" install --quiet --disable-pip-version-check maturin==1.12.6 wheel==0.48.0 lief==1.0.0
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
@@ -60,9 +60,9 @@ build() {
             --target "$target" ${kind:+--compatibility "$kind"} ${asked:+--interpreter "$asked"} \
             --out "$place" >&2)
     wheel=$(ls "$place"/fpstore-*.whl)
-    python3 tools/release/plain_sbom.py "$wheel" >&2
-    python3 tools/release/third_party.py --python "$target" >"$place/THIRD-PARTY.txt"
-    python3 tools/release/add_licences.py "$wheel" "$place/THIRD-PARTY.txt"
+    cargo about generate --locked --fail --config tools/release/about.toml --target "$target" \
+        --manifest-path bindings/python/Cargo.toml --output-file "$place/THIRD-PARTY.txt" tools/release/about.hbs
+    PATH=$cross_tools/bin:$PATH sh tools/release/finish_wheel.sh "$wheel" "$place/THIRD-PARTY.txt"
     rm "$place/THIRD-PARTY.txt"
     python3 -m zipfile -e "$wheel" "$place/unpacked"
     if grep -raqF -e "$HOME/" -e "$PWD/" -e "$CARGO_TARGET_DIR/" "$place/unpacked"; then
@@ -113,7 +113,7 @@ for target in $targets; do
         *-linux-musl)
             wheel=$(build "$target" musllinux_1_2)
             # No library of glibc.
-            python3 tools/release/needed.py "$wheel" libc.so libgcc_s.so.1 libunwind.so.1
+            "$cross_tools/bin/python" tools/release/needed.py "$wheel" libc.so libgcc_s.so.1 libunwind.so.1
             if [ "${target%%-*}" = "$(uname -m)" ] && [ -n "${MUSL_PYTHON:-}" ]; then
                 try "$wheel" "$MUSL_PYTHON"
             fi
@@ -128,7 +128,7 @@ for target in $targets; do
             cross_frameworks "$CARGO_TARGET_DIR/frameworks" CoreFoundation IOKit
             wheel=$(RUSTFLAGS="$RUSTFLAGS -L framework=$CARGO_TARGET_DIR/frameworks" build "$target" "")
             # Only system libraries.
-            python3 tools/release/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
+            "$cross_tools/bin/python" tools/release/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
                 /System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation \
                 /System/Library/Frameworks/IOKit.framework/Versions/A/IOKit
             ;;
