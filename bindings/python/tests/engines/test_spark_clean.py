@@ -103,7 +103,8 @@ def test_other_options_are_those_of_one_process(spark: Any, tmp_path: Path) -> N
         {"confirm": 0.5, "confirm_contains": 0.97, "keep": "longest"},
         {"recipe": fpstore.Recipe("simhash", shingle=2), "k": 12},
         {"recipe": "simhash"},
-        {"recipe": "minhash", "confirm": 0.7, "k": 20},
+        {"recipe": "minhash", "confirm": 0.7},
+        {"confirm_contains": 0.8, "keep": "longest"},
     ]
     for options in given:
         expected = told_by_one_process(frame, **options)
@@ -168,7 +169,7 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     latin = df.selectExpr("id", "if(id = 'd9', cast(unhex('636166e9') as string), text) as text")
     with pytest.raises(fpstore.errors.InputError, match="the row with id d9: .*UTF-8"):
         fs.clean(latin)
-    with pytest.raises(fpstore.errors.InputError, match="4 rows have no 'id', by which"):
+    with pytest.raises(fpstore.errors.InputError, match="4 rows have no 'id', which"):
         fs.clean(df.selectExpr("if(id < 'd12', null, id) as id", "text"))
     with pytest.raises(fpstore.errors.InputError, match="2 values of 'id' occur in several rows, such as d3: "):
         fs.clean(df.selectExpr("if(id in ('d7', 'd8'), 'd3', if(id = 'd9', 'd4', id)) as id", "text"))
