@@ -213,7 +213,7 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     assert_eq!(found[0]["documents"].as_array().unwrap().len(), 200);
     assert!(page.contains("Of each group the first 200 documents are shown at most"));
     let (_, err) = dir.run(&[&args[..], &["--html-max", "100KB"]].concat(), 0);
-    assert!(err.contains("left out, a larger --html-groups or --html-max shows more"), "{err}");
+    assert!(err.contains("left out: raise --html-groups or --html-max"), "{err}");
     let page = dir.read("page.html");
     assert!(page.len() <= 100_000, "{}", page.len());
     let shown = groups(&page).len();
