@@ -1,6 +1,6 @@
 //! Types shared by all packages of fpstore: the fingerprint, the id, the recipe, the sketch, and
-//! the progress of long work. The feature `work` adds opening inputs and parallel work; `serde`
-//! adds the JSON form of these types.
+//! the progress of long work. The feature `work` adds opening inputs, the columns of lines, and
+//! parallel work; `serde` adds the JSON form of these types.
 //!
 //! The packages above this one, for stores and for texts, do not depend on each other. Tables,
 //! segments and tokens do not occur here. Users import these types from the packages above.

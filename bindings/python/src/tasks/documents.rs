@@ -18,6 +18,7 @@ use arrow_schema::DataType;
 use fpstore::join::confirm::{FeatureSets, Likeness, feature_digest, lead_sets};
 use fpstore::join::{JoinOptions, dedup};
 use fpstore::{BuildOptions, Fingerprint, IdPolicy, IdRef, Resources, TemporaryBuilder};
+use fpstore_base::IoError;
 use fpstore_corpus::{Cleaner, DocumentSource, KeepRules};
 use fpstore_disk::{ScratchFile, ScratchFolder};
 use fpstore_documents::DocumentOptions;
@@ -217,13 +218,8 @@ pub(crate) fn group_documents(
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir.clone())?;
     let folder = temp_dir.unwrap_or_else(std::env::temp_dir);
     let likeness = confirm.map(|least| Likeness::from(least).contained(confirm_contains));
-    let file = ScratchFile::create(&ScratchFolder::new(folder.clone()));
-    let mut given = Given {
-        compared: likeness.map(|_| file.map(FeatureFile::new)).transpose().map_err(failed)?,
-        values: Vec::new(),
-        rows: Vec::new(),
-        row_count: 0,
-    };
+    let compared = likeness.map(|_| FeatureFile::create(&folder)).transpose().map_err(failed)?;
+    let mut given = Given { compared, values: Vec::new(), rows: Vec::new(), row_count: 0 };
     add_all(described, &mut given)?;
     run(py, &Reporter::default(), move |shared| {
         let options = limits.join(k, shared);
@@ -280,9 +276,10 @@ struct FeatureFile {
 }
 
 impl FeatureFile {
-    fn new(file: ScratchFile) -> Self {
+    fn create(folder: &Path) -> Result<Self, IoError> {
+        let file = ScratchFile::create(&ScratchFolder::new(folder.into()))?;
         let (ends, firsts, of_documents) = (Vec::new(), Vec::new(), Vec::new());
-        FeatureFile { file, ends, firsts, of_documents, sets: HashMap::new() }
+        Ok(FeatureFile { file, ends, firsts, of_documents, sets: HashMap::new() })
     }
 
     /// Takes the features of the next document.
