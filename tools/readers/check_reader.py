@@ -79,7 +79,7 @@ def check(program, folder, name, lines):
     file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     for scheme in SCHEMES:
         store = folder / f"{name}-{scheme}.fps"
-        program.run("build", file, "-s", store, "--scheme", scheme, "--quiet")
+        program.run("build", file, "-s", store, "--scheme", scheme, "--radix", "hex", "--quiet")
         program.compare(store)
         for needle in NEEDLES:
             answer = program.run("query", needle, "-k", 9, "-s", store, may_find_nothing=True)
@@ -89,9 +89,9 @@ def check(program, folder, name, lines):
     half = len(lines) // 2
     text = lambda some: "".join(line + "\n" for line in some).encode()
     later = "halves-syndrome" if name == "texts" else "4"
-    program.run("build", "-", "-s", store, "--scheme", 2, "--quiet", stdin=text(lines[:half]))
-    program.run("add", "-", "-s", store, "--scheme", later, "--label", "later", "--no-compact", "--quiet",
-                stdin=text(lines[max(half - 1, 0):]))
+    program.run("build", "-", "-s", store, "--scheme", 2, "--radix", "hex", "--quiet", stdin=text(lines[:half]))
+    program.run("add", "-", "-s", store, "--scheme", later, "--label", "later", "--no-compact", "--radix", "hex",
+                "--quiet", stdin=text(lines[max(half - 1, 0):]))
     ids, gone = folder / "gone-ids", folder / "gone"
     ids.write_bytes(text(line.partition("\t")[2] or line for line in lines[2::7]))
     gone.write_bytes(text(lines[4::9]))
