@@ -134,8 +134,10 @@ def test_groups_cleaned_alone_keep_the_rows_of_one_cleaning(
     table = pa.table({"text": frame_of(CORPORA[name](tmp_path))["text"]})
     whole = fpstore.clean(table, **options).rows
     assert whole is not None
-    rule = [options.get(name) for name in ("confirm", "confirm_contains", "k")]
-    similarity, distance = _near_rule(options["recipe"], *rule, None)
+    contains = options.get("confirm_contains")
+    similarity, distance = _near_rule(
+        options["recipe"], options.get("confirm"), contains, options.get("k"), None
+    )
     known = pa.table(
         tasks.describe_documents(
             table, options["recipe"], compared=similarity is not None, keep="longest"
@@ -144,7 +146,7 @@ def test_groups_cleaned_alone_keep_the_rows_of_one_cleaning(
     merit = known["merit"].to_pylist()
     order = sorted(range(len(table)), key=lambda row: (bytes(255 - byte for byte in merit[row]), row))
     found = tasks.group_documents(
-        iter(known.take(order).to_batches(max_chunksize=50)), distance, similarity, rule[1]
+        iter(known.take(order).to_batches(max_chunksize=50)), distance, similarity, contains
     )
     groups: dict[int, list[int]] = {}
     for row, group in found.to_pylist():
