@@ -83,7 +83,7 @@ def clean(
 
     Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
     a third time. One task receives the features of all texts, 8 bytes each, and compares them; texts
-    with near ones are shuffled to the tasks that decide; see docs/spark.md.
+    that have near-duplicates are shuffled to the tasks that decide; see docs/spark.md.
     """
     from pyspark.sql import functions as F
 

@@ -57,8 +57,9 @@ const NAMES: [&str; 3] = ["fingerprint", "features", "merit"];
 /// -------
 /// Rows
 ///     For each document `fingerprint`, which is null without features, `features`, the bytes of
-///     their ascending 64-bit hashes if `compared`, and `merit`. Of near documents the one with the largest `merit`, compared as
-///     bytes, is kept; among equal merits the first one, or with `keep="last"` the last one.
+///     their ascending 64-bit hashes if `compared`, and `merit`. Of near documents the one with the
+///     largest `merit`, compared as bytes, is kept; among equal merits the first one, or with
+///     `keep="last"` the last one.
 ///
 /// Examples
 /// --------
@@ -165,9 +166,10 @@ pub(crate) fn _check_merits(
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
 }
 
-/// Groups documents of which a cleaning keeps the best one: the best document, and the documents that
-/// are near it and near no better group. A cleaning of each group alone, with its documents in this
-/// order, has the same result as one cleaning of all documents; several groups may be cleaned together.
+/// Groups near documents. A group is a document that a cleaning keeps, and the documents that are
+/// near it and near no better kept document. A cleaning of each group alone, with its documents in
+/// this order, has the same result as one cleaning of all documents; several groups may be cleaned
+/// together.
 ///
 /// With a similarity, features go to a temporary file, and each document takes 50 bytes of memory;
 /// without one, 60 bytes. The comparison itself takes `memory`.
