@@ -60,14 +60,14 @@
 //!   the steps of a search.
 //! * [`Store`] is cheap to clone and can be shared. A [`Searcher`] belongs to one thread and
 //!   stops allocating once its buffers have grown.
-//! * Errors are typed and contain file, place and rule. An answer is never partial: after an error
-//!   there is none.
+//! * Errors are typed and contain the file, the place and the violated rule. A failed search
+//!   returns no partial answer.
 //! * Reading a page that is not in memory blocks the calling thread. Asynchronous callers should
 //!   run searches on separate threads, or [`Store::warm`] the store first.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
-// The reader alone does not call all of the code that it shares with the feature `write`.
+// Without the feature `write`, parts of the shared code are unused.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod base;

@@ -6,7 +6,7 @@
 //! | near pairs as they are found, in any order | [`near_pairs`], [`near_pairs_across`] |
 //! | near pairs in order | [`sorted_pairs`], [`sorted_pairs_across`] |
 //! | near pairs of documents, by their ids | [`document_pairs`] |
-//! | a few pairs of every distance, to judge | [`sampled_pairs`] |
+//! | a few pairs of every distance, for people to judge | [`sampled_pairs`] |
 //! | clusters of near documents, and the document of each to keep | [`clusters`] |
 //! | new documents that are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`], [`nearest_many`] |
@@ -15,8 +15,8 @@
 //! | the groups of many fingerprints in memory | [`Groups`] |
 //! | near documents whose features are similar | [`confirm`] |
 //!
-//! All joins take [`JoinOptions`] and keep within their memory: values that do not fit are read
-//! again, and pairs that do not fit are written to temporary files. A join can be divided into
+//! All joins take [`JoinOptions`] and stay within their memory budget: values that do not fit are
+//! read again, and pairs that do not fit are written to temporary files. A join can be divided into
 //! [`Share`]s. The result does not depend on memory, threads or shares.
 //!
 //! Internally, `blocking` chooses the bits on which near values must agree, `engine` and

@@ -8,7 +8,7 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters, setters};
 
-/// Divisor of the memory: a join always has at least this part, whatever its caller uses.
+/// A join gets at least the memory budget divided by this, however much its caller uses.
 const RESERVED_DIVISOR: u64 = 4;
 
 /// The fingerprints to join. A fingerprint that occurs several times counts once.
@@ -169,13 +169,13 @@ impl JoinOptions {
             std::fs::read_dir(folder).map_err(Error::io("put temporary files into", folder))?;
         }
         let WorkBudget { memory, threads } = WorkBudget::of(&self.resources)?;
-        // A join with very little memory would read its input once for each few values, so the
-        // memory of the caller may exceed the budget instead.
+        // With very little memory a join would read its input very many times. It therefore gets a
+        // minimum, even if join and caller together then exceed the budget.
         let least = memory / RESERVED_DIVISOR;
         Ok(WorkBudget { memory: memory.saturating_sub(self.reserved).max(least), threads })
     }
 
-    /// The same, with a directory for temporary files.
+    /// The memory and threads of the join, and its directory for temporary files.
     #[cfg(feature = "write")]
     pub(super) fn sort_resources(&self) -> Result<SortResources> {
         let WorkBudget { memory, threads } = self.budget()?;

@@ -9,8 +9,8 @@ use crate::bytes::mask::low_bits;
 /// The number of flips inside its mask that a probe of a table tolerates; `None` skips the table.
 pub type Radius = Option<u32>;
 
-/// Whether every pattern of at most `k` flips leaves some table with at most its radius of them
-/// inside its mask. Counts `steps` down and returns `None` when they are used up.
+/// Whether for every pattern of at most `k` flips the mask of some table contains no more flips
+/// than the radius of the table. Counts `steps` down and returns `None` when they are used up.
 ///
 /// A counterexample puts at least `radius + 1` flips into every mask in play. The search takes a
 /// table that still lacks flips and tries each atom of its mask in turn. A tried atom is closed for
@@ -78,13 +78,13 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
 /// An *atom* is a set of bits that lie in exactly the same masks, so only the number of flips in it
 /// matters. There are at most 64 atoms, so a set of atoms is a word.
 struct Search<'a> {
-    /// The tables that have the atom inside their mask.
+    /// For each atom: the tables whose mask contains it.
     atoms: Vec<TableSet>,
-    /// The bits of the atom that are not flipped.
+    /// For each atom: the number of its bits that are not flipped.
     free: Vec<u32>,
-    /// The atoms inside the mask of a table.
+    /// For each table: the set of atoms inside its mask.
     atoms_of: Vec<u64>,
-    /// The flips that a table still needs to exceed its radius.
+    /// For each table: the number of flips still needed to exceed its radius.
     needs: Vec<u32>,
     steps: &'a mut u64,
 }
@@ -219,7 +219,7 @@ mod tests {
         covers(masks, radii, k, &mut 10_000_000_u64).unwrap()
     }
 
-    /// Bit by bit, over all C(64, 3) = 41 664 patterns of weight 3.
+    /// `covers` for k = 3 by brute force, over all C(64, 3) = 41 664 patterns of weight 3.
     fn by_patterns(masks: &[u64], radii: &[Radius]) -> bool {
         (0..64_u32).all(|a| {
             (a + 1..64).all(|b| {

@@ -20,10 +20,10 @@ pub(crate) enum Design {
     /// The covering designs with this many tables, for k = 3: C(6,4,3), C(8,5,3), C(11,6,3), the
     /// 14 planes of AG(3,2), and the complements of the 15 planes of PG(3,2).
     Covering(u32),
-    /// The affine hyperplanes of AG(k,2): any k points miss one of them, because they lie in the
-    /// other half of some pair.
+    /// The affine hyperplanes of AG(k,2): any k points lie in some hyperplane, so they miss the
+    /// parallel one.
     Hyperplanes { k: u32 },
-    /// One of 4 blocks of 16 bits, then one of 4 quarters of the other 48, for k = 3.
+    /// Each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other 48; for k = 3.
     ///
     /// # Source
     ///
@@ -57,7 +57,7 @@ impl Design {
         }
     }
 
-    /// Whether its masks make sense only over blocks cut from the most significant bit.
+    /// Whether the design requires blocks cut from the most significant bit.
     pub(crate) fn is_natural_only(&self) -> bool {
         *self == Design::Nested16
     }
@@ -198,7 +198,7 @@ fn unions(blocks: &[u64], designs: &[&[usize]]) -> Vec<u64> {
     designs.iter().map(|design| design.iter().fold(0, |mask, &b| mask | blocks[b])).collect()
 }
 
-/// Appends `mask` joined with each choice of `wanted` of `blocks`, first blocks first.
+/// Appends the union of `mask` and `wanted` blocks, for every choice of them from `blocks`.
 fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
     if wanted == 0 {
         out.push(mask);
@@ -222,7 +222,7 @@ fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Both halves of the points, for every direction except the zero vector.
+/// The masks of both halves of the points, for every normal vector except zero.
 fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
     let half = |normal: u32, side: u32| {
         (0..1_u32 << k)
@@ -233,7 +233,7 @@ fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
     (1..1 << k).flat_map(|normal| [half(normal, 0), half(normal, 1)]).collect()
 }
 
-/// One of the 4 blocks, then one of 4 quarters of the rest.
+/// Masks that join one of the 4 blocks and one of 4 quarters of the other bits.
 fn nested_16(blocks: &[u64]) -> Vec<u64> {
     let mut masks = Vec::new();
     for &outer in blocks {

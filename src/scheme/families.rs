@@ -19,7 +19,7 @@ pub struct Family {
     pub name: &'static str,
     /// Another name for the same masks, if there is one.
     pub alias: Option<&'static str>,
-    /// The masks in a few words.
+    /// A short description of the masks.
     pub about: &'static str,
     /// The member for an argument (the value in place of the capital letter) and a distance `k`.
     member: fn(argument: &str, k: u32) -> Result<Member>,
@@ -90,8 +90,8 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Promises of members, at least one for each family: with these radii for its first tables and 0
-/// for the others, a member covers `k`.
+/// Names, `k` and radii, at least one entry for each family: with these radii for its first tables
+/// and 0 for the others, the named member covers `k`.
 #[cfg(test)]
 pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
     ("1", 3, &[3]),

@@ -138,7 +138,7 @@ impl Scheme {
     }
 
     /// Whether probing with these radii finds everything within `k`: for every placement of at most
-    /// `k` flipped bits, some table has at most its radius of them inside its mask.
+    /// `k` flipped bits, the mask of some table contains no more of them than its radius.
     ///
     /// The proof is exhaustive over the ways to distribute flips among the atoms of the masks, so
     /// it can take long for many overlapping masks and a large `k`.
