@@ -5,7 +5,7 @@ fpstore_base::choices! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum BatchMode {
-        /// The method of each segment is chosen by itself.
+        /// Chooses the method for each segment separately.
         #[default]
         Auto = "auto": "Whichever is expected to be faster",
         Probe = "probe": "By probes, in the order of each table",

@@ -1,5 +1,5 @@
-//! Many queries at once: by a walk of each table, by probes in its order, or by a pass over the
-//! store.
+//! Answers many queries at once: by a walk of each table, by probes in the order of the table, or
+//! by a pass over the store.
 //!
 //! [`search_many`] takes the queries chunk by chunk; `query_batch` answers a chunk. [`nearest_many`]
 //! searches at increasing distances.
@@ -19,15 +19,16 @@ use query_batch::QueryBatch;
 
 /// For fewer queries a scan for each costs no more than passes over the store.
 const QUERIES_MIN: usize = 64;
-/// Bits between two distances that are searched.
+/// Difference between two successive search distances, in bits.
 const STEP: u32 = 4;
-/// The largest distance of a search of all queries: a larger one compares nearly everything.
+/// The largest distance at which all queries are searched together: beyond it, the search would
+/// compare nearly everything.
 const K_MAX: u32 = 20;
-/// Matches for each wanted one that random fingerprints may give. Matches are held in memory.
+/// The most matches with random fingerprints for each wanted match. Matches are held in memory.
 const SURPLUS: f64 = 64.0;
 
-/// Finds all fingerprints of a store within the distance of the options of each query, and calls
-/// `each` with the position of the query and its answer, in the order of the queries.
+/// Finds all fingerprints of a store within the distance `k` of the options from each query, and
+/// calls `each` with the position of the query and its answer, in the order of the queries.
 ///
 /// The answers are the same as from a [`Searcher`](crate::Searcher); of the `limits` only `limit`
 /// has an effect.

@@ -1,5 +1,5 @@
-//! The answers to a chunk of queries: a walk of each table, probes in the order of each table, or a
-//! join with the store.
+//! Answers a chunk of queries: by a walk of each table, by probes in the order of each table, or by
+//! a join with the store.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,26 +22,27 @@ use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// The largest number of queries answered together: each chunk of a pass reads everything.
+/// The largest number of queries in a chunk. It is large because a pass reads the store per chunk.
 const CHUNK_COUNT: usize = 1 << 20;
 /// The minimum number of queries answered together by probes, if the memory suffices. In a small
 /// store a larger number takes memory and saves no time; in a large one more queries share pages.
 const PROBE_CHUNK_COUNT: usize = 1 << 18;
-/// Stored fingerprints for each query of a larger chunk of probes.
+/// A larger chunk of probes has at most one query for this many stored fingerprints.
 const STORED_PER_PROBE: u64 = 64;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 96;
-/// Bytes of memory for each match of a chunk, with the lists from which it is made.
+/// Bytes of memory for each match of a chunk, including intermediate lists.
 const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
 /// Nanoseconds to read a value of a table in a pass. One thread reads.
 const NANOS_PER_READ: f64 = 4.0;
 /// Nanoseconds to sort a query of a pass, and to look up its matches, on one thread. Measured with
 /// 10^6 queries of 10^6 fingerprints, half of which have a match.
 const NANOS_PER_QUERY: f64 = 300.0;
-/// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
+/// The cost of a probe close to the previous one in the table, as a part of the cost of a single
+/// probe.
 const SORTED_PROBE_COST: f64 = 0.5;
-/// The fingerprints of a segment for which threads are started. A store has a few larger ones, and
-/// may have hundreds of smaller ones.
+/// The minimum number of fingerprints for which a segment gets threads of its own. A store may have
+/// hundreds of smaller segments.
 const SMALL_COUNT: u64 = 1 << 20;
 /// Queries between two checks of the observer and of the memory of the matches.
 const STEP: usize = 1 << 8;
@@ -60,9 +61,9 @@ pub(in crate::join) struct QueryBatch<'a> {
     match_max: usize,
     mode: BatchMode,
     pub(in crate::join) watch: Watch,
-    /// The tables that are read for each query.
+    /// The number of tables read for each query.
     tables: u64,
-    /// The number of times that a query of the chunk was answered from a table so far.
+    /// Finished steps of the chunk: one step answers one query from one table.
     steps: AtomicU64,
 }
 
@@ -106,8 +107,8 @@ impl<'a> QueryBatch<'a> {
         Ok(batch)
     }
 
-    /// Whether a chunk with this many queries is joined with all stored fingerprints. If not, a
-    /// smaller chunk is not, either.
+    /// Whether a chunk with this many queries is joined with all stored fingerprints. If not,
+    /// smaller chunks are not joined, either.
     fn is_in_passes(&self, queries: usize) -> bool {
         let wanted = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(queries),
@@ -277,7 +278,7 @@ impl<'a> QueryBatch<'a> {
         Ok(true)
     }
 
-    /// The matches of some queries, the first of which is at `first` in its chunk; `None` if there
+    /// The matches of `queries`, which start at position `first` of their chunk; `None` if there
     /// are more than `most`.
     fn probe(
         &self,
@@ -318,7 +319,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// Counts queries as answered from one table of a segment.
+    /// Reports that this many queries were answered from one table of a segment.
     fn report(&self, queries: u64) -> Result<()> {
         let done = self.steps.fetch_add(queries, Ordering::Relaxed);
         Ok(self.watch.report_with(done / self.tables)?)
@@ -351,7 +352,7 @@ impl<'a> QueryBatch<'a> {
         let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
         found.sort_unstable();
         found.dedup();
-        // The rank of each found fingerprint, by its position.
+        // The position of each found fingerprint, a segment that contains it, and its rank there.
         let mut ranks = RankSearch::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
@@ -416,7 +417,7 @@ impl<'a> QueryBatch<'a> {
     }
 }
 
-/// A segment that is probed.
+/// A segment to probe.
 #[derive(Clone, Copy)]
 struct Probed<'a> {
     /// Its position in the snapshot.
@@ -426,13 +427,13 @@ struct Probed<'a> {
 }
 
 impl Probed<'_> {
-    /// Whether starting threads for this segment alone would not pay.
+    /// Whether the segment is too small to start threads for it alone.
     fn is_small(&self) -> bool {
         self.open.segment.header().fingerprint_count < SMALL_COUNT
     }
 }
 
-/// The matches by query, then in the order of answers.
+/// Sorts matches by query, then in the order of answers.
 fn in_order(found: &[QueryMatch], queries: usize) -> Vec<QueryMatch> {
     let Some(&any) = found.first() else { return Vec::new() };
     // Sorted by counting: a comparison sort takes four times as long.

@@ -1,10 +1,9 @@
 //! The ranks of many fingerprints in the first table of a segment, which lead to their ids and
 //! deletions.
 //!
-//! A batch that was answered by a join has the fingerprints, without their ranks. A few are looked
-//! up one by one. Many are found in a pass over the table: in a store of very many segments, each
-//! holds only a few of them, and looking up all of them in each would cost segments times
-//! fingerprints.
+//! A join yields the found fingerprints without their ranks. A few are looked up one by one. Many
+//! are found in a pass over the table: each of very many segments holds only a few of them, and
+//! looking up all of them in each segment would cost segments times fingerprints.
 
 use crate::base::error::Result;
 use crate::base::section::Rank;
@@ -16,11 +15,11 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
-/// Fingerprints to find in one segment after the other.
+/// Finds the ranks of fingerprints, in one segment after the other.
 pub(in crate::join) struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
-    /// The mask of a table, and the values of the fingerprints in its order with their positions.
-    /// Usually all segments have the same first table.
+    /// The mask of the last table read in a pass, and the permuted fingerprints in its order with
+    /// their positions. It is reused: usually all segments have the same first table.
     order: Option<(u64, Vec<(u64, usize)>)>,
 }
 

@@ -47,7 +47,7 @@ pub struct ConfirmedCluster {
     pub size: u64,
     /// The largest distance between two of its fingerprints, or a lower bound of it.
     pub diameter: u32,
-    /// Whether the diameter is exact, which it is for up to 4096 members.
+    /// Whether the diameter is exact; always for up to 4096 members.
     pub diameter_is_exact: bool,
     /// Its members: the representative, then the others by falling similarity, ties by their first
     /// document. The representative is similar to the most documents, ties by smallest number; with
@@ -114,8 +114,8 @@ impl Compared {
                 center_of[at as usize] = *centers.entry(component_of[node as usize]).or_insert(at);
             }
         } else {
-            // In this order, centres of stars are leaders: each node outside of earlier stars becomes
-            // a centre, and takes all similar nodes outside of them.
+            // In this order, the centres of stars are leaders: each node outside of earlier stars
+            // becomes a centre, and its star takes all similar nodes outside of earlier stars.
             let (led, count) = self.lead(&order)?;
             compared_count += count;
             led.iter().for_each(|led| center_of[led.set as usize] = led.leader);
@@ -270,7 +270,7 @@ impl ConfirmedClusters {
         Ok(())
     }
 
-    /// The cluster of a representative, which comes first, and its members.
+    /// The cluster of a group: its members, the representative first.
     fn cluster_of(&self, group: &[Member], watch: &Watch) -> Result<ConfirmedCluster> {
         let ConfirmedClusters { nodes, sets, options, .. } = self;
         let (center, pairs) = (group[0].0, &group[1..]);

@@ -1,4 +1,4 @@
-//! Documents whose contents are compared: the pairs of similar nodes, and leaders among nodes.
+//! Compares the contents of documents: finds the pairs of similar nodes, and leaders among nodes.
 
 use std::ops::{ControlFlow, Range};
 
@@ -86,7 +86,7 @@ impl Compared {
             batch.clear();
             Ok(())
         };
-        // The progress counts the comparisons.
+        // The progress counts comparisons, not the steps of this join.
         let own = watch.clone();
         let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),

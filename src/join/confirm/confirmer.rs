@@ -73,8 +73,8 @@ impl stages::Find for InClusters {
 /// Finds the pairs of similar documents, or the clusters of these pairs.
 ///
 /// Documents are numbered 0, 1, 2 and so on, in the order in which they are read. Each takes 76
-/// bytes of memory in addition, and 24 more for clusters; its features take 8 bytes each in a
-/// temporary file.
+/// bytes of memory in addition to the memory of the options, and 24 more for clusters; its features
+/// take 8 bytes each in a temporary file.
 ///
 /// # Examples
 ///
@@ -99,8 +99,8 @@ pub struct Confirmer<G = InPairs> {
 }
 
 impl Confirmer {
-    /// Pairs with a Jaccard similarity of at least `threshold` are confirmed. By sketches, only pairs
-    /// within the distance of `options` are compared.
+    /// Pairs with a Jaccard similarity of at least `threshold` are confirmed. With sketches, only
+    /// pairs within the distance of `options` are compared.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Confirmer {
 impl<G> Confirmer<G> {
     /// The same confirmation with another goal: pairs, or clusters by a method.
     ///
-    /// Clusters take no list of their pairs, so a limit of pairs has no effect on them.
+    /// Clusters are computed without a list of pairs, so a limit of pairs has no effect on them.
     #[must_use]
     pub fn to<H: Goal>(self, goal: H) -> Confirmer<H> {
         let Confirmer { threshold, options, .. } = self;
@@ -125,9 +125,9 @@ impl<G> Confirmer<G> {
 }
 
 impl<G: Goal> Confirmer<G> {
-    /// Confirms the pairs of the documents given by `read`, by their features, which are in
-    /// ascending order and without repeats. All similar pairs are found, whatever the distance of
-    /// their fingerprints.
+    /// Confirms the pairs of the documents given by `read`, by their features, which must be
+    /// ascending and distinct. All similar pairs are found, whatever the distance of their
+    /// fingerprints.
     ///
     /// # Errors
     ///

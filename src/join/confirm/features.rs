@@ -65,7 +65,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// Ends the list of documents; they are read by these nodes from now on.
+    /// Ends the list of documents. From now on, contents are read by node.
     pub(super) fn group(&mut self, nodes: &Nodes) -> Result<()> {
         self.documents = (0..nodes.len() as u32).map(|node| nodes.documents(node)[0]).collect();
         self.flush()
@@ -143,7 +143,7 @@ impl FeatureSets for InOrder<'_> {
     }
 }
 
-/// A hash that identifies a set of features, which is ascending and without repeats.
+/// A hash that identifies a set of features, given ascending and distinct.
 pub fn feature_digest(features: &[u64]) -> u64 {
     digest(bytemuck::cast_slice(features))
 }

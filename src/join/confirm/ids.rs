@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use fpstore_base::{Id, IdRef};
 use fpstore_disk::{ByteTable, ScratchFolder};
 
-/// The first character of a stored id: of a number and of a text.
+/// The first character of a stored id: `NUMBER` for numeric ids, `TEXT` for text ids.
 const NUMBER: char = '#';
 const TEXT: char = '=';
 

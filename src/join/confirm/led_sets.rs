@@ -2,11 +2,11 @@
 //! the first such leader. The others are leaders.
 //!
 //! Sets are taken in blocks. The sets of a block are compared with all earlier leaders on all
-//! threads, and the rest of them one by one with the leaders of the block. Only leaders are indexed,
-//! so that many copies of a template cost as much as other sets.
+//! threads; those without a leader are then compared one by one with the leaders of the block. Only
+//! leaders are indexed, so that many copies of a template cost as much as other sets.
 //!
-//! If the leaders do not fit into memory, the sets that no indexed leader represents are taken
-//! again, with an index of later leaders: memory changes the time, and never the result.
+//! If the leaders do not fit into memory, the sets without a leader so far are compared again, with
+//! an index of later leaders: memory affects the time, never the result.
 
 use std::fmt;
 use std::ops::Range;
@@ -50,7 +50,7 @@ pub struct LedSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeadingCosts {
-    /// Tokens of two sets that were equal.
+    /// The number of times that tokens of two sets were equal.
     pub meetings: u64,
     /// Pairs of sets whose features were compared.
     pub compared: u64,
@@ -63,10 +63,10 @@ pub struct LeadingCosts {
 /// the first similar leader.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// is not used. Each set takes 52 bytes of memory in addition, and the features of all sets are read
-/// once for each half of the memory that the leaders need, about 50 bytes for each.
+/// is not used. Each set takes 52 bytes of memory in addition. Each pass indexes as many leaders as
+/// fit half of the memory, and reads the features of the sets that have no leader yet.
 ///
-/// Most sets are compared with none or one. Only sets that have rare features in common and are not
+/// Most sets are compared with at most one other. Only sets that share rare features without being
 /// similar, such as filled-in templates, may be compared with many. `expect` is called before the
 /// sets are compared, with an estimate from a sample; it is not called for few sets.
 ///
@@ -125,7 +125,7 @@ fn lead_within(
     Ok((led, costs))
 }
 
-/// The number of first sets that make a block.
+/// The number of leading entries of `numbers` that form a block.
 pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> usize {
     let mut len = 0;
     let fits = |set: &&u32| {
@@ -279,8 +279,8 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         Ok(rest)
     }
 
-    /// The expected number of comparisons without success, from a sample. It grows with the square
-    /// of the number of sets.
+    /// The expected number of comparisons of sets that are not similar, from a sample. It grows
+    /// with the square of the number of sets.
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
@@ -326,11 +326,11 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     }
 }
 
-/// Documents that are compared, most of which are not similar.
+/// The expected number of comparisons of documents that are not similar.
 ///
-/// Each document is compared with the leaders that may be similar until it is similar to one. If few
-/// are similar, nearly all become leaders, and the comparisons grow with the square of the number of
-/// documents.
+/// Each document is compared with the leaders that may be similar, up to the first similar one. If
+/// few documents are similar, nearly all become leaders, and the comparisons grow with the square
+/// of the number of documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unlike {
@@ -457,7 +457,7 @@ mod tests {
         }
     }
 
-    /// With floating-point prefixes 63 features have an index prefix of 7 where 8 are needed.
+    /// A prefix length computed in floating point would be 7 for 63 features, where 8 are needed.
     #[test]
     fn pairs_at_exactly_the_similarity_are_found() {
         for (len, common, other) in [(63, 56, 63), (4, 4, 5), (5, 4, 4), (80, 72, 82), (9, 8, 9)] {
@@ -470,7 +470,7 @@ mod tests {
         }
     }
 
-    /// Each set has its own rare features, and too few in common with the others.
+    /// All sets share a template, but have too many features of their own to be similar.
     #[test]
     fn filled_in_templates_are_expected_to_take_long() {
         let template: Vec<u64> = (0..100).collect();

@@ -1,6 +1,6 @@
 //! Leaders among documents with sketches: near fingerprints are candidates, the sketches decide.
 //!
-//! It makes the decisions of [`leaders`](crate::join::grouping::leaders), with the similarity of
+//! The algorithm is that of [`leaders`](crate::join::grouping::leaders), with the similarity of
 //! sketches as the condition, so a dense cluster costs its size times its few leaders.
 
 use super::led_sets::{LedSet, Unlike};

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Likeness {
-    /// The minimum Jaccard similarity, above 0 and at most 1; or 0 with a contained part.
+    /// The minimum Jaccard similarity, above 0 and at most 1; or 0 if `contained` is set.
     pub similarity: f64,
     /// The minimum part of the features of the document that the leader must also have, above 0 and
     /// at most 1. The leader then has no fewer features than the document. `None` requires no such
@@ -29,7 +29,7 @@ impl From<f64> for Likeness {
 }
 
 impl Likeness {
-    /// The same condition, with a part of the features that the leader must also have.
+    /// The same condition, with this minimum part of the features that the leader must also have.
     #[must_use]
     pub fn contained(self, part: impl Into<Option<f64>>) -> Self {
         Likeness { contained: part.into(), ..self }

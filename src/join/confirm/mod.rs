@@ -7,8 +7,8 @@
 //! [`lead_sets`] finds the leaders among sets of features. Both find all similar pairs, by prefix
 //! filtering: two similar documents share one of their rarest features.
 //!
-//! Sketches kept by a store can replace features. Then similarities are estimates, and pairs within a
-//! distance of fingerprints are compared.
+//! Sketches kept by a store can replace features. Then similarities are estimates, and only pairs
+//! with near fingerprints are compared.
 //!
 //! Documents with equal fingerprints and equal features form one *node*, so copies cost nothing.
 

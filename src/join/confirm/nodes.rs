@@ -35,8 +35,8 @@ pub(super) struct Nodes {
 pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4 + 4;
 
 impl Nodes {
-    /// Groups documents, given by fingerprint and digest of features. The watch can stop the work
-    /// in between.
+    /// Groups documents, given by fingerprint and digest of features. The watch can interrupt the
+    /// work.
     pub(super) fn new(documents: &[(u64, u64)], watch: &Watch) -> Result<Self> {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
@@ -119,7 +119,7 @@ impl Nodes {
     }
 }
 
-/// Approximate number of documents sorted between two looks at the watch.
+/// Approximate number of documents sorted between two checks of the watch.
 const PART_COUNT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
 /// The numbers of the documents, ordered by fingerprint, digest and number. They are sorted in

@@ -32,7 +32,7 @@ pub(super) struct Postings {
     slots: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
-    /// The most postings.
+    /// The maximum number of postings.
     most: usize,
 }
 
@@ -46,7 +46,7 @@ impl Postings {
         Postings { slots: vec![NONE; 2], postings: Vec::new(), sets: Vec::new(), most }
     }
 
-    /// Whether a set with these tokens fits. A first set always does.
+    /// Whether a set with these tokens fits. The first set always fits.
     pub(super) fn fits(&self, tokens: &[Token]) -> bool {
         self.sets.is_empty() || self.postings.len() + tokens.len() <= self.most
     }
@@ -82,8 +82,9 @@ impl Postings {
         }
     }
 
-    /// Replaces `found` by the numbers of the indexed sets, from position `since` on, that may be
-    /// similar to a set of `len` with these tokens; ascending. Returns how many postings met it.
+    /// Replaces `found` by the numbers, ascending, of the indexed sets from position `since` on
+    /// that may be similar to a set of `len` features with these tokens. Returns the number of
+    /// equal tokens.
     pub(super) fn meet(
         &self,
         since: u32,

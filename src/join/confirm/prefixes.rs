@@ -1,9 +1,9 @@
 //! Prefix filtering: a few rare features of a set, at least one of them in every similar set.
 //!
-//! All sets are put in one order of features, rare ones first. A set of 5 features and a set that
-//! has at least 4 of these share one of its first two features, because at most one of the five is
-//! missing. So an index of the first features of all sets finds every similar pair, and rare
-//! features keep its lists short:
+//! The features of all sets are sorted in one common order, rare features first. A set of 5
+//! features and a set that has at least 4 of these share one of its first two features, because at
+//! most one of the five is missing. So an index of the first features of all sets finds every
+//! similar pair, and rare features keep its lists short:
 //!
 //! ```text
 //!     x    barn  goat | the  a  of        prefix of x: barn, goat
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Any order is exact; only the cost depends on it. So features are counted in a table of small
-//! counters, which features with equal hashes share: a count is never too low. A feature whose count
-//! is 1 is in one set alone, and is left out of the prefix.
+//! counters, which features with equal hashes share: a count is never too low. A feature whose
+//! count is 1 occurs in one set only, and is left out of the prefix.
 //!
 //! # Source
 //!
@@ -77,7 +77,7 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// How many sets have a feature, up to 3: an upper bound, exact for most rare features.
+/// The number of sets with a feature, up to 3: an upper bound, exact for most rare features.
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
@@ -130,7 +130,7 @@ impl Rarity {
     fn add(&self, feature: u64) {
         let (counters, bit) = self.place(feature);
         let more = |old: u8| (old >> bit & COUNT_MAX < COUNT_MAX).then(|| old + (1 << bit));
-        // Full counters stay.
+        // A counter at its maximum is not changed.
         let _ = counters.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
@@ -151,28 +151,29 @@ pub(super) struct Token {
 
 /// The prefixes for a likeness.
 ///
-/// With a contained part and no similarity, a set looks for its first features among all features of
+/// If only `contained` is required, the first features of a set are looked up among all features of
 /// the sets that may contain it, so all features are indexed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefixes(pub(super) Likeness);
 
 impl Prefixes {
-    /// The number of first features of a set of `len`, one of which is in every similar set.
+    /// The length of the probed prefix of a set of `len`: every similar set has one of these
+    /// features.
     pub(super) fn probed(self, len: usize) -> usize {
         let Likeness { similarity, contained } = self.0;
         let part = if similarity > 0.0 { similarity } else { contained.unwrap_or(1.0) };
-        // A similar set has at least this part of them.
+        // A similar set has at least this part of the features.
         if len == 0 { 0 } else { len - least_contained(len, part) + 1 }
     }
 
-    /// The number of first features of a set of `len`, one of which is among the probed ones of
-    /// every similar set with at least as many features.
+    /// The length of the indexed prefix of a set of `len`: one of these features is in the probed
+    /// prefix of every similar set with at least as many features.
     pub(super) fn indexed(self, len: usize) -> usize {
         if len == 0 { 0 } else { len - least_common(len, len, self.0.similarity) + 1 }
     }
 
-    /// Whether a set may be similar to an indexed one if their first common features are at these
-    /// places. Each is given as its length and the place.
+    /// Whether a set may be similar to an indexed set, each given as its length and the place of
+    /// the first feature that they have in common.
     pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
         let left = |it: (usize, u32)| it.0 - it.1 as usize;
         if self.0.similarity == 0.0 {

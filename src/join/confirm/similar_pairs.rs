@@ -1,8 +1,8 @@
 //! All pairs of similar sets of features, by prefix filtering.
 //!
 //! Sets are taken in blocks. The sets of a block are added to the index, and then compared with all
-//! earlier sets on all threads. If the index is full, the other sets are only compared, and become
-//! the first ones of the next pass.
+//! earlier sets on all threads. If the index is full, the remaining sets are only compared, and are
+//! indexed in the next pass.
 
 use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher, Prepared, block_len};
 use super::likeness::Likeness;

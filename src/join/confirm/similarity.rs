@@ -1,8 +1,8 @@
 //! The Jaccard similarity of two sets of features, and the bounds that follow from a threshold.
 //!
 //! Both sets are ascending, so one merge counts the common features, in time proportional to their
-//! sizes. Sets of too different sizes are rejected without it: with similarity 0.8 a set of 100
-//! features and a set of 70 have at most 70 / 100.
+//! sizes. Sets of too different sizes are rejected without a merge: a set of 100 features and a set
+//! of 70 have a similarity of at most 70 / 100, too little for 0.8.
 
 use std::cmp::Ordering;
 
@@ -46,7 +46,7 @@ pub(super) fn jaccard_of(common: usize, one: usize, other: usize) -> f64 {
     }
 }
 
-/// The fewest common elements with which two sets of these sizes have the similarity; more than the
+/// The fewest common elements with which two sets of these sizes reach the threshold; more than the
 /// size of the smaller set if that is impossible.
 pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     // The similarity rises with the number of common elements, even after rounding.
@@ -58,7 +58,7 @@ pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     least
 }
 
-/// The fewest elements of a set of `len` that are at least the part `part` of it.
+/// The smallest count of elements that is at least the part `part` of a set of `len`.
 pub(super) fn least_contained(len: usize, part: f64) -> usize {
     let mut least = ((part * len as f64) as usize).saturating_sub(1);
     while least < len && (least as f64 / len as f64) < part {
@@ -126,7 +126,7 @@ pub(super) fn equal_count(one: &[u8], other: &[u8]) -> usize {
 fn count_common(one: &[u64], other: &[u64]) -> usize {
     let (mut at, mut other_at, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(at), other.get(other_at)) {
-        // The order is unpredictable, so this code has no branch on it.
+        // The order is unpredictable, so this code avoids branches.
         let order = a.cmp(b);
         at += usize::from(order != Ordering::Greater);
         other_at += usize::from(order != Ordering::Less);

@@ -176,7 +176,7 @@ fn clusters_come_in_the_order_of_their_method() {
                 cluster.members.iter().map(|member| member.fingerprint.value()).min().unwrap()
             }
             ClusterMethod::Leader => cluster.members[0].documents[0].into(),
-            // The documents of one component follow one another.
+            // The order of stars follows their components and is not checked.
             _ => 0,
         };
         assert!(found.is_sorted_by_key(first), "{method:?}");
