@@ -179,7 +179,7 @@ impl Blocking {
         self.agreeing
     }
 
-    /// The bits of a block, as a mean.
+    /// The mean number of bits of a block.
     pub(in crate::join) fn mean_bits(&self) -> f64 {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         f64::from(bits) / self.blocks.len() as f64

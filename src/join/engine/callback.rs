@@ -2,7 +2,7 @@
 
 use crate::base::error::{Error, Result};
 
-/// Carries the error of a caller's callback, of any type, through code that knows only [`Error`].
+/// Carries the error of a caller's callback, of any type, through code that returns [`Error`].
 #[derive(Debug)]
 pub(in crate::join) struct CallbackError<E>(Option<E>);
 

@@ -1,4 +1,4 @@
-//! Values in chains, one for each bucket: each value has a link to the one before it.
+//! A hash table whose buckets are chains: each value links to the previous value of its bucket.
 //!
 //! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2
 //! bytes. It is emptied by one fill. Used where the processor cannot compare a whole line of values
@@ -7,7 +7,7 @@
 use super::hashing::bucket;
 use super::sides::Sides;
 
-/// Comparisons for each value after which the values count as skewed.
+/// Values count as skewed after this many comparisons for each of them.
 const COMPARISONS_PER_VALUE: u64 = 16;
 /// Comparisons allowed in any case.
 const COMPARISONS_FREE: u64 = 4096;
@@ -116,8 +116,8 @@ impl<L: Link> Chains<L> {
         true
     }
 
-    /// Empties the table and makes it large enough for `count` values. Returns the bits that
-    /// choose a bucket.
+    /// Empties the table and makes it large enough for `count` values. Returns the number of bits
+    /// of a bucket number.
     fn clear(&mut self, count: usize) -> u32 {
         let bits = count.max(1).next_power_of_two().ilog2() + BUCKETS_PER_VALUE_LOG;
         self.heads.clear();

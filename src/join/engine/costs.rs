@@ -1,9 +1,9 @@
-//! Costs of the parts of a join on a processor, and of a descent, by which a blocking is chosen.
+//! Costs of the steps of a join and of a descent, by which a blocking is chosen.
 
 use super::hash_table::LINES_MAX;
 use crate::search::kernel::Kernel;
 
-/// Costs of the parts of a join on a processor.
+/// Costs of the steps of a join on a processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Costs {
     /// A hash table of few values, which fits the cache of a core.
@@ -42,7 +42,7 @@ impl Costs {
         if Kernel::detect().compares_words() { Costs::LINES } else { Costs::CHAINS }
     }
 
-    /// The costs for `count` values without agreed bits, if values that agree on `bits` bits are
+    /// The costs for `count` evenly distributed values, if values that agree on `bits` bits are
     /// inserted together.
     pub(super) fn hashed(&self, count: f64, bits: f64) -> Hashed {
         if count / 2_f64.powf(bits) <= LINES_MAX as f64 { self.few } else { self.many }

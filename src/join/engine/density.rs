@@ -4,12 +4,12 @@
 //! a whole set of dense values at once. The set may contain values that no pair connects: the
 //! caller accepts sets that are too large, and searches inside each.
 
-/// Callback for values that are connected without their pairs. A set may come in several calls,
-/// each with the same value of the set first. Threads call it concurrently.
+/// Callback for connected values whose pairs are not enumerated. A set may be passed in several
+/// calls, each beginning with the same value of the set. Threads call it concurrently.
 pub(in crate::join) type Connect<'a> =
     &'a (dyn Fn(&[u64]) -> crate::base::error::Result<()> + Sync);
 
-/// Number of near values of each value from which on a group is connected without its pairs.
+/// A group is connected without enumerating its pairs if each value has this many near ones.
 pub(in crate::join) const CONNECTED_DEGREE: f64 = 32.0;
 /// Minimum number of near pairs in a sample for an estimate.
 const SAMPLED_NEAR_MIN: usize = 8;

@@ -1,4 +1,4 @@
-//! Removal of repeated values, which occur in a store of several segments that share a fingerprint.
+//! Removal of repeated values, which occur if several segments of a store share a fingerprint.
 
 /// Up to this many values are deduplicated by a hash table that fits the cache of a core.
 const HASHED_MAX: usize = 1 << 16;

@@ -8,9 +8,9 @@ use std::ops::Range;
 use crate::bytes::mask::low_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Number of values of a line, which are compared at once,
+/// Number of values in a line. A value is compared with a whole line at once.
 const LINE_LEN: usize = 8;
-/// with this many other values.
+/// Number of values that are compared with the same line before the next line.
 const WANTED: usize = 4;
 
 /// Calls `emit` with each value of `probe` and each of `build` that differs from it in at most `k`
@@ -37,8 +37,8 @@ pub(super) fn compare_range(
     kernel.run(CompareEach { probe, at, build, k, emit });
 }
 
-/// Compares the first value of `probe` with the first `at` values of `build`, and each later one
-/// with one value more.
+/// Compares the first value of `probe` with the first `at` values of `build`, and each later value
+/// of `probe` with one more value of `build`.
 struct CompareEach<'a, E> {
     probe: &'a [u64],
     at: usize,
@@ -60,7 +60,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
             let mut wanted = [some[0]; WANTED];
             wanted[..some.len()].copy_from_slice(some);
             let first = at.saturating_add(WANTED * number);
-            // All values are compared with these lines.
+            // All values of `some` are compared with these lines.
             let whole = first.min(build.len()) / LINE_LEN;
             let mut from = 0;
             while let Some(more) = first_near(vector, &lines[from..whole], wanted, k) {

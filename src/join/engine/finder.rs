@@ -26,14 +26,14 @@ pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
 const SAMPLE_COUNT: usize = 512;
 /// Number of pairs emitted together.
 const BATCH_COUNT: usize = 1 << 12;
-/// Number of values examined without an emission before the observer is asked, so that abandoned
-/// work ends. They take some milliseconds.
+/// Number of values examined without an emission before the observer is checked, so that
+/// interrupted work ends. To examine them takes some milliseconds.
 pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
 /// A group of a descent with more values than this may be dense and is sampled before it is
 /// compared.
 const GROUP_COUNT: usize = 512;
-/// A smaller group is connected if it has more near pairs than this for each value.
+/// A smaller group is connected if it has more than this many near pairs per value.
 const CONNECTED_PAIRS: usize = 4;
 
 /// The values in a partition by a first block.
@@ -223,7 +223,7 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        // The pairs among skewed values may be found by dividing again.
+        // Taken, because the pairs of skewed values may be found by another division.
         let mut level = std::mem::take(&mut self.divided);
         let of_partition = |value| partition_of(value, block, skipped, bits);
         let found = level.by(sides, bits, of_partition).try_for_each(|mut group| {
@@ -233,7 +233,8 @@ impl<'a> PairFinder<'a> {
         found
     }
 
-    /// Values that agree on the bits `agreed`, the bits of the first combination, are adjacent.
+    /// Finds the pairs of the combinations. Values that agree on the bits `agreed`, the bits of the
+    /// first combination, are adjacent.
     fn find_in_combinations(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -245,14 +246,14 @@ impl<'a> PairFinder<'a> {
             return Ok(());
         }
         for combination in combinations {
-            // Skewed values get another order.
+            // Only in the first combination: skewed values are sorted into another order after it.
             let lies_together = agreed.take() == Some(combination.agree);
             let found_before = self.found.len();
             let differ_before = self.differ.len();
             self.differ.extend_from_slice(&combination.differ);
             let complete = self.find_agreeing(sides.shared(), combination.agree, lies_together);
             if !complete {
-                // The pairs found so far are found again.
+                // The pairs found so far will be found again.
                 self.found.truncate(found_before);
                 if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
                     && is_cluster(&sides.sample(SAMPLE_COUNT), self.k)
@@ -268,7 +269,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Counts examined values. Emits if pairs, or values examined without an emission, are many.
+    /// Counts examined values. Emits after many pairs, or many values examined without an emission.
     fn look(&mut self, count: usize, emit: Emit<'_>) -> Result<()> {
         self.looked += count;
         if self.found.len() < BATCH_COUNT && self.looked < LOOKED_COUNT {
@@ -278,8 +279,8 @@ impl<'a> PairFinder<'a> {
         emit(&mut self.found)
     }
 
-    /// Compares the values that agree on a mask; `false` if too many agree. Such values may be
-    /// adjacent.
+    /// Compares the values that agree on a mask; `false` if too many agree. `lies_together`:
+    /// whether values that agree are adjacent.
     fn find_agreeing(&mut self, sides: Sides<'_>, mask: u64, lies_together: bool) -> bool {
         let PairFinder { k, table, found, differ, agree, .. } = self;
         let keep = keep_belonging(found, *agree, differ);
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn work_that_finds_nothing_can_be_ended() {
-        // Far from one another: all have different first bits.
+        // All values have different first bits, so they are far from one another.
         let mut values: Vec<u64> =
             (0..1_u64 << 16).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut calls = 0;

@@ -1,10 +1,10 @@
-//! Values in groups, one group for each bucket; a group is contiguous.
+//! A hash table whose buckets are contiguous groups of values.
 //!
-//! The values are counted by bucket, then moved, as in a radix sort. Each is compared with the next
-//! eight at once, whatever their bucket. Only groups longer than that need a branch; they are
-//! traversed once more. A table takes 8 bytes a value and 4 a bucket, a quarter to a half of
-//! [lines](super::line_table), so that more values fit the cache of a core. A group of many values
-//! costs one comparison for every eight of them, and no line of a pool.
+//! The values are counted by bucket, then moved, as in a radix sort. Each value is compared with
+//! the next eight at once, whatever their bucket. Only groups of more values need a branch; they
+//! are traversed once more. A table takes 8 bytes a value and 4 a bucket, a quarter to a half of
+//! [lines](super::line_table), so that more values fit the cache of a core. A large group costs one
+//! comparison for every eight of its values, and no line of a pool.
 
 use super::hashing::bucket;
 use super::line_table::lines_max;
@@ -14,9 +14,9 @@ use crate::search::kernel::Vector;
 /// Number of values compared at once.
 const LINE_LEN: usize = 8;
 /// Number of buckets, as a power of two: about as many as a block has values, and few enough that
-/// their counts fit the cache of a core,
+/// their counts fit the cache of a core. There are more buckets for very many values.
 const BITS: u32 = 14;
-/// but with no more values than this for each bucket, as a power of two.
+/// Largest mean number of values in a bucket, as a power of two.
 const GROUP_BITS: u32 = 5;
 
 /// The memory of a table, kept from one set of values to the next.

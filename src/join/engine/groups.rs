@@ -60,7 +60,7 @@ impl Level {
 }
 
 impl Side {
-    /// Counts, then moves.
+    /// Sorts the values by group: counts, then moves them.
     #[inline(always)]
     fn divide(&mut self, values: &[u64], bits: u32, group: impl Fn(u64) -> usize) {
         let Side { values: divided, ends } = self;

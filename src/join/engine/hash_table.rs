@@ -233,7 +233,8 @@ mod tests {
                 }
             }
         }
-        // Only 1500 values that agree on the single bit of the last mask, or on few bits.
+        // Only sets of 1500 values count as skewed, for the last mask (a single bit) or masks of
+        // few bits.
         assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
     }
 

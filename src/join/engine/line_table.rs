@@ -1,4 +1,4 @@
-//! Values in buckets of one cache line each.
+//! A hash table whose buckets are cache lines.
 //!
 //! A bucket has eight adjacent values. A new value is compared with all of them at once, whether or
 //! not they agree on the mask. No chain is followed, and the only branch is whether one of them is
@@ -23,8 +23,8 @@ const LINES_PER_VALUE: u64 = 8;
 /// Number of further lines that are always compared.
 const LINES_FREE: u64 = 512;
 
-/// The largest number of lines after the first ones that `count` values may compare; with more they
-/// are skewed.
+/// The largest number of lines after the first ones that `count` values may compare; with more
+/// lines, the values count as skewed.
 #[inline(always)]
 pub(super) fn lines_max(count: usize) -> u64 {
     LINES_FREE + LINES_PER_VALUE * count as u64
@@ -107,8 +107,8 @@ impl LineTable {
         true
     }
 
-    /// Empties the table and makes it large enough for `count` values. Returns the bits that
-    /// choose a bucket.
+    /// Empties the table and makes it large enough for `count` values. Returns the number of bits
+    /// of a bucket number.
     fn clear(&mut self, count: usize) -> u32 {
         let bits = count.max(4).ilog2() - 1;
         if self.firsts.len() < 1 << bits {

@@ -1,8 +1,7 @@
 //! The engine of joins: finds the near pairs of one set of values with itself, or of two sets with
 //! each other.
 //!
-//! The joins of `pairs`, `shares` and `batch` run on it. It reads values and has no notion of
-//! documents.
+//! The joins of `pairs`, `shares` and `batch` use it. It processes values, not documents.
 //!
 //! The values are divided by each first block of a [`Blocking`] into partitions that fit a core's
 //! cache, and all threads find the pairs of one partition after the other. Partitions that do not
@@ -50,7 +49,7 @@ use values::{JoinValues, Piece};
 
 /// Number of values that a thread compares with all others at a time if no blocking pays.
 const RANGE_COUNT: usize = 1 << 10;
-/// Largest number of values of a side that pairs are sampled from to choose a blocking, and the
+/// Pairs are sampled from at most this many values of a side to choose a blocking; below: the
 /// number of these pairs.
 const SAMPLED_COUNT: u64 = 1 << 12;
 const SAMPLE_COUNT: usize = 1 << 14;
@@ -122,7 +121,7 @@ impl Join<'_> {
         })
     }
 
-    /// Passes all values as connected.
+    /// Passes all values to `connect`, as one connected set.
     fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
         let mut values = Vec::new();
         self.read(Piece::whole(0), |run| {
@@ -226,7 +225,8 @@ impl Join<'_> {
                 inner.connect_all(connect)?;
                 return Ok(count);
             }
-            // Values that agree on a block are rarely even, so their pairs are sampled.
+            // Values that agree on a block are rarely evenly distributed, so their pairs are
+            // sampled.
             let varying = inner.varying()? & !inner.partition.agree;
             match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {

@@ -3,9 +3,9 @@
 use super::blocking::Blocking;
 use super::costs::{Descent, comparing_nanos};
 
-/// A group is skewed if it has more than this many times the values of an even group,
+/// A group is skewed if it has more than `SKEWED_MIN` values plus this many times an even group.
 const SKEW: f64 = 4.0;
-/// and this many in addition.
+/// A group of at most this many values is never skewed.
 const SKEWED_MIN: f64 = 256.0;
 
 /// A node of the tree of combinations.
@@ -16,7 +16,7 @@ pub(super) struct Node<'a> {
     pub(super) depth: usize,
     /// The position after the last block of the path.
     pub(super) next: usize,
-    /// The values of an even group.
+    /// The number of values in a group if values are evenly distributed.
     even: f64,
 }
 

@@ -67,7 +67,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// Calls `each` with the values of a piece that belong to this join. Asks the observer at the
+    /// Calls `each` with the values of a piece that belong to this join. Checks the observer at the
     /// first values and at intervals.
     pub(in crate::join) fn read(
         &self,
@@ -124,7 +124,7 @@ impl<'a> Join<'a> {
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
     }
 
-    /// The number of values of a partition whose copies for all threads fit into memory.
+    /// The largest number of values of a partition whose copies for all threads fit into memory.
     pub(super) fn copied_max(&self) -> usize {
         self.values_max() / (2 * (self.resources.threads + 2))
     }

@@ -1,4 +1,4 @@
-//! Values in the order of a table: values that agree on a block that leads it are adjacent.
+//! Values in the order of a table: values that agree on a leading block of the table are adjacent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +98,8 @@ impl Ordered<'_> {
         }
     }
 
-    /// Advises the system that all values are about to be read in order, or that this has ended.
+    /// Advises the system that all values are about to be read in order, or that this reading has
+    /// ended.
     pub(super) fn advise(&self, is_sequential: bool) {
         if let Ordered::Stored(table) = self {
             table.advise(is_sequential);
@@ -106,7 +107,7 @@ impl Ordered<'_> {
     }
 }
 
-/// The positions of the values with a prefix among ascending ones.
+/// The positions of the values with a prefix in an ascending slice.
 fn range<T: Copy + Into<Fingerprint>>(all: &[T], bits: u32, prefix: u64) -> Range<usize> {
     let shift = 64 - bits;
     let before = |limit: u64| all.partition_point(|&of| of.into().value() >> shift < limit);

@@ -20,9 +20,9 @@ pub(super) struct OrderedPass<'a> {
     join: &'a Join<'a>,
     of_first: &'a OfFirst<'a>,
     sides: Vec<Ordered<'a>>,
-    /// Partitions are the ranges by this many first bits of the block.
+    /// The number of first bits of the block that determine the partition.
     bits: u32,
-    /// The largest number of values of each partition.
+    /// An upper bound of the number of values of each partition.
     counts: Vec<u64>,
     division: Division,
 }
@@ -62,7 +62,7 @@ impl Join<'_> {
 
 impl<'a> OrderedPass<'a> {
     /// `None` if no order leads with the block, or if a partition is uneven or fills the memory:
-    /// such values are joined otherwise.
+    /// such values are joined by partition passes.
     fn new(join: &'a Join<'a>, of_first: &'a OfFirst<'a>, orders: &[u64]) -> Result<Option<Self>> {
         let block = of_first.block();
         let Some(&mask) = orders.iter().find(|&&mask| leads_with(mask, block)) else {
@@ -141,7 +141,7 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    /// The positions of the first blocks of five that are joined in order.
+    /// Of five blocks: the positions of the first blocks that are joined in order.
     fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
         let options = JoinOptions::new(3).threads(2).memory(memory);
         let join = Join::new(vec![values], &options, options.budget().unwrap());

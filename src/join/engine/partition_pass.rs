@@ -137,8 +137,8 @@ impl PartitionPass<'_> {
         }
         if buffer.len() < at {
             *buffer = Vec::new();
-            // The system gives zeros page by page, each to the thread that writes there first; the
-            // loop compiles to nothing.
+            // The system zeroes each page for the thread that first writes to it; the loop compiles
+            // to nothing.
             *buffer = vec![0; at].into_iter().map(AtomicU64::new).collect();
         }
         let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();

@@ -145,8 +145,8 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Whether the values vary in each bit, which few values of most sets show. `false` also if it
-    /// is unknown.
+    /// Whether the values vary in each bit; a few values of most sets show it. Returns `false` also
+    /// if it is unknown.
     pub(super) fn vary_in_all_bits(&self) -> Result<bool> {
         let (mut any, mut all) = (0, u64::MAX);
         let mut look = |value: u64| (any, all) = (any | value, all & value);

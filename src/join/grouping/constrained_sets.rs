@@ -10,8 +10,9 @@ use super::disjoint_sets::DisjointSets;
 /// Disjoint sets with pairs of positions that must stay apart ("cannot link").
 ///
 /// Two sets *repel* each other if a position of one must stay apart from a position of the other.
-/// For each set that repels any, `repelled` has the keys of the others. When two sets merge, the
-/// key of the set that repels more is kept, so that each entry moves a logarithmic number of times.
+/// `repelled` maps the key of each set that repels others to the keys of these sets. When two sets
+/// merge, the key of the set that repels more is kept, so that each entry moves a logarithmic
+/// number of times.
 #[derive(Debug, Default)]
 pub(in crate::join) struct ConstrainedSets {
     sets: DisjointSets,

@@ -294,7 +294,7 @@ pub struct DroppedDocument<'a> {
     pub other_id: Option<IdRef<'a>>,
     /// Whether the kept document is a stored one.
     pub is_stored: bool,
-    /// The store of a stored document, where several are queried together.
+    /// The store of a stored document, if several stores are queried together.
     pub other_store: StoreIndex,
 }
 

@@ -27,7 +27,7 @@ struct NeighbourLists {
 }
 
 impl<'a> NearGraph<'a> {
-    /// The watch can stop the search for pairs.
+    /// Finds the near pairs of the members. The watch can interrupt the search.
     pub(in crate::join) fn new(
         members: &'a [ClusterMember],
         k: u32,

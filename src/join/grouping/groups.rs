@@ -12,7 +12,7 @@ use fpstore_base::Fingerprint;
 
 /// Distinct fingerprints in groups; initially each forms a group of its own.
 ///
-/// Takes 13 bytes of memory for each distinct fingerprint, besides a join.
+/// Takes 13 bytes of memory for each distinct fingerprint, in addition to a join.
 ///
 /// # Examples
 ///

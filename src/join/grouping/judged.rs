@@ -25,7 +25,7 @@ use fpstore_base::watch::{Phase, Watch};
 /// Divisor of the memory: the pairs of a contested component get this part.
 const PAIRS_DIVISOR: u64 = 4;
 
-/// The number of judged pairs that were obeyed.
+/// The numbers of judged pairs by their effect on the clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgedDocuments {
@@ -108,7 +108,7 @@ pub(super) fn read(
 }
 
 impl Judged {
-    /// Merges the components of duplicates, and notes the contested components after that.
+    /// Merges the components of duplicates, then records the contested components.
     pub(super) fn join(&mut self, components: &mut DisjointSets) {
         let position = |at: u32| self.documents[at as usize].0;
         for &(one, other) in &self.duplicates {
@@ -161,7 +161,7 @@ impl Judged {
         Ok(clusters.values().map(members_of).collect())
     }
 
-    /// Takes the pairs of fingerprints at one distance in their order.
+    /// Merges documents by the pairs of fingerprints at one distance, in the order of the pairs.
     fn merge_at(
         &self,
         distance: u32,

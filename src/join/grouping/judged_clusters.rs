@@ -22,8 +22,8 @@ use crate::store::Store;
 /// judged different. This is single linkage with "cannot link" constraints; all other components
 /// stay unchanged.
 ///
-/// A pair is skipped if the store lacks one of its ids. For contested components only, takes the
-/// time of a join of the component for each distance from 0 to `k`.
+/// A pair is skipped if the store lacks one of its ids. A contested component takes the time of a
+/// join of its members for each distance from 0 to `k`.
 ///
 /// # Errors
 ///

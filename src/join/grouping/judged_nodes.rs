@@ -51,7 +51,7 @@ impl JudgedNodes {
         nodes
     }
 
-    /// Adds the nodes of a member, whose documents from `first` on are judged.
+    /// Adds the nodes of a member. `own` are its judged documents, numbered from `first` on.
     fn add(
         &mut self,
         own_id: fn(&str) -> &str,

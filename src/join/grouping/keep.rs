@@ -87,9 +87,9 @@ enum KeptDocuments {
     },
 }
 
-/// The position of an id that no fingerprint has.
+/// A position that no id has: no document of the fingerprint is kept.
 const NONE: u32 = u32::MAX;
-/// Stands for all ids of a fingerprint.
+/// Stands for all ids: all documents of the fingerprint are kept.
 const ALL: u32 = u32::MAX - 1;
 
 impl Clusters {
@@ -236,7 +236,7 @@ impl Clusters {
 struct KeptIds {
     /// The position of each fingerprint in a cluster, and its kept id; ascending.
     whole: Vec<(u32, u32)>,
-    /// For fingerprints in several clusters: position, then position of the id, to the kept id.
+    /// For fingerprints in several clusters: the kept id by position, then by position of the id.
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 

@@ -21,7 +21,7 @@ const NANOS_PER_PAIR: f64 = 20.0;
 const SCANNED_COUNT: usize = 64;
 /// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 2048;
-/// Number of near documents of each document from which on there are few leaders.
+/// With at least this many near documents for each document, there are few leaders.
 const DENSE_DEGREE: f64 = 16.0;
 /// Pairs in memory at a time.
 const PAIRS_MAX: usize = 1 << 23;

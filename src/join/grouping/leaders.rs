@@ -27,7 +27,7 @@ const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
 const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
 /// Minimum number of documents for a thread.
 const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
-/// Number of documents between two looks at the observer.
+/// Number of documents between two checks of the observer.
 const REPORT_COUNT: usize = 16;
 
 /// Decides whether a document is represented by a leader with a near fingerprint. Each thread has
@@ -99,8 +99,8 @@ impl Leaders {
     }
 }
 
-/// Calls `each` with the positions of the values near `value`, ascending, until it returns
-/// something.
+/// Calls `each` with the positions of the values near `value`, ascending, until it returns a
+/// result.
 pub(in crate::join) fn scan<R>(
     value: u64,
     others: &[u64],
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// Similar unless both positions are in one set, which depends on the pair alone.
+    /// Accepts or rejects a pair by its positions; rejects more pairs if the number is larger.
     struct Picky(u32);
 
     impl Judge for Picky {
@@ -278,7 +278,7 @@ mod tests {
         led
     }
 
-    /// Equal values that are all dissimilar: every pair is compared, however long it takes.
+    /// All values are equal but judged dissimilar, so every pair is compared.
     #[test]
     fn comparing_can_be_ended_at_any_time() {
         use std::ops::ControlFlow;

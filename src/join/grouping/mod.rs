@@ -1,6 +1,6 @@
 //! Clusters, components and groups of near documents, and the documents of each that are kept.
 //!
-//! All are made of near pairs. This file has one cluster: its members, its representative, its size
+//! All are built from near pairs. This file defines a cluster: its members, representative, size
 //! and diameter.
 
 pub(in crate::join) mod cluster_method;
@@ -65,7 +65,7 @@ pub struct Cluster {
     pub size: u64,
     /// The largest distance between two of its members, or a lower bound of it.
     pub diameter: u32,
-    /// Whether the diameter is exact, which it is for up to 4096 fingerprints.
+    /// Whether the diameter is exact; always for up to 4096 fingerprints.
     pub diameter_is_exact: bool,
     /// Its fingerprints: the representative, then the others by distance from it, then by
     /// fingerprint. The representative is near the most documents, ties by smallest id, then by
@@ -105,7 +105,7 @@ pub(in crate::join) fn diameter(values: &[u64]) -> (u32, bool) {
         let most = each.map(|(at, &value)| farthest(value, &values[at + 1..]).0).max();
         return (most.unwrap_or(0), true);
     }
-    // Repeatedly moves to the farthest member. The bits that vary are an upper bound.
+    // Repeatedly moves to the farthest member. The number of varying bits is an upper bound.
     let mut from = values[0];
     let mut most = 0;
     for _ in 0..8 {

@@ -45,7 +45,7 @@ impl JoinMemory {
             );
             return Err(Error::InvalidOptions { reason });
         }
-        // The join counts the values itself.
+        // The join itself accounts for the memory of the values.
         resources.memory -= held - 8 * count;
         Ok(JoinMemory(resources))
     }

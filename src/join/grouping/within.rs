@@ -1,4 +1,4 @@
-//! For each of some new fingerprints, the new one that replaces it: its leader.
+//! The leaders of new fingerprints: for each, the kept new fingerprint that replaces it.
 //!
 //! A join finds the connected components of near pairs, and each component is divided by
 //! [`leaders`](super::leaders) in the order of smallest ids.
@@ -18,7 +18,7 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 
-/// One thread leads groups with fewer fingerprints than this.
+/// Groups with fewer fingerprints than this are divided by one thread.
 const GROUP_MIN: usize = if cfg!(test) { 16 } else { 1 << 12 };
 
 /// The results of one thread for some groups.
