@@ -29,8 +29,8 @@ impl Budget {
         let n = fingerprint_count as f64;
         match *self {
             Budget::Default => {
-                // Two halves fit; for a large `k` three blocks do, with which a query takes half to
-                // two thirds of the time.
+                // Two halves fit. For a large `k` three blocks fit as well, which reduce the time
+                // of a query to a half or two thirds.
                 let each = if k < LARGE_K { 12.0 } else { 18.5 };
                 n * each + DEFAULT_FOR_ALL
             }

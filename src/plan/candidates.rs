@@ -30,7 +30,7 @@ impl Candidate {
     }
 
     /// The same masks with syndromes of the suitable number of bits for `count` fingerprints plus
-    /// `extra`. Considered for two tables, the second of which names values by its own half.
+    /// `extra`; `None` unless there are two tables and syndromes support `k`.
     fn with_syndromes(&self, count: u64, k: u32, extra: u32) -> Option<Self> {
         if self.masks.len() != 2 || !(1..=ERRORS_MAX).contains(&k) {
             return None;
@@ -62,7 +62,7 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
             }
         }
     }
-    // Crowded fingerprints, which a sample shows, may need longer syndromes than even ones.
+    // Crowded fingerprints, as shown by a sample, may need longer syndromes than even ones.
     let extra = if model.is_some() { [0, 2, 4].as_slice() } else { &[0] };
     let with = |extra: &u32| {
         found.iter().filter_map(|whole| whole.with_syndromes(count, k, *extra)).collect::<Vec<_>>()

@@ -11,10 +11,10 @@ use crate::scheme::ways_to_flip;
 /// Blocks whose numbers differ in these lowest bits alone share an entry of the prefix index.
 pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 
-/// Stored values near a query in all 64 bits, seen from one table.
+/// Stored values near a query in all 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbour {
-    /// The bits in which it differs, in the order of the table.
+    /// The bits in which they differ from the query, in the order of the table.
     pub(crate) diff: u64,
     /// The mean number of these neighbours that a query has.
     pub(crate) count: f64,
@@ -38,20 +38,20 @@ pub(crate) struct Crowding {
 pub(crate) struct Density {
     /// Entry L: the probability that two values of the background share their leading L bits.
     shared: [f64; 65],
-    /// For each bit: the values that differ from a query there, for each that agrees. 1 for an
-    /// even bit, 0 for a dead one.
+    /// For each bit: the number of values that differ from a query there, divided by the number
+    /// that agree. 1 for an even bit, 0 for a dead one.
     odds: [f64; 64],
     neighbours: Vec<Neighbour>,
 }
 
 impl Density {
-    /// Independent even bits.
+    /// The density of independent even bits.
     pub(crate) fn uniform() -> Self {
         let shared = std::array::from_fn(|bits| 2_f64.powi(-(bits as i32)));
         Density { shared, odds: [1.0; 64], neighbours: Vec::new() }
     }
 
-    /// `shared` must not rise; `odds` are in the order of the table.
+    /// A density of these parts. `shared` must not rise; `odds` are in the order of the table.
     pub(crate) fn new(shared: [f64; 65], odds: [f64; 64], neighbours: Vec<Neighbour>) -> Self {
         Density { shared, odds, neighbours }
     }

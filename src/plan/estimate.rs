@@ -19,13 +19,13 @@ pub struct CostEstimate {
     pub chunks: f64,
     /// The chunks in which every head is decoded, because too many pass the prefilter.
     pub whole_chunks: f64,
-    /// Ranges of heads searched for in the other blocks.
+    /// Ranges of heads searched for in blocks with restart points.
     pub ranges: f64,
     /// Heads skipped on the way to a range.
     pub heads_passed: f64,
     /// Heads decoded and compared one by one.
     pub heads_compared: f64,
-    /// Bytes of gaps beyond the first, of the heads skipped, compared, or summed in chunks.
+    /// Bytes of gaps beyond the first byte, of the heads skipped, compared, or summed in chunks.
     pub extra_bytes: f64,
     /// Values whose tail is read and compared, or decoded if it is a syndrome.
     pub candidates: f64,

@@ -14,8 +14,9 @@ const AS_SMALL: f64 = 1.02;
 /// layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// Up to this distance, schemes with syndromes are chosen like others. Beyond, they are chosen only
-/// for budgets that whole values exceed: they name too many values for an estimate from a sample.
+/// Up to this distance, schemes with syndromes are chosen like others. Beyond it, syndromes name
+/// too many values for an estimate from a sample: they are chosen only if whole values exceed the
+/// budget.
 const SYNDROMES_K_MAX: u32 = 3;
 
 /// Sorts by length, then by time; marks the frontier and the choice; sets the reason of each
@@ -30,7 +31,7 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEsti
         fastest = fastest.min(estimate.hot_micros);
     }
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    // The scheme with the same masks and whole values, if it fits too.
+    // Whether the scheme with the same masks and whole values fits, too.
     let whole_fits = |of: &SchemeEstimate| {
         let is_whole = |e: &&SchemeEstimate| {
             e.within_budget

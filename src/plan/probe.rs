@@ -23,11 +23,11 @@ use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
 use crate::scheme::combinations_up_to;
 
-/// The cost of halving the restart points once, in ranges.
+/// The cost of halving the restart points once, as a part of the cost of a range.
 const RANGES_PER_HALVING: f64 = 0.4;
-/// Gaps of one byte are skipped a word at a time.
+/// Heads skipped at a time: gaps of one byte are skipped a word at a time.
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
-/// The prefilter of the kernel compares the lowest byte of each head.
+/// Bits compared by the prefilter of the kernel: the lowest byte of each head.
 const PREFILTER_BITS: u32 = u8::BITS;
 /// Blocks whose index entries share a page of the prefix index differ in these lowest bits alone.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
@@ -36,7 +36,7 @@ const PAGES_PER_LOOK_UP: f64 = 3.0;
 /// Heads that a page holds, nearly all of them of one byte.
 const HEADS_PER_PAGE: f64 = 3700.0;
 
-/// The properties of a table by which the cost model expects the steps of a probe.
+/// The properties of a table from which the cost model derives the steps of a probe.
 #[derive(Clone, Debug)]
 pub(crate) struct TableModel {
     pub(crate) prefix_bits: u32,
@@ -47,7 +47,7 @@ pub(crate) struct TableModel {
     pub(crate) value_count: u64,
     /// Bytes that probes touch in random order: index and heads.
     pub(crate) hot_len: f64,
-    /// Bytes of a gap between heads beyond the first, on average.
+    /// Mean number of bytes of a gap between heads, beyond the first byte.
     pub(crate) extra_len: f64,
     pub(crate) density: Density,
     /// The syndromes of the table, if it does not hold whole values.
@@ -240,8 +240,8 @@ impl TableModel {
         // Half of a block lies before the range, half of a restart interval in a long one.
         let passed = (block.held / 2.0).min(INTERVAL / 2.0);
         let near_passed = (ring.neighbours / 2.0).min(INTERVAL / 2.0 * ring.prefixes);
-        // If heads are longer than the prefix, the range has an inside, and the word in which it
-        // starts is decoded gap by gap.
+        // If heads are longer than the prefix, a range can hold several heads, and the word in
+        // which it starts is decoded gap by gap.
         let word = if self.head_bits > self.prefix_bits.max(self.block_bits) {
             (HEADS_PER_WORD / 2.0).min(block.held) * ring.blocks * ranges
         } else {
@@ -295,9 +295,10 @@ impl TableModel {
     }
 }
 
-/// Chunks that a block takes whose heads have `len` bytes on average.
+/// The mean number of chunks of a block whose heads take `len` bytes on average.
 fn chunks_of(len: f64) -> f64 {
-    // The chunks that start before the end of the block. Lengths are distributed like counts.
+    // Counts the chunks that start before the end of the block. Lengths spread as in a Poisson
+    // distribution.
     let spread = len.sqrt().max(1.0);
     let begun = |number: u32| {
         let start = CHUNK_LEN as f64 * f64::from(number);
@@ -309,12 +310,12 @@ fn chunks_of(len: f64) -> f64 {
 /// The share of chunks that are decoded whole, if `surviving` heads of a chunk pass the prefilter
 /// on average.
 fn whole_share(surviving: f64) -> f64 {
-    // The number of survivors of a chunk is distributed like a count.
+    // The number of survivors of a chunk spreads as in a Poisson distribution.
     let most = f64::from(PARTIAL_SUMS_MAX) + 0.5;
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }
 
-/// Bytes of a gap beyond the first, on average, from the length of all heads.
+/// Mean number of bytes of a gap beyond the first byte, from the length of all heads.
 pub(crate) fn extra_len(heads_len: f64, value_count: u64) -> f64 {
     (heads_len / value_count.max(1) as f64 - 1.0).max(0.0)
 }

@@ -18,7 +18,7 @@ use crate::format::prefix_index::{BLOCKS_PER_ENTRY, OVERFLOW_ENTRY_LEN};
 use crate::scheme::{Radius, combinations_up_to};
 use crate::segment::{Segment, TableReader};
 
-/// Overflow entries that are read for a plan, in each table.
+/// The most overflow entries of a table that are read for a plan.
 const OVERFLOW_ENTRIES_READ: u64 = 64;
 
 /// The plans of one segment, one for each distance, each made when it is first needed.

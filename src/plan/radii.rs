@@ -57,7 +57,7 @@ pub(crate) struct PathPlanner<'a> {
 impl PathPlanner<'_> {
     /// The cheapest access path found for distance `k`.
     ///
-    /// A scan of one table is always possible, so there is one for every `k` and any masks.
+    /// A scan of one table is always possible, so there is a path for every `k` and any masks.
     pub(crate) fn choose(&self, k: u32) -> PathPlan {
         let mut best = self.price(AccessPath::Scan { table: 0 }, k);
         let costs = ProbeCosts::new(self, k);

@@ -83,7 +83,7 @@ impl PlanRequest {
         Ok(plan.chosen().clone())
     }
 
-    /// The estimate of one scheme; `name` is for people.
+    /// The estimate of one scheme; `name` is only copied to the estimate.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl PlanRequest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SchemePlan {
-    /// One for each scheme, by the length of its tables, then by time.
+    /// The estimate of each scheme, by the length of its tables, then by time.
     pub estimates: Vec<SchemeEstimate>,
     /// The bytes that the tables may take.
     pub budget_len: f64,

@@ -1,5 +1,5 @@
-//! The documents of fingerprints, by exact search: for one fingerprint after the other, or for the
-//! pairs of a batch.
+//! Looks up the documents of fingerprints by exact search: of one fingerprint after the other, or
+//! of the pairs of a batch.
 
 use std::ops::Range;
 
@@ -154,8 +154,8 @@ struct LookedUp {
 }
 
 impl LookedUp {
-    /// Looks up pairs until their documents are many. Pairs with the same first fingerprint follow
-    /// one another.
+    /// Looks up pairs until there are too many documents. Pairs with the same first fingerprint
+    /// follow one another.
     fn of(
         pairs: Vec<Pair>,
         stores: PairStores<'_>,

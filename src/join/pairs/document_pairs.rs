@@ -21,9 +21,9 @@ pub struct DocumentPair<'a> {
     pub first_id: Option<IdRef<'a>>,
     /// The id of the document with the second fingerprint, if it has one.
     pub second_id: Option<IdRef<'a>>,
-    /// The store of the first document, where several are queried together.
+    /// The store of the first document, if several stores are queried together.
     pub first_store: StoreIndex,
-    /// The store of the second document, where several are queried together.
+    /// The store of the second document, if several stores are queried together.
     pub second_store: StoreIndex,
 }
 
@@ -82,7 +82,7 @@ pub fn document_pairs(
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
-        // Finding out would take a pass.
+        // A check for copies would take a pass.
         any_copies = true;
     } else if may_have_copies {
         for_each_document_count(store, options, &mut |fingerprint, documents| {
@@ -264,7 +264,7 @@ mod tests {
                     expected.extend(ids_of(other).iter().map(|second| (one, other, first, second)));
                 }
             }
-            // Within two fingerprints the documents are in order already.
+            // The document pairs of the same two fingerprints are in order already.
             expected.sort_by_key(|(one, other, ..)| (*one, *other));
             for threads in [1, 2, 3] {
                 let options = JoinOptions::new(3).threads(threads);

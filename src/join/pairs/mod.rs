@@ -1,7 +1,7 @@
-//! Near pairs of fingerprints: given to a callback as they are found, sorted, by the ids of
-//! documents, and a sample of them to judge.
+//! Near pairs of fingerprints: in any order, sorted, as pairs of documents, or as a sample for
+//! people to judge.
 //!
-//! Each calls the engine once.
+//! The sample is found by searches, the other pairs by one run of the engine.
 
 #[cfg(feature = "write")]
 pub(in crate::join) mod document_lookup;
@@ -129,8 +129,8 @@ pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
 }
 
 /// Finds every pair of a fingerprint of `new` and one of `stored` within the distance of the
-/// options, equal ones too, each once, in any order, and calls `each` with some pairs at a time,
-/// on one thread at a time.
+/// options, equal fingerprints included, each once, in any order, and calls `each` with some pairs
+/// at a time, on one thread at a time.
 ///
 /// # Errors
 ///

@@ -54,7 +54,7 @@ impl SortedPairs {
     }
 }
 
-/// One first fingerprint and all its second ones.
+/// A first fingerprint and all second fingerprints of its pairs.
 #[derive(Default)]
 struct Partners {
     first: u64,

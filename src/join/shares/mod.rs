@@ -100,7 +100,7 @@ pub struct JoinPlan {
     pub(in crate::join) blocks: Vec<u64>,
     /// The masks of the tables that lead with the first `k + 1` blocks; empty without such tables.
     pub(in crate::join) tables: Vec<u64>,
-    /// Groups for each of the first `k + 1` blocks.
+    /// The number of groups for each of the first `k + 1` blocks.
     pub(in crate::join) parts: u32,
 }
 
@@ -214,7 +214,8 @@ impl JoinPlan {
 fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     let firsts = k as usize + 1;
     let mut plans = Vec::new();
-    // Blocks that lead tables of longer masks.
+    // Plans by the blocks of `blocks-M`, if tables, possibly of longer masks, lead with enough of
+    // them.
     for agreeing in 1..=AGREEING_MAX.min(64 - k) {
         let Ok(scheme) = Scheme::named(&format!("blocks-{}", k + agreeing), k) else { continue };
         let lead = |block: u64| masks.iter().copied().find(|&mask| leads_with(mask, block));

@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(text.parse::<JoinPlan>().unwrap(), plan);
         assert!(text.starts_with("join-plan 1 k=3 reads=everything groups=32 blocks="), "{text}");
         let blocks: Vec<&str> = text.split_once("blocks=").unwrap().1.split('+').collect();
-        // As many blocks as differing bits, so that none may agree; and 5 more blocks.
+        // A plan has at least `k + 1` blocks, so that one must agree, and at most `k + 4`.
         let with = |k: usize, blocks: &str| {
             let groups = 8 * (k + 1);
             format!("join-plan 1 k={k} reads=everything groups={groups} blocks={blocks}")

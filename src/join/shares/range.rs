@@ -68,7 +68,7 @@ impl TableOfStore {
         masks.filter_map(|mask| TableOfStore::new(&store, mask).ok()).collect()
     }
 
-    /// The leading bits.
+    /// The mask of the leading bits.
     pub(in crate::join) fn mask(&self) -> u64 {
         self.mask
     }
@@ -116,7 +116,7 @@ impl TableOfStore {
         })
     }
 
-    /// The sum of a number of values of each table over the segments.
+    /// The sum of the results of `of` for the tables of all segments.
     fn sum(&self, mut of: impl FnMut(WholeTable<'_>) -> Result<u64>) -> Result<u64> {
         let mut sum = 0;
         self.for_each_table(self.store.snapshot().segments(), |_, table| {
@@ -165,8 +165,8 @@ impl TableOfStore {
         Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 
-    /// The start of range `number` of `count`: the first value of the leading bits that has its
-    /// part of all stored values before it, and that is not below `least`.
+    /// The start of range `number` of `count`: the smallest value of the leading bits, at least
+    /// `least`, that has `number / count` of all stored values before it.
     fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
         let all = 1_u64 << bits;
         if number >= count {
@@ -174,7 +174,7 @@ impl TableOfStore {
         }
         let before =
             (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
-        // Ranges of most data have similar lengths, so the end is near.
+        // Ranges of most data have similar lengths, so the first step is half of the mean length.
         let (mut low, mut high) = (least, least);
         let mut step = (all / count / 2).max(1);
         while high < all && self.rank_before(high << (64 - bits))? < before {
@@ -321,7 +321,7 @@ impl TableRange {
     }
 }
 
-/// Finds the values of a table that are not deleted, where ranks of the table do not help:
+/// Filters deleted values out of a table other than the first, whose ranks cannot be used:
 /// deletions refer to ranks of the first table.
 enum LiveFilter<'a> {
     /// The deleted values.

@@ -45,7 +45,7 @@ impl JoinPlan {
         let ranges = self.ranges_of(store, options.share)?;
         let count = ranges.iter().map(TableRange::count_max).sum();
         let watch = options.watch(Phase::Join, Some(count));
-        // The ranges are the share already.
+        // The ranges contain only this share, so each is joined whole.
         let whole = options.clone().share(Share::WHOLE);
         let blocking = self.blocking();
         emit_pairs(options, each, |emit| {

@@ -9,14 +9,14 @@ pub(crate) struct GroupCounts {
 }
 
 impl GroupCounts {
-    /// Neighbours that share the most leading bits join their groups first, so one pass over the
-    /// borders between neighbours, from 64 bits down, counts the groups of all depths.
+    /// Counts the groups of all depths in one pass over the borders between neighbours, from 64
+    /// bits down: neighbours that share the most leading bits join their groups first.
     pub(crate) fn of(sorted: &[u64]) -> Self {
         let shared_by = |at: usize| (sorted[at] ^ sorted[at + 1]).leading_zeros() as usize;
         let borders = sorted.len().saturating_sub(1);
         let mut borders_at = vec![Vec::new(); 65];
         (0..borders).for_each(|at| borders_at[shared_by(at)].push(at));
-        // The entry of the first member of a group is the last member, and the other way round.
+        // Maps the first member of each group to the last member, and the last to the first.
         let mut ends: Vec<usize> = (0..sorted.len()).collect();
         let mut distinct = [0.0; 65];
         let mut pairs = [0.0; 65];

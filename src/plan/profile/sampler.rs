@@ -319,7 +319,7 @@ mod tests {
     #[test]
     #[cfg(feature = "write")]
     fn a_sample_of_records_has_each_with_the_same_chance() {
-        // A third of the records, at the beginning, in the middle or at the end, or spread.
+        // A third of the records is equal: at the beginning, in the middle, at the end, or spread.
         for place in 0..4_u64 {
             let mut sampler = Sampler::counting(2000);
             for i in 0..90_000_u64 {
