@@ -1,6 +1,6 @@
 //! A model of the data from a sample: the evenness of the bits, and the near neighbours of values.
 //!
-//! The planner derives the information of each bit from it, to lay out blocks, and a model of the
+//! From it the planner derives the information of each bit, to lay out blocks, and a model of the
 //! table for any mask.
 
 use crate::bytes::distances::distances_from;
@@ -21,7 +21,7 @@ const PAIRS_MAX: usize = 1 << 25;
 const KEPT_AT_DISTANCE: usize = 1024;
 /// The greatest distance at which pairs are examined.
 const NEAR_MAX: usize = 24;
-/// Pairs within this distance are near-duplicates, which do not grow with a collection.
+/// Pairs within this distance are near-duplicates: a larger collection has no more for each value.
 const DUPLICATE_MAX: usize = 8;
 /// Pairs count as neighbours if there are this many times more than chance makes.
 const OVER_CHANCE: f64 = 2.0;
@@ -152,8 +152,8 @@ fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> 
     each_near_pair(values, queries, |distance, _| seen_at[distance] += 1);
     let pairs = queries as f64 * (values.len() - 1) as f64;
     let by_chance = distribution(agree);
-    // Counted up to a distance, since hashes that always set half of their bits have even distances
-    // only. Fewer than one expected pair counts as one.
+    // Counted up to a distance, since hashes that always set half of their bits have only even
+    // distances. No pair at all counts as one pair.
     let common = |d: usize| {
         let seen = seen_at[..=d].iter().sum::<usize>() as f64;
         seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs

@@ -20,7 +20,7 @@ use crate::scheme::{Radius, Scheme};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SchemeEstimate {
-    /// Its name, which `SchemeChoice::named` takes if the planner made it.
+    /// Its name, which `SchemeChoice::named` accepts if the planner made it.
     pub name: String,
     /// The masks, tuned for the planned distance.
     #[cfg_attr(

@@ -1,4 +1,4 @@
-//! The form of numbers of reports in JSON and other formats of serde.
+//! Serialization of the fields of reports as JSON and other formats of serde.
 //!
 //! Reports such as `StoreInfo` and `Plan` derive `Serialize` and use these functions for fields
 //! with a special form. No other code formats such a field, so that all interfaces show the same

@@ -55,10 +55,10 @@ pub(super) fn with_syndromes(masks: &str, bits: u32) -> String {
     format!("{masks}{SUFFIX}{bits}")
 }
 
-/// The number of bits with which few values are named by chance: up to distance 3 a fifth of a
-/// value a query. Twice as many fingerprints have twice as many that agree with a query in one
-/// half, and each further bit names half of them. At larger distances there are so many more errors
-/// to distinguish that two bits for each distance pay.
+/// The number of bits for which syndromes name few values by chance: up to distance 3 about a fifth
+/// of a value a query. Among twice as many fingerprints, twice as many agree with a query in one
+/// half; one more bit compensates. Larger distances have so many more errors to distinguish that
+/// two more bits for each distance pay.
 pub(super) fn suitable_bits(fingerprint_count: u64, k: u32) -> u32 {
     const LEAST: u32 = 12;
     let by_count = fingerprint_count.max(1).next_power_of_two().ilog2().saturating_sub(16);

@@ -36,7 +36,7 @@ pub struct SampledPair {
 /// of one fingerprint are paired. Both documents of a pair have ids, and no pair comes twice. The
 /// same store gives the same pairs.
 ///
-/// The judgements show which `k` is suitable, see `evaluate`.
+/// The judgements show which `k` is suitable, see the command `fpstore evaluate`.
 ///
 /// # Errors
 ///
