@@ -14,9 +14,8 @@ const AS_SMALL: f64 = 1.02;
 /// layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// Up to this distance, schemes with syndromes are chosen like others. Beyond it, syndromes name
-/// too many values for an estimate from a sample: they are chosen only if whole values exceed the
-/// budget.
+/// Up to this distance, schemes with syndromes are chosen like others. Beyond, only if whole values
+/// exceed the budget: syndromes name too many values there for an estimate from a sample.
 const SYNDROMES_K_MAX: u32 = 3;
 
 /// Sorts by length, then by time; marks the frontier and the choice; sets the reason of each

@@ -297,8 +297,7 @@ impl TableModel {
 
 /// The mean number of chunks of a block whose heads take `len` bytes on average.
 fn chunks_of(len: f64) -> f64 {
-    // Counts the chunks that start before the end of the block. Lengths spread as in a Poisson
-    // distribution.
+    // Counts the chunks that start before the end of the block; lengths spread as Poisson numbers.
     let spread = len.sqrt().max(1.0);
     let begun = |number: u32| {
         let start = CHUNK_LEN as f64 * f64::from(number);
@@ -310,7 +309,7 @@ fn chunks_of(len: f64) -> f64 {
 /// The share of chunks that are decoded whole, if `surviving` heads of a chunk pass the prefilter
 /// on average.
 fn whole_share(surviving: f64) -> f64 {
-    // The number of survivors of a chunk spreads as in a Poisson distribution.
+    // The number of survivors of a chunk spreads as a Poisson number.
     let most = f64::from(PARTIAL_SUMS_MAX) + 0.5;
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }

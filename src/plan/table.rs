@@ -161,7 +161,7 @@ fn largest_by_chance(value_count: f64, bits: u32) -> f64 {
     let cells = 2_f64.powi(bits as i32);
     let mean = value_count / cells;
     if mean > 300.0 {
-        // A normal spread: the greatest of `cells` draws.
+        // Normal approximation of the greatest of `cells` numbers.
         return mean + (2.0 * mean * cells.ln()).sqrt();
     }
     // Cells with exactly `size` values, from the mean up.

@@ -4,7 +4,7 @@
 
 use super::estimate::CostEstimate;
 
-/// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
+/// The footprints, as logarithms to base 2 of bytes, at which the cost of a touch is known.
 const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
 /// Cache lines that a look-up of a value touches: an index entry, heads, a tail.
@@ -23,7 +23,7 @@ pub(crate) struct UnitCosts {
     pub(crate) query: f64,
     /// For each table that is probed.
     pub(crate) table: f64,
-    /// To look a block up whose index entry is in the nearest cache.
+    /// To look up a block whose index entry is in the nearest cache.
     pub(crate) probe: f64,
     /// To open a block that holds values.
     pub(crate) block: f64,
@@ -37,7 +37,7 @@ pub(crate) struct UnitCosts {
     pub(crate) head_passed: f64,
     /// To decode and compare a head.
     pub(crate) head_compared: f64,
-    /// To read a byte of a gap beyond the first.
+    /// To read a byte of a gap beyond the first byte.
     pub(crate) extra_byte: f64,
     /// To compare a candidate whose tail is in the nearest cache.
     pub(crate) candidate: f64,
@@ -68,7 +68,7 @@ impl UnitCosts {
         candidate: 11.3,
         look_up: 150.0,
         scanned: 5.2,
-        // The last three from two tables of 10^8 fingerprints, whose queries took 2.9 us.
+        // The last three values are from two tables of 10^8 fingerprints with queries of 2.9 us.
         touch: [0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0],
         cold_page: 60_000.0,
     };

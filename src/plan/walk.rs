@@ -15,12 +15,12 @@ const PASSED: f64 = 3.0;
 /// Nanoseconds to decode a block that is in the nearest cache, and cache lines that it touches.
 const DECODED: f64 = 12.0;
 const TOUCHED: f64 = 1.2;
-/// Nanoseconds to compare the tail of a near head, or to look up what it names.
+/// Nanoseconds to compare the tail of a near head, or to look up the values named by its syndrome.
 const CANDIDATE: f64 = 20.0;
 /// The cost of a probe in a batch, as a part of the cost of a single probe, if there are hardly
 /// enough queries for a walk: neighbouring probes share cache lines.
 const SPARSE_PROBE_COST: f64 = 0.75;
-/// Values with a near head for each query from which on a walk does not pay: probes compare
+/// With this many values with a near head for each query, a walk does not pay: probes compare
 /// crowded values side by side.
 const CROWDED: f64 = 64.0;
 

@@ -15,9 +15,9 @@ use fpstore_base::Fingerprint;
 const PAIR_SAMPLE_MAX: u64 = 1 << 20;
 /// The least correlation of two bits that is reported.
 const CORRELATION_MIN: f64 = 0.3;
-/// Its least number of standard deviations from chance: 7 happen once in 10^11 pairs.
+/// Its least number of standard deviations from 0: chance causes 7 once in 10^11 pairs.
 const CORRELATION_DEVIATIONS: f64 = 7.0;
-/// The zeros, and the ones, that each bit of a pair must have.
+/// The minimum number of zeros, and of ones, of each bit of a pair.
 const SCARCE: u64 = 16;
 const HEAVIEST_MAX: usize = 10;
 

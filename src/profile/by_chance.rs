@@ -15,8 +15,8 @@ pub fn random_matches(fingerprint_count: u64, k: u32) -> f64 {
     (n * combinations_up_to(64, k.min(64)) / 2_f64.powi(64)).min(n)
 }
 
-/// The same for each distance from 0 to 64, if bit `b` of query and stored fingerprint agree with
-/// probability `agreement[b]`, one bit independent of another.
+/// The mean number of matches by chance within each distance from 0 to 64, if bit `b` of query and
+/// stored fingerprint agree with probability `agreement[b]`, one bit independent of another.
 pub(super) fn matches_by_agreement(fingerprint_count: u64, agreement: &[f64]) -> Vec<f64> {
     let within = distribution(agreement).into_iter().scan(0.0, |sum, probability| {
         *sum += probability;

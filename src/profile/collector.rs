@@ -13,10 +13,10 @@ use crate::scheme::Scheme;
 use crate::writing::builder::SchemeChoice;
 use fpstore_base::Fingerprint;
 
-/// The most records in the sample of records. Of a fingerprint with one record in a hundred it has
-/// 655, give or take 26.
+/// The most records in the sample of records. It contains 655 records, give or take 26, of a
+/// fingerprint with one record in a hundred.
 const RECORD_SAMPLE_MAX: usize = 1 << 16;
-/// The records that a fingerprint must have in the sample of records to be named.
+/// The minimum number of records in this sample for a fingerprint to be reported.
 const SAMPLED_MIN: u64 = 50;
 const HEAVIEST_MAX: usize = 10;
 
@@ -80,8 +80,8 @@ impl Collector {
         }
     }
 
-    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons and which no finding
-    /// needs.
+    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons and is not needed for
+    /// any finding.
     #[must_use]
     pub fn without_nearest(mut self) -> Self {
         self.wants_nearest = false;

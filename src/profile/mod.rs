@@ -35,7 +35,7 @@ pub use table::{GapClass, PrefixGroup, TableStatistics};
 ///
 /// It makes one pass over all records and one over each table. Everything is exact, except that
 /// pairs of bits are counted over at most 2^20 fingerprints spread over the store, and the nearest
-/// other fingerprint is searched for at most 2^12.
+/// other fingerprint is searched for at most 2^12 fingerprints.
 ///
 /// # Errors
 ///

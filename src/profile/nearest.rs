@@ -1,8 +1,8 @@
-//! The distances to the nearest other fingerprint, and the k that they propose.
+//! The distances to the nearest other fingerprint, and the k proposed from them.
 //!
-//! Two kinds of neighbours show in such distances. Most near copies are few bits away, and their
-//! number falls with the distance. Unrelated fingerprints ("strangers") get more numerous with each
-//! bit. A k in the gap between the two finds the copies and not the strangers.
+//! There are two kinds of such neighbours. Most near copies are few bits away, and their number
+//! falls with the distance. Unrelated fingerprints ("strangers") get more numerous with each bit. A
+//! k in the gap between the two kinds finds the copies and not the strangers.
 
 use crate::base::error::Result;
 use crate::join::{for_each_nearest_other, searched_count};
@@ -74,7 +74,7 @@ impl NearestDistances {
 
     fn new(searched: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
         let others = n.saturating_sub(1) as f64 / n.max(1) as f64;
-        // The numbers of fingerprints within a distance are distributed like rare events.
+        // The number of fingerprints within a distance follows a Poisson distribution.
         let by_chance = alike.iter().map(|alike| 1.0 - (-alike * others).exp());
         let by_chance: Vec<f64> = by_chance.take(counts.len()).collect();
         let strangers = searched as u64 - counts.iter().sum::<u64>();
@@ -100,7 +100,7 @@ fn count(counts: &mut [u64], distance: u32) {
 /// It is the smallest distance where the counts, each averaged with its two neighbours, are about
 /// lowest. Before it the counts must be four times as high, and beyond it twice as high.
 /// `strangers` is the number of fingerprints without another one within the counted distances.
-/// Chance alone must find almost none there.
+/// Within the proposed distance, chance must cause almost no neighbours.
 fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let smooth = |at: usize| {
         let around = counts.iter().skip(at.saturating_sub(1)).take(if at == 0 { 2 } else { 3 });
@@ -114,7 +114,7 @@ fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let is_gap = |&(at, &level): &(usize, &f64)| {
         let (before, beyond) = smoothed.split_at(at);
         let beyond = highest(beyond).max(strangers as f64);
-        // If almost none are left, strangers may be far beyond.
+        // If nearly no neighbours are left, strangers may be far beyond.
         let parts = 2.0 * level <= beyond || level <= even;
         at <= last && 4.0 * level <= highest(before) && parts
     };

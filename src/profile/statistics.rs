@@ -53,7 +53,7 @@ pub struct Statistics {
     pub duplicates: Vec<SizeClass>,
     /// Fingerprints by their number of ones, 0 to 64.
     pub popcounts: Vec<u64>,
-    /// Fingerprints that are exactly a number of double precision, as JavaScript has them.
+    /// Fingerprints that a number of double precision, as in JavaScript, represents exactly.
     pub double_count: u64,
     /// Fingerprints with hex digits 0 to 9 only.
     pub decimal_looking_count: u64,

@@ -131,8 +131,8 @@ pub(super) struct TableAccumulator {
 }
 
 impl TableAccumulator {
-    /// The low `unknown_bits` of the pushed values are 0, whatever they are in the table; they are
-    /// outside the mask.
+    /// An accumulator of values whose low `unknown_bits`, outside the mask, are unknown and pushed
+    /// as 0.
     pub(super) fn new(permutation: Permutation, unknown_bits: u32) -> Self {
         TableAccumulator {
             shift: 64 - permutation.prefix_bits(),
@@ -177,7 +177,7 @@ impl TableAccumulator {
         }
     }
 
-    /// `scale` is the number of values in all for each that was pushed.
+    /// The statistics. `scale` is the total number of values for each pushed value.
     pub(super) fn finish(
         mut self,
         segment: Option<u64>,
@@ -214,8 +214,8 @@ impl TableAccumulator {
     }
 }
 
-/// Random values have exponential gaps with a mean of 2^64 / n. The first class has all gaps of at
-/// most `unknown_bits`.
+/// Classes of gaps, compared with random values, whose gaps are exponential with a mean of 2^64 /
+/// n. The first class has all gaps of at most `unknown_bits`.
 fn gap_classes(counts: &[u64; 65], n: u64, unknown_bits: u32) -> Vec<GapClass> {
     let longer = |bits: i32| (-2_f64.powi(bits - 64) * n as f64).exp();
     let gap_count = n.saturating_sub(1) as f64;

@@ -21,8 +21,7 @@ use query_batch::QueryBatch;
 const QUERIES_MIN: usize = 64;
 /// Difference between two successive search distances, in bits.
 const STEP: u32 = 4;
-/// The largest distance at which all queries are searched together: beyond it, the search would
-/// compare nearly everything.
+/// The largest distance at which all queries are searched together: beyond, nearly all are compared.
 const K_MAX: u32 = 20;
 /// The most matches with random fingerprints for each wanted match. Matches are held in memory.
 const SURPLUS: f64 = 64.0;

@@ -38,8 +38,7 @@ const NANOS_PER_READ: f64 = 4.0;
 /// Nanoseconds to sort a query of a pass, and to look up its matches, on one thread. Measured with
 /// 10^6 queries of 10^6 fingerprints, half of which have a match.
 const NANOS_PER_QUERY: f64 = 300.0;
-/// The cost of a probe close to the previous one in the table, as a part of the cost of a single
-/// probe.
+/// The cost of a probe near the previous one in the table, relative to an isolated probe.
 const SORTED_PROBE_COST: f64 = 0.5;
 /// The minimum number of fingerprints for which a segment gets threads of its own. A store may have
 /// hundreds of smaller segments.

@@ -82,9 +82,8 @@ impl Postings {
         }
     }
 
-    /// Replaces `found` by the numbers, ascending, of the indexed sets from position `since` on
-    /// that may be similar to a set of `len` features with these tokens. Returns the number of
-    /// equal tokens.
+    /// Replaces `found` by the numbers of the indexed sets from position `since` on that may be
+    /// similar to a set of `len` with these tokens, ascending. Returns the number of equal tokens.
     pub(super) fn meet(
         &self,
         since: u32,

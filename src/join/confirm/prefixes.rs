@@ -157,8 +157,7 @@ pub(super) struct Token {
 pub(super) struct Prefixes(pub(super) Likeness);
 
 impl Prefixes {
-    /// The length of the probed prefix of a set of `len`: every similar set has one of these
-    /// features.
+    /// The length of the probed prefix of a set of `len`; similar sets have one of its features.
     pub(super) fn probed(self, len: usize) -> usize {
         let Likeness { similarity, contained } = self.0;
         let part = if similarity > 0.0 { similarity } else { contained.unwrap_or(1.0) };

@@ -9,7 +9,7 @@
 pub(in crate::join) type Connect<'a> =
     &'a (dyn Fn(&[u64]) -> crate::base::error::Result<()> + Sync);
 
-/// A group is connected without enumerating its pairs if each value has this many near ones.
+/// Mean number of near values of a value from which a group is connected without its pairs.
 pub(in crate::join) const CONNECTED_DEGREE: f64 = 32.0;
 /// Minimum number of near pairs in a sample for an estimate.
 const SAMPLED_NEAR_MIN: usize = 8;

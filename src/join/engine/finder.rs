@@ -233,8 +233,8 @@ impl<'a> PairFinder<'a> {
         found
     }
 
-    /// Finds the pairs of the combinations. Values that agree on the bits `agreed`, the bits of the
-    /// first combination, are adjacent.
+    /// Finds the pairs of all combinations. `agreed`: the bits of the first one, if values that
+    /// agree on them are adjacent.
     fn find_in_combinations(
         &mut self,
         sides: &mut SidesMut<'_>,

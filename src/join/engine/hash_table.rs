@@ -233,8 +233,7 @@ mod tests {
                 }
             }
         }
-        // Only sets of 1500 values count as skewed, for the last mask (a single bit) or masks of
-        // few bits.
+        // Only 1500 values count as skewed, and only for masks of one or few varying bits.
         assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
     }
 

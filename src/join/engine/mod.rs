@@ -225,8 +225,7 @@ impl Join<'_> {
                 inner.connect_all(connect)?;
                 return Ok(count);
             }
-            // Values that agree on a block are rarely evenly distributed, so their pairs are
-            // sampled.
+            // Pairs are sampled, because values that agree on a block are rarely even.
             let varying = inner.varying()? & !inner.partition.agree;
             match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {

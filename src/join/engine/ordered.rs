@@ -98,8 +98,7 @@ impl Ordered<'_> {
         }
     }
 
-    /// Advises the system that all values are about to be read in order, or that this reading has
-    /// ended.
+    /// Advises the system that reading all values in order begins, or that it has ended.
     pub(super) fn advise(&self, is_sequential: bool) {
         if let Ordered::Stored(table) = self {
             table.advise(is_sequential);

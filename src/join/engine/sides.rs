@@ -72,8 +72,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The differences of about `count` pairs. Their positions depend on the numbers of values
-    /// alone.
+    /// The differences of about `count` pairs, chosen by position only, not by value.
     pub(in crate::join) fn sample(&self, count: usize) -> Vec<u64> {
         if self.pair_count() < 1.0 {
             return Vec::new();

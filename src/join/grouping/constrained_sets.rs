@@ -10,9 +10,8 @@ use super::disjoint_sets::DisjointSets;
 /// Disjoint sets with pairs of positions that must stay apart ("cannot link").
 ///
 /// Two sets *repel* each other if a position of one must stay apart from a position of the other.
-/// `repelled` maps the key of each set that repels others to the keys of these sets. When two sets
-/// merge, the key of the set that repels more is kept, so that each entry moves a logarithmic
-/// number of times.
+/// `repelled` maps the key of a set to the keys of the sets that it repels. If two sets merge, the
+/// key of the set that repels more is kept, so that each entry moves a logarithmic number of times.
 #[derive(Debug, Default)]
 pub(in crate::join) struct ConstrainedSets {
     sets: DisjointSets,

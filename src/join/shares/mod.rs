@@ -214,8 +214,7 @@ impl JoinPlan {
 fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     let firsts = k as usize + 1;
     let mut plans = Vec::new();
-    // Plans by the blocks of `blocks-M`, if tables, possibly of longer masks, lead with enough of
-    // them.
+    // Plans by the blocks of `blocks-M` that lead tables; the masks of the tables may be longer.
     for agreeing in 1..=AGREEING_MAX.min(64 - k) {
         let Ok(scheme) = Scheme::named(&format!("blocks-{}", k + agreeing), k) else { continue };
         let lead = |block: u64| masks.iter().copied().find(|&mask| leads_with(mask, block));
