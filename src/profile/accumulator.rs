@@ -15,7 +15,7 @@ use fpstore_base::Fingerprint;
 const PAIR_SAMPLE_MAX: u64 = 1 << 20;
 /// The least correlation of two bits that is reported.
 const CORRELATION_MIN: f64 = 0.3;
-/// Its least number of standard deviations from 0: chance causes 7 once in 10^11 pairs.
+/// The least reported correlation in standard deviations: chance causes 7 once in 10^11 pairs.
 const CORRELATION_DEVIATIONS: f64 = 7.0;
 /// The minimum number of zeros, and of ones, of each bit of a pair.
 const SCARCE: u64 = 16;
@@ -191,7 +191,7 @@ fn correlated(pairs: &PairCounts) -> Vec<BitPair> {
             strong.then_some(BitPair { high, low, correlation })
         })
         .collect();
-    // The sort is stable, so ties stay as they come: by descending bit.
+    // The sort is stable, so ties keep their order: by descending bit.
     found.sort_by(|a, b| b.correlation.abs().total_cmp(&a.correlation.abs()));
     found
 }

@@ -72,7 +72,7 @@ pub struct Statistics {
     pub(crate) scheme_sample: Option<Sample>,
 }
 
-/// The kind of things that count as records.
+/// The kind of record that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

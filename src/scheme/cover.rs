@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         if unmet.is_empty() {
             return Some(true);
         }
-        // One flip serves at most as many unmet tables as contain its atom.
+        // One flip counts for at most `widest` unmet tables: those whose masks contain its atom.
         let serves = |atom: usize| self.atoms[atom].and(&unmet).len();
         let widest = bits_of(open).map(serves).max().unwrap_or(0);
         if lacking > u64::from(budget) * widest {

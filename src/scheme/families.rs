@@ -1,9 +1,8 @@
 //! The single list of named families of masks.
 //!
-//! [`FAMILIES`] serves [`Scheme::named`](crate::Scheme::named), the help of `--scheme`, the
-//! candidates of the planner, and the test that compares it with the documentation. A new family is
-//! an entry here, a design in `designs`, and a line of `PROMISES`, which the tests of `cover`
-//! prove.
+//! [`FAMILIES`] is used by [`Scheme::named`](crate::Scheme::named), the help of `--scheme`, the
+//! planner, and a test that compares it with the documentation. A new family needs an entry here, a
+//! design in `designs`, and a line in `PROMISES`, which the tests of `cover` prove.
 //!
 //! Blocks are cut from the most significant bit.
 

@@ -1,7 +1,7 @@
 //! Answers many queries at once: by a walk of each table, by probes in the order of the table, or
 //! by a pass over the store.
 //!
-//! [`search_many`] takes the queries chunk by chunk; `query_batch` answers a chunk. [`nearest_many`]
+//! [`search_many`] takes the queries in chunks; `query_batch` answers a chunk. [`nearest_many`]
 //! searches at increasing distances.
 
 pub(in crate::join) mod batch_mode;
@@ -21,7 +21,7 @@ use query_batch::QueryBatch;
 const QUERIES_MIN: usize = 64;
 /// Difference between two successive search distances, in bits.
 const STEP: u32 = 4;
-/// The largest distance at which all queries are searched together: beyond, nearly all are compared.
+/// The largest distance of a joint search: beyond it, nearly all pairs would be compared.
 const K_MAX: u32 = 20;
 /// The most matches with random fingerprints for each wanted match. Matches are held in memory.
 const SURPLUS: f64 = 64.0;

@@ -37,8 +37,8 @@ pub(in crate::join) struct Blocking {
     agreeing: usize,
     nanos: u64,
     costs: Costs,
-    /// Whether values may be divided block by block; not for skewed values, nearly all of which
-    /// fall into one group of every block.
+    /// Whether values may be divided block by block. Skewed values may not: nearly all of them fall
+    /// into one group of every block.
     may_divide: bool,
 }
 
@@ -197,7 +197,7 @@ impl Blocking {
         self
     }
 
-    /// The blocking by the given blocks, `agreeing` of which agree.
+    /// The blocking with the given blocks; a pair must agree on `agreeing` of them.
     pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
         Blocking { blocks, agreeing, nanos: 0, costs: Costs::of_processor(), may_divide: true }
     }

@@ -1,6 +1,6 @@
 //! Detection of dense values, which can be merged without enumerating their pairs.
 //!
-//! If the caller of a join only needs to know which values near pairs *connect*, the join may pass
+//! If the caller of a join only needs the components that near pairs *connect*, the join may pass
 //! a whole set of dense values at once. The set may contain values that no pair connects: the
 //! caller accepts sets that are too large, and searches inside each.
 

@@ -60,8 +60,7 @@ impl HashTable {
         self.find(sides, false, mask, k, emit)
     }
 
-    /// As [`HashTable::pairs`], for values whose order puts those that agree on `mask` next to one
-    /// another.
+    /// As [`HashTable::pairs`], for an order in which values that agree on `mask` are adjacent.
     pub(in crate::join) fn pairs_side_by_side(
         &mut self,
         values: &[u64],
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
     use crate::bytes::scramble::scramble;
 
-    /// The tables of all kernels: those that use lines, and those that use groups instead.
+    /// The tables of all kernels: with lines, and with groups instead of lines.
     fn tables() -> impl Iterator<Item = HashTable> {
         let of_kernel = |kernel: Kernel| {
             [0, LINES_MAX].map(|lines_max| HashTable { lines_max, ..HashTable::new(kernel) })

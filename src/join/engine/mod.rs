@@ -49,9 +49,9 @@ use values::{JoinValues, Piece};
 
 /// Number of values that a thread compares with all others at a time if no blocking pays.
 const RANGE_COUNT: usize = 1 << 10;
-/// Pairs are sampled from at most this many values of a side to choose a blocking; below: the
-/// number of these pairs.
+/// Approximate number of values of a side from which pairs are sampled to choose a blocking.
 const SAMPLED_COUNT: u64 = 1 << 12;
+/// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 1 << 14;
 /// A partition with at most this many values is never joined by itself.
 const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
@@ -85,7 +85,7 @@ impl Join<'_> {
         }
     }
 
-    /// Watches `count` units of work, of which this share does its part.
+    /// Starts the progress of this share over its part of `count` units of work.
     fn watch_units(&mut self, count: u64) {
         self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
     }

@@ -132,9 +132,9 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Whether the values read may repeat: a fingerprint may lie in several segments. The segments
-    /// are not merged, because finding the smallest value of many segments is expensive. Code that
-    /// compares values removes the copies from each part in memory, see [`Distinct`].
+    /// Whether a value may be read more than once, from several segments. The segments are not
+    /// merged, because finding the smallest value of many segments is expensive. Code that compares
+    /// values removes the copies from each part in memory, see [`Distinct`].
     ///
     /// [`Distinct`]: super::distinct::Distinct
     pub(in crate::join) fn may_repeat(&self) -> bool {

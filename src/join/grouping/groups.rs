@@ -1,8 +1,8 @@
 //! Groups of fingerprints in memory: distinct values in disjoint sets.
 //!
-//! [`Groups`] takes values once, and joins near values, or pairs given by the caller. It serves
+//! [`Groups`] takes values once, and joins near values, or pairs given by the caller. It is for
 //! data frames, where each row needs the group of its value; [`clusters`](crate::join::clusters())
-//! serves stores, [`Components`](crate::join::Components) the pairs of many processes.
+//! is for stores, [`Components`](crate::join::Components) for the pairs of many processes.
 
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use crate::base::error::{Error, Result};

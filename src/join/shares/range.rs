@@ -26,8 +26,7 @@ const CUT_BITS_MAX: u32 = 32;
 /// table.
 const LOOKUPS_PER_DELETION: u64 = 8;
 
-/// The tables of one mask that hold whole values, in all segments of a store that have
-/// fingerprints. Each such segment has one.
+/// The tables of one mask that hold whole values: one in each segment that has fingerprints.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableOfStore {
     store: Store,

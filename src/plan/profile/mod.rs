@@ -3,8 +3,8 @@
 //!
 //! [`Sampler`] picks distinct fingerprints in bounded memory, [`bits`] counts how often bits are
 //! set, `pairs` counts how often two bits are set together, [`distances`] computes the distances
-//! that follow from the bits, and [`groups`] counts values with common leading bits. The module has
-//! no notion of files, tables or costs: callers push values and read numbers.
+//! that follow from the bits, and [`groups`] counts values with common leading bits. The module
+//! does not depend on files, tables or costs.
 
 pub(crate) mod bits;
 pub(crate) mod distances;

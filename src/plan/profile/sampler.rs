@@ -212,7 +212,7 @@ impl Sampler {
 }
 
 impl Sample {
-    /// A smaller collection of the same kind as the one that is planned, such as a file of
+    /// A smaller collection of the same kind as the planned collection, such as a file of
     /// fingerprints made earlier. Neither repeats nor the order matter.
     ///
     /// # Errors
@@ -223,8 +223,8 @@ impl Sample {
         Ok(Sample::pick(fingerprints, Sampler::CAPACITY)?.into_smaller())
     }
 
-    /// A sample of at most `count` fingerprints of the collection that is planned. Neither repeats
-    /// nor the order matter.
+    /// A sample of at most `count` fingerprints of the planned collection. Neither repeats nor the
+    /// order matter.
     ///
     /// ```
     /// use fpstore::Fingerprint;

@@ -8,7 +8,7 @@ pub struct SizeClass {
     pub low: u64,
     /// The greatest size in the class: 1, 2, 4, 8, 16, ...
     pub high: u64,
-    /// The number of things with a size in the class.
+    /// The number of items with a size in the class.
     pub count: u64,
     /// The sum of their sizes.
     pub total: u64,
@@ -34,7 +34,7 @@ impl SizeCounts {
         SizeCounts([(0, 0); 65])
     }
 
-    /// Counts a thing of this size, which is at least 1.
+    /// Counts an item of this size, which is at least 1.
     pub(crate) fn push(&mut self, size: u64) {
         let (count, total) = &mut self.0[class_of(size)];
         *count += 1;
