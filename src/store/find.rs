@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::canonical;
 
-/// The most ids of a fingerprint that are compared with one id.
+/// The maximum number of ids of a fingerprint that [`Store::count_stored`] compares.
 const IDS_MAX: usize = 1000;
 
 /// A stored record that has a requested id.
@@ -76,9 +76,9 @@ impl Store {
         Ok(found)
     }
 
-    /// The number of these records that are stored: the fingerprint with the id, or any record of
-    /// the fingerprint if no id is given. A program that adds records can thus find out whether
-    /// they were added before. Only the first 1 000 ids of a fingerprint are compared.
+    /// Counts the given records that are stored. A record without an id counts if its fingerprint
+    /// is stored. A program that adds records can thus find out whether they were added before.
+    /// Only the first 1 000 ids of a fingerprint are compared.
     ///
     /// # Errors
     ///

@@ -20,10 +20,10 @@ use crate::segment::WholeTable;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// The number of fingerprints that one pass selects from a table sorted in another order. At most
-/// twice as many are in memory: 256 MiB.
+/// The number of fingerprints that one pass selects from a table that is not in fingerprint order.
+/// At most twice as many are in memory: 256 MiB.
 const SELECTED_MAX: usize = 1 << 23;
-/// Ranges per thread, so that no thread waits long for another.
+/// Ranges per thread: several, so that all threads end at about the same time.
 const RANGES_FOR_A_THREAD: usize = 16;
 /// The minimum number of fingerprints of a range.
 const RANGE_MIN: u64 = if cfg!(test) { 16 } else { 1 << 12 };
@@ -62,8 +62,8 @@ impl Store {
         self.for_each_within(0..=u64::MAX, 1, each)
     }
 
-    /// As [`Store::for_each`], restricted to a range of fingerprints; called by one of several
-    /// threads that share the memory for sorting segments.
+    /// As [`Store::for_each`], restricted to a range of fingerprints. Called on `threads` threads,
+    /// which share the memory for sorting segments.
     pub(crate) fn for_each_within<E: From<Error>>(
         &self,
         range: RangeInclusive<u64>,
@@ -130,8 +130,8 @@ impl Store {
         ranges_from(&starts)
     }
 
-    /// As [`Store::ranges_for`], for threads that read at the same time: if segments must be
-    /// sorted, there is one range per thread, and the threads scan the segments in parallel.
+    /// As [`Store::ranges_for`], but if segments must be sorted, there is one range per thread, and
+    /// each thread scans all segments, in parallel with the others.
     pub(crate) fn ranges_side_by_side(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
         let ranges = self.ranges_for(threads);
         let live_count: u64 = self.snapshot().segments().iter().map(|open| open.live_count()).sum();
@@ -153,8 +153,8 @@ fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
 }
 
 impl Store {
-    /// Calls `each` with runs of stored fingerprints of a piece of the segment at a position, in
-    /// the order of its first table.
+    /// Calls `each` with runs of the live fingerprints in a piece of a segment, in the order of its
+    /// first table. `segment` is the position of the segment in the snapshot.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,
@@ -218,7 +218,7 @@ struct Ordered<'a> {
     stored: Option<Values<'a>>,
     /// Otherwise the next values, sorted descending so that the smallest can be popped.
     selected: Vec<(Fingerprint, Rank)>,
-    /// All fingerprints of the range below this one were returned; `None` once all were.
+    /// The start of the range, moved forward by each pass; `None` after the last pass.
     from: Option<u64>,
     /// The last fingerprint of the range.
     last: u64,

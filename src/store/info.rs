@@ -24,7 +24,7 @@ pub struct StoreInfo {
     pub generation: u64,
     /// The digest of the manifest: states with the same digest give the same answers.
     pub manifest_digest: [u8; 16],
-    /// Bytes of the sketch of each id; 0 without sketches, or if segments differ.
+    /// Bytes of the sketch of each id; 0 without sketches, or if segments have different lengths.
     pub sketch_len: u8,
     /// The width of the fingerprints, see [`Store::width`](crate::Store::width).
     pub width: Width,
@@ -81,7 +81,7 @@ impl StoreInfo {
     }
 }
 
-/// Serialises the totals like fields.
+/// Serialises the totals over all segments as further fields.
 #[cfg(feature = "serde")]
 impl serde::Serialize for StoreInfo {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -112,7 +112,7 @@ pub struct SegmentInfo {
     /// The file.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::path"))]
     pub path: PathBuf,
-    /// Its number, never reused in the life of the store.
+    /// The number of the segment. A store never uses a number again.
     pub number: u64,
     /// The label given by the user; empty without one.
     pub label: String,
@@ -128,7 +128,7 @@ pub struct SegmentInfo {
     /// Ids in the file, deleted ones included.
     #[cfg_attr(feature = "serde", serde(rename = "ids"))]
     pub id_count: u64,
-    /// Deleted fingerprints, which lose all their ids.
+    /// Deleted fingerprints; all their ids are deleted, too.
     pub deleted_fingerprints: u64,
     /// Deleted ids, including the ids of deleted fingerprints.
     pub deleted_ids: u64,
@@ -157,9 +157,9 @@ pub struct SegmentInfo {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableInfo {
-    /// The position of the table.
+    /// The position of the table in the segment.
     pub table: TableIndex,
-    /// The mask: the leading bits.
+    /// The mask: the bits of a fingerprint that come first in the table.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
     /// The number of bits of the mask.
@@ -175,7 +175,7 @@ pub struct TableInfo {
     /// Bits per fingerprint, including padding to whole pages and page checksums. `None` without
     /// fingerprints.
     pub bits_per_fingerprint: Option<f64>,
-    /// The syndrome bits in the sense of [`Scheme::with_syndromes`].
+    /// The syndrome bits that [`Scheme::with_syndromes`] expects: known bits included.
     #[cfg_attr(feature = "serde", serde(skip))]
     telling_bits: u32,
 }
@@ -195,8 +195,8 @@ pub struct SectionInfo {
 }
 
 impl SegmentInfo {
-    /// Whether the segment has fingerprints that are not deleted. An empty segment is ignored where
-    /// labels are compared: it neither prevents the expiry of others nor is kept by them.
+    /// Whether the segment has fingerprints that are not deleted. The label of a segment without
+    /// them never prevents an expiry.
     pub fn has_records(&self) -> bool {
         self.fingerprint_count > self.deleted_fingerprints
     }
@@ -205,7 +205,7 @@ impl SegmentInfo {
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`]; the tables of an open segment have one.
+    /// As [`Scheme::from_masks`]; an open segment has valid tables.
     pub fn scheme(&self) -> Result<Scheme> {
         let tables = self.tables.iter().map(|table| (table.mask, table.telling_bits));
         Scheme::of_tables(tables, self.tuned_k)
@@ -260,7 +260,7 @@ impl SegmentInfo {
     }
 }
 
-/// The bytes of a table: whole pages, and 4 bytes of checksum for each.
+/// Bytes of a table: whole pages, and a checksum of 4 bytes for each page.
 fn table_len(sections: &[SectionInfo], table: TableIndex) -> u64 {
     let pages: u64 = sections
         .iter()

@@ -1,8 +1,8 @@
 //! The history of a store: additions, deletions, merges and expiries between kept states.
 //!
-//! A manifest lists the live segments and the deletions of one state, without history. So two
-//! states are compared: segments that stand between two common segments are replaced by each other,
-//! and deletions are compared for common segments.
+//! A manifest lists the live segments and the deletions of one state, without history. So the
+//! changes between two states are computed from their manifests: the old segments between two
+//! common segments were replaced by the new segments there. Common segments can have new deletions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
@@ -15,7 +15,7 @@ use fpstore_base::IdRef;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 fpstore_base::named! {
-    /// The kind of a change between two states, or before the first one.
+    /// The kind of a [`Change`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
     #[non_exhaustive]
@@ -41,8 +41,7 @@ fpstore_base::named! {
 pub struct Change {
     /// The generation of the state with the change.
     pub generation: u64,
-    /// The generation of the preceding state; `None` if no state precedes it: then the whole state
-    /// counts as added.
+    /// The generation of the preceding state; `None` for the first state, which counts as added.
     pub since: Option<u64>,
     /// The kind of the change.
     pub act: Act,
@@ -81,7 +80,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the states belong to several stores, or to two histories.
+    /// * [`Error::InvalidOptions`] if the states belong to several stores, or to copies of a store
+    ///   that were changed separately.
     /// * [`Error::Corrupt`] if merged segments are damaged.
     ///
     /// # Examples
@@ -149,7 +149,7 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
     let new = state.segments();
     let places: BTreeMap<u64, usize> =
         new.iter().enumerate().map(|(at, open)| (open.entry.number, at)).collect();
-    // Common segments cut both lists; the segments between two of them belong together.
+    // Common segments divide both lists. New segments between two of them replaced the old ones.
     let (mut old_at, mut new_at) = (0, 0);
     let mut between = |gone: Range<usize>, made: Range<usize>| -> Result<()> {
         let at = changes.len();
@@ -229,7 +229,7 @@ fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
     (change.records_added, change.records_removed) = (Some(added), Some(removed));
 }
 
-/// Removed segments, and the segments in their place.
+/// Adds the change from removed segments to the segments in their place.
 fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
     match (gone, new) {
         ([], []) => {}
@@ -243,7 +243,7 @@ fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>
     }
 }
 
-/// The deletions in a segment that is in both states.
+/// Adds a change if a segment of both states has other deletions in the second state.
 fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     if before.entry.deletions != now.entry.deletions {
         let of = std::slice::from_ref;
@@ -251,7 +251,7 @@ fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     }
 }
 
-/// A change without its two generations: the caller sets them.
+/// A change; the caller sets its two generations.
 fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
     let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
     let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();

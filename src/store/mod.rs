@@ -40,7 +40,7 @@ use fpstore_base::{Fingerprint, Recipe, Width, setters};
 /// clones show the same state. Searchers and answers keep the state with which they started.
 /// Segments are mapped, not read: opening costs the same for a thousand and for a billion
 /// fingerprints, and processes that open the same store share its memory. On a network file system
-/// they are read into memory instead if they fit; see [`Access`](crate::Access) and
+/// the segments are read into memory if they fit; see [`Access`](crate::Access) and
 /// [`Store::with_options`].
 ///
 /// # Soundness
@@ -79,14 +79,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// * [`Error::NoStore`] if the path does not exist, [`Error::NotAStore`] if something else is
-    ///   there.
+    /// * [`Error::NoStore`] if the path does not exist, [`Error::NotAStore`] if it is not a store.
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] if the manifest, or the header or recipe
     ///   of a segment, is unusable.
     /// * [`Error::RecipeMismatch`] if two segments have different recipes.
     /// * [`Error::Io`] if a file cannot be read.
-    /// * [`Error::InvalidOptions`] if the segments are to be read and exceed the memory of the
-    ///   machine or of the control group.
+    /// * [`Error::InvalidOptions`] if the segments must be read into memory and exceed the memory
+    ///   of the machine or of the control group.
     /// * [`Error::OtherGeneration`] if the store is not at the requested generation.
     pub fn with_options(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
         let snapshot = Snapshot::open(path.as_ref(), options.access)?;
@@ -96,7 +95,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store from memory maps, for finite work with limited memory.
+    /// Opens a store through memory maps on any file system: the writer has a memory limit.
     pub(crate) fn map(path: &Path) -> Result<Self> {
         Ok(Store::of(Snapshot::open(path, Access::Map)?))
     }
@@ -109,8 +108,8 @@ impl Store {
         Store { current: Arc::new(RwLock::new(snapshot)) }
     }
 
-    /// Another handle that shows the current state of this one; a refresh of one does not change the
-    /// other. So several calls can be answered from one state.
+    /// A new handle that shows the current state. A refresh of either handle does not change the
+    /// other, so several calls can be answered from one state.
     pub fn pinned(&self) -> Self {
         Store::showing(self.snapshot())
     }
@@ -119,8 +118,8 @@ impl Store {
     /// others. `number` is a [`SegmentInfo::number`](crate::info::SegmentInfo::number).
     ///
     /// The result keeps the state that this handle shows now; [`Store::refresh`] does not change
-    /// it. The segments together have every match of the store; a fingerprint in two segments is
-    /// found in both, each time with the ids of that segment.
+    /// it. The answers of all segments together contain every match of the store; a fingerprint in
+    /// two segments is found in both, each time with the ids of that segment.
     ///
     /// # Errors
     ///
@@ -182,18 +181,18 @@ impl Store {
         Ok(self.part(&positions))
     }
 
-    /// The segments at some positions of the current state, as a store that keeps it.
+    /// The segments at some positions of the current state, as a store; it keeps this state.
     pub(crate) fn part(&self, positions: &[usize]) -> Store {
         Store::of(self.snapshot().part(positions))
     }
 
-    /// The generation of the shown state: the number of manifests that the store had had.
+    /// The generation of the shown state: the number of manifests up to this state.
     pub fn generation(&self) -> u64 {
         self.snapshot().generation()
     }
 
-    /// Whether a run with this name has added to the store. The last 1 024 names are remembered; a
-    /// build that replaces a store forgets them.
+    /// Whether a run with this name has added to the store. The manifest keeps the last 1 024
+    /// names; a build that replaces the store removes them.
     pub fn has_run(&self, name: &str) -> bool {
         self.snapshot().runs().iter().any(|run| run == name)
     }
@@ -205,7 +204,7 @@ impl Store {
     ///
     /// On local file systems of Linux, an unchanged manifest that is more than two seconds old
     /// costs one `stat`, about a microsecond. Otherwise the manifest is read, and after a change
-    /// the new segments are opened. No change is missed: the manifest of the shown state stays
+    /// the new segments are opened. No change is missed: the manifest of the shown state is kept
     /// open, so no other file can get its inode number, and a change of the file itself changes its
     /// length or its modification time.
     ///
@@ -237,13 +236,13 @@ impl Store {
     }
 
     /// Reads part of the store and verifies its checksums now instead of in the first query that
-    /// needs them, as far as the memory has room: pages of memory maps beyond the free memory of
-    /// the machine and of its control groups would displace the first ones. Prefix indexes and
-    /// heads come first.
+    /// needs them. Prefix indexes and heads come first. Mapped pages are read only as far as they
+    /// fit in the free memory of the machine and of its control groups: more would displace the
+    /// first ones.
     ///
-    /// The pages stay in memory as long as the system has memory for them. Pages that were not in
+    /// The pages remain in memory as long as the system has memory for them. Pages that were not in
     /// memory are read as huge pages, if the system supports them for files (Linux with ext4, XFS
-    /// or Btrfs), and queries are faster in huge pages. So call this before any other read of the
+    /// or Btrfs). Queries are faster in huge pages, so call this before any other read of the
     /// store.
     ///
     /// # Errors
@@ -289,7 +288,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Finds every stored fingerprint within `k` bits of `needle`, with ids: for one-off queries.
+    /// Finds every stored fingerprint within `k` bits of `needle`, with ids.
     ///
     /// Matches are sorted nearest first, ties by ascending fingerprint, without duplicates. For
     /// many queries use a [`Searcher`], which does not allocate for each query.
@@ -451,7 +450,7 @@ impl Searcher {
 /// ```no_run
 /// use fpstore::{Access, OpenOptions, Store};
 ///
-/// // For a server whose store lies on a disk of the network.
+/// // For a server whose store is on a network disk.
 /// let options = OpenOptions::default().access(Access::Memory);
 /// let store = Store::with_options("/mnt/share/pages.fps", options)?;
 /// # Ok::<(), fpstore::Error>(())
@@ -467,8 +466,8 @@ impl OpenOptions {
         /// Sets how segments are accessed, now and after each [refresh](crate::Store::refresh).
         access: Access,
         /// Rejects the store unless it is at this [generation](crate::Store::generation), so that
-        /// all tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) keeps
-        /// it.
+        /// all tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) then
+        /// changes nothing.
         ///
         /// A past generation cannot be opened. To keep reading a generation while the store
         /// changes, make a snapshot of it with `export_linked`.

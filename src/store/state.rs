@@ -45,7 +45,7 @@ pub struct StateFile {
     pub len: u64,
     /// The SipHash-1-3-128 of the bytes under a key of zeros.
     pub digest: [u8; 16],
-    /// The state of the file.
+    /// The state that contains the file.
     pub state: StateId,
     /// Prevents a writer from removing the file while it is read.
     pub held: HeldState,
@@ -70,7 +70,7 @@ impl Store {
         StateId::of(&self.snapshot())
     }
 
-    /// The directories of the stores that this handle reads; one unless they are
+    /// The directories of the stores that this handle reads: one, unless several stores are
     /// [united](Store::is_united).
     pub fn paths(&self) -> Vec<PathBuf> {
         let state = self.snapshot();
@@ -86,8 +86,8 @@ impl Store {
     }
 
     /// A file of the state that this handle shows: [`MANIFEST`], or a name listed in the manifest.
-    /// `None` if the state has no such file. A directory with copies of all of them is the store in
-    /// this state.
+    /// `None` if the state has no such file. A directory with copies of all files is a copy of the
+    /// store in this state.
     ///
     /// # Errors
     ///

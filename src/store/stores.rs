@@ -21,8 +21,8 @@ use fpstore_base::Fingerprint;
 /// A search takes as long as the searches of all stores together. So twelve monthly stores take
 /// longer than one store of a year; `Writer::import` merges stores into one.
 ///
-/// It shows the states of the stores at the time of opening, or of the last [`Stores::refresh`];
-/// its clones show the same states. It only reads.
+/// The handle shows the states of the stores at the time of opening, or of the last
+/// [`Stores::refresh`]; its clones show the same states. It only reads.
 ///
 /// # Examples
 ///
@@ -122,7 +122,7 @@ impl Stores {
     ///
     /// # Panics
     ///
-    /// If the number is out of range; numbers in answers are valid.
+    /// If the index is out of range; indexes in answers are valid.
     pub fn path(&self, store: StoreIndex) -> &Path {
         &self.paths[store.0]
     }

@@ -1,4 +1,4 @@
-//! Reading pages into memory before the first query has to wait for them.
+//! Reading pages into memory in advance, so that no query waits for them.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ fpstore_base::choices! {
 /// Which of the selected pages are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// All pages: verified pages may have left the memory since.
+    /// All pages: the system may have evicted verified pages from memory.
     All,
     /// Pages of sections that are not fully verified. A new state shares most segments with the
     /// preceding state, which is in use.
@@ -59,7 +59,7 @@ pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<
 
 /// As [`warm_all`], with room for this many pages.
 fn warm_within(snapshot: &Snapshot, what: Warm, which: Pages, room: u64) -> Result<Warmed> {
-    // The pages that every query reads come first, if the memory has no room for all.
+    // The pages that every query reads come first, in case the memory has no room for all.
     let parts: &[Warm] = match what {
         Warm::None => return Ok(Warmed::default()),
         Warm::Hot => &[Warm::Hot],
@@ -89,7 +89,7 @@ struct Warming {
 }
 
 impl Warming {
-    /// Reads the sections of a segment that are hot, or for [`Warm::All`] all others.
+    /// Reads the hot sections of a segment, or for [`Warm::All`] all other sections.
     fn read(&mut self, segment: &Segment, part: Warm) -> Result<()> {
         let wanted = |section: Section| match section {
             Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => {
@@ -101,7 +101,7 @@ impl Warming {
         };
         for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
             let mut pages = place.pages();
-            // A segment that was read is in memory already.
+            // Without a memory map the segment is in memory already.
             if segment.access() == Access::Map {
                 let count = self.room.min(pages.len() as u64);
                 self.room -= count;
@@ -121,8 +121,8 @@ impl Warming {
     }
 }
 
-/// Verifies the sections of a table that have at most as many pages as there are queries: these
-/// will read most of them. Sequential reading takes less time than reading in the order of queries.
+/// Verifies the sections of a table with at most `queries` pages: the queries will read most of
+/// these pages, and sequential reading takes less time than reading in the order of the queries.
 /// Called just before the queries of the table, since the memory may hold one table only.
 ///
 /// Damage is not an error here: the queries that meet it report it.

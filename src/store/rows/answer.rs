@@ -25,7 +25,7 @@ pub struct AnswerRow {
     /// The limit that cut the answer of a server: `limit`, `ids` or `deadline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<String>,
-    /// The generation of the store of a server.
+    /// The generation of the store, in the answer of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<u64>,
     /// How the query was answered, if the caller requested it.
@@ -47,7 +47,7 @@ pub struct MatchRow {
     /// stores is a match in each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
-    /// The label of each id, or of each segment if there are no ids. `None` if labels are not requested.
+    /// The label of each id, or without ids of each segment. `None` if labels are not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
     /// The ids; empty for a fingerprint without ids, `None` if ids are not requested.

@@ -6,8 +6,8 @@
 //! Only [`Explained`] reads a store.
 //!
 //! A fingerprint in a row carries the width of its store, which sets the number of hex digits
-//! ([`HexFingerprint`](crate::HexFingerprint)). Ids are strings in JSON, numbers too: JavaScript and
-//! jq round numbers above 2^53.
+//! ([`HexFingerprint`](crate::HexFingerprint)). In JSON numeric ids are strings, too: JavaScript
+//! and jq round numbers above 2^53.
 //!
 //! ```
 //! use fpstore::rows::{Cell, PairRow, Row};

@@ -59,15 +59,15 @@ fpstore_base::named! {
     pub enum Reason {
         /// People labelled the two records as duplicates.
         Judged = "judged",
-        /// A better document has its address.
+        /// A better document has the same address.
         Address = "address",
         /// The text of the kept record has the same bytes.
         Bytes = "bytes",
         /// The text of the kept record has the same tokens under the recipe.
         Text = "text",
-        /// Their fingerprints are near.
+        /// The two fingerprints are near.
         Near = "near",
-        /// Their fingerprints are near, and their features have the required similarity.
+        /// The two fingerprints are near, and the features have the required similarity.
         Confirmed = "confirmed",
     }
 }

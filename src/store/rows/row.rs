@@ -2,7 +2,7 @@
 
 use fpstore_base::{HexFingerprint, IdRef};
 
-/// Columns with names and kinds.
+/// A list of columns, each with its name and kind.
 macro_rules! columns {
     ($($name:ident: $kind:ident),+ $(,)?) => {
         &[$(crate::rows::Column { name: stringify!($name), kind: crate::rows::Kind::$kind }),+]

@@ -5,8 +5,8 @@ use crate::base::section::{Rank, Section};
 use crate::format::deletions;
 use crate::search::snapshot::OpenSegment;
 
-/// Each deleted id exists, its fingerprint keeps another id, and the count of all deleted ids is
-/// correct. The ranks were checked when the file was opened.
+/// Checks that each deleted id exists, that its fingerprint keeps another id, and that the count
+/// of deleted ids is correct. The ranks were checked when the file was opened.
 pub(super) fn verify(open: &OpenSegment) -> Result<()> {
     let (Some(deleted), Some(entry)) = (&open.deleted, open.entry.deletions) else { return Ok(()) };
     let broken = |detail: String| Error::Corrupt {

@@ -12,13 +12,13 @@ use fpstore_base::IdRef;
 /// The minimum number of groups that one thread verifies.
 const GROUPS_MIN: u64 = if cfg!(test) { 2 } else { 1 << 10 };
 
-/// Id groups and records are contiguous, and they hold the number of ids in the header, each in its
-/// valid form.
+/// Checks that id groups and records are contiguous, that each id is valid, and that their number
+/// is the number in the header.
 pub(super) fn verify(segment: &Segment, pace: &Pace) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
     let group_count = header.fingerprint_count.div_ceil(GROUP_LEN);
-    // A group ends where the next one starts, because both use the same entry.
+    // Groups cannot leave gaps: one entry is the end of a group and the start of the next.
     let (mut start, mut end) = (0, 0);
     if let Some(last) = group_count.checked_sub(1) {
         (start, _) = segment.group_bounds(groups, 0, records.len)?;

@@ -13,16 +13,16 @@ use crate::store::verify::pace::Pace;
 /// The minimum number of index entries that one thread verifies.
 const ENTRIES_MIN: u64 = if cfg!(test) { 2 } else { 1 << 12 };
 
-/// The results of a part of the index that its neighbours need.
+/// The results of a part of the index, to be compared with the next part.
 #[derive(Default)]
 struct Checked {
-    /// The numbers of the overflow entries, and the place of the first index entry with one.
+    /// The numbers of the overflow entries, and the offset of the first index entry with one.
     overflow: Option<(Range<u64>, u64)>,
     last: BlockSpan,
 }
 
-/// The index entries place all blocks one after the other, without gaps, up to the last of
-/// value, and every block keeps its own rules.
+/// Checks that the index entries place all blocks one after the other, without gaps, up to the last
+/// value, and that every block is valid.
 pub(super) fn verify(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let entry_count = table.descriptor.block_count().div_ceil(BLOCKS_PER_ENTRY);
     let number = usize::from(table.index.0);
@@ -58,7 +58,7 @@ fn overflow_out_of_order(table: TableReader<'_>, offset: u64) -> Error {
     broken(table, offset, "overflow entry out of order, or reserved bytes not zero")
 }
 
-/// Verifies some index entries and their blocks, which follow the preceding entry.
+/// Verifies some index entries and their blocks. The first must continue the preceding entry.
 fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> Result<Checked> {
     let block_count = table.descriptor.block_count();
     let mut last = match (entries.start * BLOCKS_PER_ENTRY).checked_sub(1) {

@@ -1,9 +1,9 @@
 //! Verifying a store: every rule of the format, every checksum, and sample queries.
 //!
 //! Called by users and by the program; the writer calls `faults_of` for imported segments and uses
-//! the report for repairs. Each file verifies one part: a segment, its prefix indexes, its tables,
-//! its ids, its deletions, its answers. Faults are collected in the report, so that one fault does
-//! not hide the others. Nothing is written.
+//! the report for repairs. Each module verifies one part: a segment, its prefix indexes, its
+//! tables, its ids, its deletions, the answers. Faults are collected in the report, so that one
+//! fault does not hide the others. Nothing is written.
 
 mod deletions;
 mod ids;
@@ -50,8 +50,8 @@ const TRIES: u32 = 5;
 /// Everything that prevents verification: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
 /// another version ([`Error::UnsupportedVersion`]), [`Error::Io`] if a file cannot be opened,
 /// [`Error::Interrupted`] if the observer ends the work. Damage is not an error; it is in the
-/// report. A segment of an unknown version is in the report, too, because a damaged segment can
-/// look like that.
+/// report. A segment of an unknown version is in the report, too, because damage can change the
+/// version number.
 ///
 /// # Examples
 ///
@@ -147,7 +147,7 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
 struct Opened {
     /// `None` if it cannot be opened.
     segment: Option<OpenSegment>,
-    /// Whether its deletions are unreadable, so that it is open without them.
+    /// Whether the deletions are unreadable, so that the segment is open without them.
     lost_deletions: bool,
 }
 

@@ -12,7 +12,7 @@ use fpstore_base::{setters, thread_count};
 /// # Examples
 ///
 /// ```no_run
-/// // Beside a service: a minute for each GB, and no sample queries.
+/// // On the machine of a service: a minute for each GB, and no sample queries.
 /// let options = fpstore::VerifyOptions::default().max_rate(64 << 20).samples(0);
 /// assert!(fpstore::verify("pages.fps", &options)?.is_sound());
 /// # Ok::<(), fpstore::Error>(())
@@ -43,9 +43,9 @@ impl VerifyOptions {
 
 /// The number of needles that one scan of the store compares.
 pub(super) const NEEDLES_PER_PASS: usize = 256;
-/// The number of values or hits of a pass that are counted together.
+/// The number of values or hits of a pass whose bytes are counted in one step.
 const STEP: u64 = 1 << 12;
-/// Parts per thread, so that no thread waits long for another.
+/// Parts per thread: several, so that all threads end at about the same time.
 const PARTS_FOR_A_THREAD: u64 = 4;
 
 /// Counts the bytes that are read, and waits if a rate limit is set.
@@ -84,7 +84,8 @@ impl Pace {
         if self.throttle.is_some() { 1 } else { thread_count(0) }
     }
 
-    /// Runs the work for each item on these threads. The results are in the order of the items.
+    /// Runs `work` for each item on the verifying threads. The results are in the order of the
+    /// items.
     pub(super) fn on_threads<T: Sync, R: Send>(
         &self,
         items: &[T],
@@ -93,8 +94,8 @@ impl Pace {
         results_on_threads(self.threads(), items, work)
     }
 
-    /// Runs the work for parts of `len` units, each about `part_len` or longer. The results are in
-    /// the order of the parts.
+    /// Divides `len` units into parts of at least about `part_len` and runs `work` for each. The
+    /// results are in the order of the parts.
     pub(super) fn in_parts<R: Send>(
         &self,
         len: u64,
@@ -132,7 +133,7 @@ fn scanned_len(segment: &Segment) -> u64 {
     segment.first_table().map_or(0, |table| table.heads.len + table.tails.len) + ids
 }
 
-/// A pass, whole or in parts, over values that are evenly spaced on average.
+/// A pass over values, whole or in parts. Each value counts the average number of bytes.
 pub(super) struct Pass<'a> {
     pace: &'a Pace,
     count: u64,

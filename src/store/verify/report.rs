@@ -29,7 +29,7 @@ pub struct VerifyReport {
     pub damaged: Vec<DamagedSegment>,
     /// The manifest that was verified, if it is sound.
     pub(crate) manifest: Option<Manifest>,
-    /// Its bytes.
+    /// The bytes of the manifest.
     pub(crate) manifest_bytes: Vec<u8>,
 }
 
@@ -39,8 +39,8 @@ impl VerifyReport {
         self.faults.is_empty()
     }
 
-    /// Whether all faults are in tables of segments whose values another table holds whole: then
-    /// nothing is lost, and `Compaction::Rewrite` rebuilds those tables.
+    /// Whether all faults are in tables, and each damaged segment has a sound table with all
+    /// values: then nothing is lost, and `Compaction::Rewrite` rebuilds the damaged tables.
     pub fn is_rebuildable(&self) -> bool {
         !self.damaged.is_empty()
             && self.damaged.iter().all(|segment| segment.is_rebuildable)

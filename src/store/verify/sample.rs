@@ -97,8 +97,8 @@ fn random(of: u64) -> u64 {
     hasher.finish()
 }
 
-/// In turn a stored fingerprint, a stored fingerprint with 1 to k + 1 flipped bits, and a random
-/// one.
+/// The query fingerprints: in turn a stored fingerprint, a stored fingerprint with 1 to k + 1
+/// flipped bits, and a random fingerprint.
 fn needles(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerprint>> {
     let stored = stored_samples(store, count, pace)?;
     let spread = u64::from(store.tuned_k()) + 1;

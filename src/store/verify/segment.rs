@@ -15,8 +15,8 @@ use crate::store::verify::{ids, index, table};
 /// The number of bytes of a file read in one step.
 const CHUNK_LEN: usize = 1 << 16;
 
-/// Whether all bytes of a file are readable. An unreadable page would end the process with SIGBUS
-/// on first access in a memory map; here it is an error.
+/// Checks that all bytes of a file are readable. The first access to an unreadable page of a memory
+/// map would end the process with SIGBUS; here it is an error.
 pub(super) fn readable(mut file: impl Read, path: &Path, pace: &Pace) -> Result<()> {
     let mut chunk = vec![0; CHUNK_LEN];
     let mut offset = 0_u64;
@@ -86,7 +86,7 @@ fn pages(
     report: &mut VerifyReport,
     pace: &Pace,
 ) -> Result<()> {
-    // Checksums have no checksums of their own: a wrong one makes its page fail.
+    // Checksums have no checksums of their own: a wrong checksum is a fault of its page.
     if place.section == Section::Checksums {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn pages(
     Ok(())
 }
 
-/// The page checksums match their digest in the header.
+/// Checks that the page checksums match their digest in the header.
 fn contents(segment: &Segment) -> Result<()> {
     let found = Digest::of(segment.page_checksums());
     let expected = segment.header().content_digest;
@@ -117,7 +117,7 @@ fn contents(segment: &Segment) -> Result<()> {
     }
 }
 
-/// The bytes between the end of a section and the end of its last page are zero.
+/// Checks that the bytes after a section, up to the end of its last page, are zero.
 fn padding(segment: &Segment, place: &SectionPlace) -> Result<()> {
     let start = place.offset + place.len;
     let end = place.end().unwrap_or(start);

@@ -11,7 +11,7 @@ use fpstore_base::Fingerprint;
 /// The minimum number of values that one thread reads.
 const VALUES_MIN: u64 = if cfg!(test) { 16 } else { 1 << 16 };
 
-/// All bits after the last tail are zero.
+/// Checks that all bits after the last tail are zero.
 pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
     let used_bits = segment.header().fingerprint_count * u64::from(table.stored_bits);
     let (place, offset) = (&table.tails, used_bits / 8);
@@ -28,8 +28,9 @@ pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Resul
     if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
 }
 
-/// The values ascend strictly, fit the width of the recipe, and form the same set in
-/// every table. A table with syndromes has the keys of the values of the first table.
+/// Checks that the values ascend strictly, fit the width of the recipe, and form the
+/// same set in every table. A table with syndromes must have the keys of the values of the
+/// first table.
 pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let pass = TablePass { segment, table: table.index, pace };
     let permutation = &table.permutation;
@@ -63,7 +64,7 @@ pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace)
     Err(segment.corrupt(&table.heads, 0, fault))
 }
 
-/// A pass over all values of a table, or its keys, in parts of whole blocks.
+/// A pass over all values or keys of a table, in parts of whole blocks.
 pub(super) struct TablePass<'a> {
     pub(super) segment: &'a Segment,
     pub(super) table: TableIndex,
@@ -99,7 +100,7 @@ impl TablePass<'_> {
         })
     }
 
-    /// The sum of the mapped values, and the largest value.
+    /// The set sum of the mapped values, and the largest of them.
     fn set_of(
         &self,
         map: &(dyn Fn(Permuted) -> Fingerprint + Sync),

@@ -51,7 +51,6 @@ impl Forged {
         ids::verify(&self.segment, &pace)
     }
 
-    /// The first fault.
     fn first_fault(&self) -> Option<Fault> {
         match self.verify() {
             Ok(()) => None,
@@ -60,7 +59,7 @@ impl Forged {
         }
     }
 
-    /// The fault after a byte of a section is changed; it is restored afterwards.
+    /// The first fault after a byte of a section is changed. The byte is restored afterwards.
     fn with(&self, place: &SectionPlace, offset: u64, change: u8) -> Option<Fault> {
         let at = place.offset + offset;
         flip(&self.path, at, change);
