@@ -14,7 +14,7 @@ pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// A label, with the words `today` and `yesterday` replaced by the day in UTC.
+/// The label, or the day in UTC if it is the word `today` or `yesterday`.
 pub fn dated_label(label: &str) -> String {
     match label {
         "today" => today().to_string(),
@@ -23,9 +23,9 @@ pub fn dated_label(label: &str) -> String {
     }
 }
 
-/// The reason why a segment must not get this label: the `stored` labels are dates of one form, and
-/// an expiry of those would skip it for ever. `None` for an empty label, and for a store whose
-/// labels are not dates or have several forms.
+/// The reason why a new segment must not get this label: the `stored` labels are dates of one form,
+/// and an expiry by dates would always skip the new segment. `None` for an empty label, and for a
+/// store whose labels are not dates or have several forms.
 pub(super) fn fault_beside<'a>(
     label: &str,
     stored: impl Iterator<Item = &'a str>,

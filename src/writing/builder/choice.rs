@@ -71,8 +71,8 @@ impl SchemeChoice {
     ///
     /// * `auto`: the fastest tables within `budget`;
     /// * a name that [`SchemeChoice::named`] accepts;
-    /// * masks, one per line on several lines: 1 to 16 hex digits each, blank lines and comments
-    ///   after a `#` are skipped;
+    /// * masks of 1 to 16 hex digits on several lines, one per line; blank lines and comments after
+    ///   a `#` are skipped;
     /// * the path of a file of such masks.
     ///
     /// ```
@@ -128,7 +128,7 @@ impl SchemeChoice {
                 if most <= FEW_TABLES {
                     return most;
                 }
-                // A budget is an upper limit: tables that do not pay are not made.
+                // A budget is an upper limit: tables that save no time are not made.
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let plan = request.budget(*budget).choose();
                 plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
@@ -161,7 +161,7 @@ impl SchemeChoice {
         self.resolve(distinct.count, sampler)
     }
 
-    /// The scheme for `fingerprint_count` distinct fingerprints; `sampler` considered each of them.
+    /// The scheme for `fingerprint_count` distinct fingerprints, all pushed to `sampler` before.
     pub(crate) fn resolve(&self, fingerprint_count: u64, sampler: Sampler) -> Result<Scheme> {
         match self {
             SchemeChoice::Fixed(scheme) => Ok(scheme.clone()),
@@ -190,7 +190,7 @@ impl From<Scheme> for SchemeChoice {
 }
 
 impl Default for SchemeChoice {
-    /// The fastest at distance [`DEFAULT_K`] within the default budget.
+    /// The fastest tables at distance [`DEFAULT_K`] within the default budget.
     fn default() -> Self {
         SchemeChoice::Auto { k: DEFAULT_K, budget: Budget::Default }
     }

@@ -179,7 +179,7 @@ impl Builder {
         Ok(Builder { destination, options, resources, records })
     }
 
-    /// Takes a fingerprint with an id. A repeated record is stored repeatedly; answers have it once.
+    /// Takes a fingerprint with an id. A repeated record is stored again; answers have it once.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub(crate) struct RecordBuffer {
 }
 
 impl RecordBuffer {
-    /// Records whose ids have sketches of `sketch_len` bytes, at most 255.
+    /// An empty buffer for records whose ids have sketches of `sketch_len` bytes, at most 255.
     pub(crate) fn new(
         ids: IdPolicy,
         sketch_len: u32,
@@ -42,7 +42,7 @@ impl RecordBuffer {
         RecordBuffer { ids, sketch_len, width, resources, sorter, watch, timer }
     }
 
-    /// The same buffer for records of a width.
+    /// Sets the width of pushed records.
     pub(crate) fn of_width(self, width: Width) -> Self {
         RecordBuffer { width, ..self }
     }
@@ -102,7 +102,7 @@ impl RecordBuffer {
         self.sketch_len as usize
     }
 
-    /// Takes records of a segment with sketches of the same length.
+    /// Takes records of a segment whose sketches have the length set for this buffer.
     pub(crate) fn push_stored_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.sorter.push_batch(batch)
     }

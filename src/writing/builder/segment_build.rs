@@ -21,7 +21,7 @@ use crate::writing::sort::{
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, IdKind, Recipe};
 
-/// Sorted records and their future tables.
+/// Sorted records and the scheme of their future tables.
 #[derive(Debug)]
 pub(crate) struct SegmentBuild {
     pub(super) resources: SortResources,
@@ -88,7 +88,7 @@ impl SegmentBuild {
         }
     }
 
-    /// Writes all tables; while one is encoded, the next is sorted.
+    /// Writes all tables; while one table is encoded, the next one is sorted.
     fn tables(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
         let masks = self.scheme.masks();
         let mut prepared = masks.first().map(|&mask| self.prepare(mask, 0, watch)).transpose()?;
@@ -105,7 +105,7 @@ impl SegmentBuild {
                 continue;
             }
             prepared = std::thread::scope(|scope| {
-                // If the system refuses a thread, this thread does both.
+                // If the system refuses a second thread, this thread sorts after encoding.
                 let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
                 encode(writer, mask, bits, values, watch)?;
                 match preparing {
@@ -193,7 +193,7 @@ pub struct BuildReport {
     /// The phases and their durations. Reading lasts from the first record to the last.
     pub phases: Vec<(Phase, Duration)>,
     /// Directories next to a new store that look like leftovers of a dead build. They are kept,
-    /// because their owner or their files do not prove it.
+    /// because their owner or their files do not prove that a build made them.
     pub left: Vec<PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! A segment as a single file outside any store, for tasks that each write one, so that one process
-//! can commit all of them.
+//! Building a segment as a single file outside any store: many tasks write segments, and one
+//! process commits all of them.
 //!
 //! Needs no directory of its own and takes no lock, so it works on file systems without locks. The
 //! file has a temporary name until it is complete.
@@ -13,8 +13,8 @@ use crate::writing::directory::{SegmentFile, check_output};
 
 impl Builder {
     /// A builder of a segment file at `path` that belongs to no store yet.
-    /// [`commit`](crate::writer::commit()) adds any number of them to a store in one step. Finish
-    /// with [`Builder::finish_segment`].
+    /// [`commit`](crate::writer::commit()) adds any number of such files to a store in one step.
+    /// Finish with [`Builder::finish_segment`].
     ///
     /// The same records give the same bytes, so a repeated task writes the same file. With
     /// [`BuildOptions::replace`] it replaces the file of the previous run in one step. The label is
@@ -38,8 +38,8 @@ impl Builder {
     /// # Errors
     ///
     /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. After an
-    /// error the file is missing or the old one; only if the last rename or sync failed, the
-    /// complete new file may exist. It belongs to no store, so writing it again does no harm.
+    /// error the path has no file or the old file; only if the last rename or sync failed, it may
+    /// have the complete new file. It belongs to no store, so writing it again does no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
         let Builder { destination, options, records, .. } = self;
         let Target::File(target) = destination else {

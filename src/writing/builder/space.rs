@@ -15,7 +15,8 @@ struct Needs {
     temporary: u64,
 }
 
-/// Checks that the disks have room for a segment of roughly this input in `store_directory`.
+/// Checks that the disks have room for a segment of about this input in `store_directory`, and for
+/// the temporary files of the build.
 pub(crate) fn check(
     input: &InputEstimate,
     scheme: &SchemeChoice,
@@ -41,7 +42,7 @@ fn room_for(needed: u64, folder: &Path) -> Result<()> {
     }
 }
 
-/// Bytes of one table of `count` random values: 4 bits a value above `64 - log2 n`.
+/// Bytes of one table of `count` random values: `64 - log2 count + 4` bits per value.
 fn values_len(count: u64) -> u64 {
     count * (64 - u64::from(count.max(1).ilog2()) + 4) / 8
 }
@@ -55,9 +56,9 @@ fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     if in_memory(input, memory) {
         return Needs { store, temporary: 0 };
     }
-    // First the runs of all records and their distinct values. Later two copies of a table while it
-    // is merged, and the preceding table, unless that is the distinct values themselves. Runs
-    // without ids are removed by then.
+    // Sorting needs the runs of all records and their distinct values. Writing needs two copies of
+    // a table while it is merged, and the preceding table, unless it is the distinct values
+    // themselves; runs without ids are removed before.
     let records = values_len + input.id_len + 2 * input.id_count;
     let tables = values_len * [0, 0, 2, 3][table_count.min(3) as usize];
     let kept = if input.id_count > 0 { records } else { 0 };

@@ -1,4 +1,4 @@
-//! A store for one piece of work, in a private directory that is removed with its value.
+//! A temporary store, in a private directory that is removed when the value is dropped.
 //!
 //! Joins of records outside any store build one. It has a single table, so it costs one sort.
 
@@ -66,7 +66,7 @@ impl TemporaryBuilder {
     pub fn finish(self) -> Result<TemporaryStore> {
         let TemporaryBuilder { builder, directory } = self;
         let store = builder.finish()?;
-        // Nothing is left if the process is killed.
+        // The files remain readable while they are open, and a killed process leaves nothing.
         let directory = match REMOVES_OPEN_FILES {
             true => directory.remove().map(|()| None)?,
             false => Some(directory),

@@ -206,7 +206,7 @@ impl Site {
         build(&self.folder.path().join(name), options, &self.new)
     }
 
-    /// Each store is complete, in the old state or in the new state.
+    /// Checks that each store is complete, in the old state or in the new state.
     fn check(&self) {
         for name in ["old.fps", "new.fps"] {
             let path = self.folder.path().join(name);
@@ -224,7 +224,7 @@ impl Site {
         }
     }
 
-    /// After the next builds there are two stores of one segment, and no other file.
+    /// Builds both stores again, and checks that each has one segment and no other file is left.
     fn check_clean(&self) {
         for name in ["old.fps", "new.fps"] {
             self.build(name).unwrap();

@@ -1,4 +1,4 @@
-//! New directories of stores left by dead builders.
+//! Removing directories of unfinished new stores that dead builders left behind.
 //!
 //! A directory is removed only if this process can prove that a builder of the same user made it
 //! and has ended: by its name, its owner, the lock in it, and the name and kind of every file in
@@ -17,7 +17,7 @@ use fpstore_disk::{is_temporary_name, names_in, remove_empty_directory, remove_f
 /// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the
 /// other directories that nobody has locked.
 pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
-    // A name that is not UTF-8 is kept and not listed.
+    // A directory whose name is not UTF-8 is kept and not returned.
     let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(parent)) else {
         return Vec::new();
     };
@@ -47,8 +47,7 @@ enum Outcome {
 }
 
 fn remove(directory: &Path) -> Outcome {
-    // A builder died before it locked its new directory, or has just made it and then makes another
-    // one.
+    // An empty directory has no lock: its builder died, or has just made it and will make another.
     if remove_empty_directory(directory).is_ok() || !directory.exists() {
         return Outcome::Gone;
     }

@@ -1,5 +1,5 @@
-//! The directory of a copy of a store: it has the same id, and receives whole states from
-//! elsewhere.
+//! The directory of a copy of a store: it has the same store id, and receives whole states of the
+//! original.
 //!
 //! An unfinished copy has files but no manifest, so that it is not mistaken for a store. The next
 //! run finds the files and continues.

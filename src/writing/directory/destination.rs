@@ -1,5 +1,5 @@
-//! The destination of a build: a path for a new store, or a store to replace or extend; and the check
-//! of any output path.
+//! The destination of a build: a path for a new store, or a store to replace or extend. Also checks
+//! other output paths.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(crate) struct Destination {
     path: PathBuf,
     mode: OpenMode,
     patience: Patience,
-    /// The writer lock, if the directory exists: empty, or with a store.
+    /// The writer lock, if the directory exists; it is empty or contains a store.
     lock: Option<StoreLock>,
     /// Without a directory, keeps other builders from making the same store.
     reservation: Option<StoreLock>,
@@ -59,7 +59,7 @@ impl Destination {
         Ok(destination)
     }
 
-    /// As [`Destination::acquire`], also for a directory that follows another store.
+    /// As [`Destination::acquire`], but accepts a directory that follows another store.
     pub(super) fn acquire_copy(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
         loop {
             let place = examine(&path, mode)?;
@@ -95,7 +95,7 @@ impl Destination {
         &self.patience
     }
 
-    /// Directories next to the path that look like leftovers of a dead builder without proof.
+    /// Directories next to the path that look like leftovers of a dead builder, but without proof.
     pub(crate) fn left(&self) -> &[PathBuf] {
         &self.left
     }
@@ -145,7 +145,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        // Systems report this with different errors.
+        // Systems report a file at the path with different errors.
         Err(IoError { source, .. })
             if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
         {
@@ -160,7 +160,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
             return Err(Error::StoreExists { path: path.into() });
         }
     } else if mode == OpenMode::Change {
-        // Anything else with that name is rejected when it is read.
+        // A manifest that is not a plain file is rejected when it is read.
         if path.join(manifest::FILE_NAME).exists() {
             return Ok(Place::Directory);
         }
@@ -173,11 +173,11 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     Ok(Place::Directory)
 }
 
-/// Rejects an output inside a store, which only its writers may change, an output that would
-/// replace an input of this process, and an output in a folder whose files are inputs. Inputs are
-/// known if [`remember`](fpstore_base::read_inputs::remember) was called.
+/// Rejects an output path inside a store, because only its writers may change it, and a path that
+/// is an input of this process or in a folder whose files are inputs. Inputs are known if
+/// [`remember`](fpstore_base::read_inputs::remember) was called.
 ///
-/// Everything that makes stores and segment files calls this at the start and before the output
+/// The functions that make stores and segment files call this at the start and before the output
 /// gets its final name. Programs call it for their other outputs.
 ///
 /// # Errors

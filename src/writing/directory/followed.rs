@@ -1,8 +1,8 @@
 //! The mark of a follower: a file in the directory of a copy that receives the states of another
 //! store.
 //!
-//! A change by anyone else would split the history of the copy, and its next state would be
-//! refused. So writers reject a directory with the mark, until
+//! If another writer changed the copy, its history would differ from the history of the original,
+//! and the next state would be rejected. So writers reject a directory with the mark, until
 //! [`promote`](crate::writer::promote) removes it.
 
 use std::io::{ErrorKind, Read, Write};
@@ -12,9 +12,9 @@ use crate::base::error::{Error, Result};
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
-/// The name of the file, which contains the source of the states and a newline.
+/// The name of the mark file. It contains the source of the states and a newline.
 pub(super) const MARK: &str = "FOLLOWS";
-/// The largest number of bytes that are read of a source.
+/// The maximum number of bytes read from a mark file.
 const SOURCE_LEN_MAX: u64 = 4096;
 
 /// The store that the directory `path` follows, if it follows any.
@@ -23,7 +23,7 @@ pub(crate) fn source_of(path: &Path) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let read = match plain_file::open(&place) {
         Ok(file) => file.take(SOURCE_LEN_MAX).read_to_end(&mut bytes).map(drop),
-        // Anything else with that name is no mark, and does no harm.
+        // A directory or special file with that name is not a mark and does no harm.
         Err(Refused::Kind(_)) => return Ok(None),
         Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(Refused::Io(error)) => Err(error),

@@ -29,7 +29,7 @@ pub(super) const COMPACTION_LOCK: &str = "COMPACT";
 pub(super) const PUBLICATION_LOCK: &str = "PUBLISH";
 /// The names of all lock files.
 pub(super) const LOCKS: [&str; 3] = [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK];
-/// The names of unfinished files start with this.
+/// The prefix of the names of unfinished files.
 pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
 
 /// The lock that this process holds: the writer lock, or the compaction lock while a writer may be
@@ -41,7 +41,8 @@ pub(crate) enum LockOwner {
 }
 
 impl LockOwner {
-    /// The prefix of the names of its unfinished files. They are abandoned once the lock is free.
+    /// The prefix of the names of the owner's unfinished files. They are abandoned once the lock is
+    /// free.
     pub(super) fn temporary_prefix(self) -> &'static str {
         match self {
             LockOwner::Writer => TEMPORARY_PREFIX,
@@ -62,10 +63,10 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
     segment_number(name).or_else(|| deletions::file_number(name))
 }
 
-/// The pauses between attempts to take a lock grow from the first to the second length.
+/// The first pause between attempts to take a lock; later pauses grow to `PAUSE_MAX`.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
-/// Each attempt may find that another process has just removed the file.
+/// The maximum number of attempts to take a lock if other processes remove its file each time.
 const TAKE_TRIES: u32 = 1000;
 
 /// How long to wait for locks held by others, and the observer of the wait.
@@ -100,7 +101,7 @@ impl Patience {
             if waited >= self.most {
                 return Ok(Err(held));
             }
-            // Only waiting for another process takes long enough to be reported.
+            // A wait for this process itself is short: it is reported as 0 seconds.
             let is_own = held.process == Some(std::process::id());
             watch.report_with(if is_own { 0 } else { waited.as_secs() })?;
             std::thread::sleep(pause.min(self.most - waited));
@@ -112,7 +113,7 @@ impl Patience {
 /// One of the locks of a store. The system releases it when the process ends in any way.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
-    /// `None` after it was released so that its directory can be moved.
+    /// `None` after the lock was released early, so that its directory can be moved.
     file: Option<LockFile>,
     /// The path of the file.
     path: PathBuf,
@@ -123,7 +124,7 @@ pub(crate) struct StoreLock {
 }
 
 impl StoreLock {
-    /// Keeps the file in its directory.
+    /// Keeps the lock file when the lock is released.
     pub(super) fn keep_file(&mut self) {
         self.keeps_file = true;
     }
@@ -212,7 +213,7 @@ pub(super) fn try_lock_publication(path: &Path) -> Option<StoreLock> {
     take(path, PUBLICATION_LOCK).ok()?.ok()
 }
 
-/// Takes the lock on a name without a store, so that two builds of one store do not both do the
+/// Takes a lock on the name of a future store, so that two builds of one store do not both do the
 /// work. `None` if there is no directory for the lock file.
 pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLock>> {
     let mut name = OsString::from(".");
@@ -233,7 +234,7 @@ pub(super) fn try_lock_writer(path: &Path) -> Result<Option<StoreLock>> {
     Ok(take(path, WRITER_LOCK)?.ok())
 }
 
-/// A lock is held by another process, or elsewhere in this one.
+/// The holder of a lock: another process, or another part of this process.
 struct LockHolder {
     /// The id of the process, if the holder recorded it.
     process: Option<u32>,
@@ -247,7 +248,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
         let Some(mut opened) = LockFile::open(directory, name)? else { continue };
         match try_lock(&opened.file, &opened.path) {
             Ok(()) if !opened.is_in_place() => {}
-            // The lock is free. The name gets a new file; the other names keep theirs.
+            // The lock is free, but the file has other names (hard links): this name gets a new file.
             Ok(()) if opened.has_other_names => opened.remove(),
             Ok(()) => {
                 opened.note_process();

@@ -17,7 +17,8 @@ use fpstore_disk::system;
 
 /// The maximum length of a note of a process id: ten digits and a newline.
 const NOTE_LEN_MAX: u64 = 11;
-/// Right after another process made the file, it does not have its final rights yet.
+/// The number of attempts to open the file: right after another process made it, it does not have
+/// its final rights yet.
 const DENIED_TRIES: u32 = 5;
 const DENIED_PAUSE: Duration = Duration::from_millis(5);
 
@@ -27,7 +28,7 @@ pub(super) struct LockFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
     /// Whether the file has other names (hard links), as in a copy made by `cp -al`. Then nothing
-    /// is written to it: somebody may have linked any file here.
+    /// is written to it: it may be a link to an unrelated file.
     pub(super) has_other_names: bool,
 }
 

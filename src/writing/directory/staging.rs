@@ -31,8 +31,8 @@ impl Staging {
 
     /// Moves the directory with its `lock` to its final path and returns that path.
     ///
-    /// After an error the store is not there; only after [`Error::InEffect`] with its `generation`
-    /// it is.
+    /// After an error there is no store at the path, except after [`Error::InEffect`] with its
+    /// `generation`: then the store is in place.
     pub(super) fn move_into_place(
         mut self,
         lock: &mut StoreLock,
@@ -60,8 +60,8 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The lock file is removed last: after a kill at this point the next build can still prove
-        // that the leftovers are its own.
+        // The lock file is removed last: if the process is killed here, the next build can still
+        // prove that a builder left the other files.
         if let Some(directory) = &self.directory {
             let _ = remove_files(directory.path());
         }

@@ -25,8 +25,9 @@ use fpstore_disk::{
 /// The minimum time for which a writer waits for the publication lock. A compactor holds it for an
 /// instant, unless its process was stopped in that instant.
 const WRITER_PATIENCE: Duration = Duration::from_secs(60);
-/// The minimum time for which a compactor waits for it. A deletion holds it for a pass over the
-/// store, and a finished merge is worth the wait; but a stopped process may hold it for ever.
+/// The minimum time for which a compactor waits for the publication lock. A deletion holds it for a
+/// pass over the store, and a finished merge is worth the wait; a stopped process may never release
+/// it.
 const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The directory of a store, open for changes.
@@ -34,9 +35,9 @@ const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 pub(crate) struct StoreDirectory {
     path: PathBuf,
     owner: LockOwner,
-    /// The id of the store that is changed; `None` if a new store is made.
+    /// The id of the existing store to be changed; `None` for a new store.
     store_id: Option<StoreId>,
-    /// The id of the new store that the next manifest begins; `None` continues the existing store.
+    /// The id of a new store, which the next manifest makes; `None` to change the existing store.
     new_store: Option<StoreId>,
     patience: Patience,
     /// A new directory that is not at its final path yet: no other process publishes in it.
@@ -52,8 +53,8 @@ impl StoreDirectory {
     /// dead processes.
     ///
     /// Makes the existing manifest durable: its writer may have died or failed between the rename
-    /// and the last sync. So answers from this store, and removals of files that it does not name,
-    /// are safe.
+    /// and the last sync. After that, files that it does not list can be removed safely, and a
+    /// power loss cannot change the answers.
     pub(super) fn for_writer(
         path: &Path,
         lock: StoreLock,
@@ -79,8 +80,8 @@ impl StoreDirectory {
         let names = names_in(path)?;
         let is_compactors =
             |name: &String| is_temporary_name(name, LockOwner::Compactor.temporary_prefix());
-        // Once a process can take a lock, or has it, every earlier holder has ended. The lock file
-        // of a dead compactor is removed, too.
+        // If this process holds a lock or can take it, all earlier holders have ended. The lock
+        // file of a dead compactor is removed, too.
         let is_of_compactor = |name: &String| name == COMPACTION_LOCK || is_compactors(name);
         let compaction = match owner {
             LockOwner::Writer if names.iter().any(is_of_compactor) => {
@@ -144,8 +145,8 @@ impl StoreDirectory {
         &self.path
     }
 
-    /// Fails if the directory at the path is missing or another one: its lock is then not the one
-    /// that this process holds.
+    /// Fails if the directory at the path was removed or replaced: then this process does not hold
+    /// its lock.
     fn check_place(&self) -> Result<()> {
         match self.lock.is_in_place() {
             true => Ok(()),
@@ -165,7 +166,7 @@ impl StoreDirectory {
         UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
     }
 
-    /// Writes a deletion file at `path`, which no manifest names yet or which is damaged, and makes
+    /// Writes a deletion file at `path`, which no manifest lists yet or which is damaged, and makes
     /// it durable.
     pub(crate) fn write_deletions(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.check_place()?;
@@ -175,12 +176,12 @@ impl StoreDirectory {
         file.rename_over(path).map_err(Error::io("move the new file to", path))
     }
 
-    /// Begins a transaction: no other process publishes until it ends. Segments are written before,
-    /// because a transaction should be short. Waits while another process publishes; the observer
-    /// of the directory can end the wait.
+    /// Begins a transaction: no other process publishes until it ends. Write segments before, to
+    /// keep the transaction short. Waits while another process publishes; the observer of the
+    /// directory can end the wait.
     ///
-    /// Fails with [`Error::Replaced`] if the directory or the store in it is another one than at the
-    /// start.
+    /// Fails with [`Error::Replaced`] if the directory, or the store in it, was replaced since it
+    /// was opened.
     pub(crate) fn begin(&self) -> Result<Transaction> {
         self.check_place()?;
         let least = match self.owner {
@@ -224,8 +225,8 @@ impl StoreDirectory {
         Ok(Manifest { store_id, generation, next_number, segments, runs })
     }
 
-    /// Ends the changes, the last of which made `generation`, and opens the store: moves a new
-    /// directory to its path, and removes orphaned files from an old one.
+    /// Ends the changes and opens the store: moves a new directory to its path, and removes
+    /// orphaned files from an existing one. The last change made `generation`.
     ///
     /// An error is [`Error::InEffect`], unless a new directory could not be moved.
     pub(crate) fn finish(mut self, generation: u64) -> Result<Store> {
@@ -241,11 +242,11 @@ impl StoreDirectory {
         Ok(store)
     }
 
-    /// Removes orphaned files: segment and deletion files that the manifest does not name. Files
+    /// Removes orphaned files: segment and deletion files that the manifest does not list. Files
     /// held by a reader are kept for a later collection; all files are kept while another process
     /// publishes.
     pub(crate) fn collect_garbage(&self) {
-        // A file has its name for a moment before the manifest lists it.
+        // A new file has its final name for a moment before the manifest lists it.
         let lock = self.staging.is_none().then(|| try_lock_publication(&self.path));
         if matches!(lock, Some(None)) {
             return;

@@ -53,7 +53,7 @@ impl Transaction {
         &self.manifest.segments
     }
 
-    /// See [`Manifest::add_run`].
+    /// Adds the name of a run, see [`Manifest::add_run`].
     pub(crate) fn add_run(&mut self, name: &str) {
         self.manifest.add_run(name);
     }
@@ -115,8 +115,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Writes the manifest that makes `segments` the live segments next to the current manifest,
-    /// which is kept, and returns its path.
+    /// Writes a manifest that lists `segments` under another name, next to the current manifest,
+    /// which is kept. Returns the path of the new manifest.
     pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
         let manifest = self.next_manifest(segments)?;
         let prepared = self.prepare(manifest::REPAIRED_NAME, &manifest)?;
@@ -134,8 +134,8 @@ impl Transaction {
         self.put(manifest)
     }
 
-    /// Replaces the manifest by a manifest from another directory of the same store; all files that
-    /// it lists are in this directory. Otherwise as [`Transaction::commit`].
+    /// As [`Transaction::commit`], with a manifest from another directory of the same store. All
+    /// files that it lists must be in this directory.
     pub(crate) fn commit_copy(mut self, manifest: Manifest) -> Result<u64> {
         self.put(manifest)
     }
@@ -145,7 +145,7 @@ impl Transaction {
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)
             .and_then(|()| Ok(sync_directory(&self.directory)?));
-        // A new store has no readers before it is moved to its place. In an existing one no other
+        // A new store has no readers before it is moved to its place. In an existing store no other
         // process publishes now, so the manifest on disk is the new one or the old one.
         let Err(source) = replaced else { return Ok(manifest.generation) };
         if self.lock.is_none() {
@@ -158,11 +158,12 @@ impl Transaction {
         }
     }
 
-    /// Removes a manifest that a repair has set aside, which would undo the next change.
+    /// Removes a manifest that a repair has set aside: if it were used after the next change, it
+    /// would undo that change.
     fn remove_repaired(&self) -> Result<()> {
         let repaired = self.directory.join(manifest::REPAIRED_NAME);
         match repaired.symlink_metadata() {
-            // Anything else with that name is not a manifest and does no harm.
+            // A directory with that name is not a manifest and does no harm.
             Ok(found) if !found.is_dir() => {
                 remove_file(&repaired).map_err(Error::io("remove", &repaired))
             }

@@ -29,15 +29,15 @@ impl SegmentFile {
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// Creates the future file at `path`, outside any store: the file mode mask of the user decides
-    /// who may read it.
+    /// Creates a temporary file for the future file `path`, outside any store: the file mode mask
+    /// of the user decides who may read it.
     pub(crate) fn beside(path: &Path) -> Result<Self> {
         let directory = parent_of(path);
         let file = TemporaryFile::create(directory, TEMPORARY_PREFIX)?;
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// The directory of the file, for messages, in which a temporary name would be useless.
+    /// The directory of the file. Messages show it, because a temporary name would be useless.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -52,7 +52,7 @@ impl SegmentFile {
         self.throttle = throttle;
     }
 
-    /// Makes a file of a few pages durable, and removes it.
+    /// Tests whether the disk accepts writes: makes a file of a few pages durable, and removes it.
     pub(crate) fn try_disk(mut self) -> Result<()> {
         let written = self.file.write_all(&[0x5a; TRIED_LEN]);
         written.map_err(Error::io("write a file in", &self.directory))?;
@@ -91,13 +91,13 @@ impl Seek for SegmentFile {
 #[derive(Debug)]
 pub(crate) struct UncommittedSegment {
     pub(super) file: TemporaryFile,
-    /// Its future manifest entry, with number 0.
+    /// The future manifest entry of the segment, with number 0.
     pub(crate) entry: SegmentEntry,
 }
 
 impl UncommittedSegment {
-    /// The segment file at `from`, by a second name in `directory` that starts with `prefix`. Fails
-    /// if the system has no hard links between the two places.
+    /// The segment file at `from`, as a hard link in `directory` with a name that starts with
+    /// `prefix`. Fails if the system has no hard links between the two places.
     pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
         let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
         SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)

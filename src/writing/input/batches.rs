@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Chunks in memory per thread, parsed or not.
 const CHUNKS_PER_THREAD: usize = 3;
 
-/// Reads all records of an input and calls `take` with batches of them, in order. Calls it with
-/// `None` when no input arrived for a while, so that it can end the reading.
+/// Reads all records of an input and calls `take` with batches of them, in order. When no input
+/// arrived for a while, calls `take` with `None`, so that it can end the reading with an error.
 ///
 /// The reading threads are detached, because one of them may wait for an input that never arrives.
 /// They end when this function returns, at the next bytes of the input, or with the process.
@@ -90,7 +90,7 @@ struct ParsedChunk {
     end: u64,
     form: Arc<LineForm>,
     bad_count: u64,
-    /// The first bad records.
+    /// The first bad records, at most [`SHOWN_MAX`].
     bad: Vec<(ChunkPlace, String)>,
 }
 

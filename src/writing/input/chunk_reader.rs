@@ -22,7 +22,7 @@ pub(super) struct ChunkReader {
     partial: Vec<u8>,
     offset: u64,
     ended: bool,
-    /// How lines are read, once decided.
+    /// The form of the lines, once it is decided.
     form: Option<Arc<LineForm>>,
 }
 
@@ -64,7 +64,7 @@ impl ChunkReader {
         }
     }
 
-    /// Reads as much of the input as is needed to decide how its lines are read.
+    /// Reads enough of the input to decide the form of its lines.
     fn decide(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         loop {
             let is_whole = self.ended || bytes.len() > LINE_LEN_MAX;

@@ -9,7 +9,7 @@ use super::layout::{ChunkPlace, RecordConsumer};
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Bytes of input that are parsed, after decompression.
+/// The number of parsed bytes, after decompression.
 const SAMPLE_LEN: u64 = 16 << 20;
 
 /// An estimate of an input.

@@ -19,8 +19,8 @@ fpstore_base::choices! {
         /// LF.
         ///
         /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is
-        /// set: the column in which three of four values have all digits of a fingerprint is the
-        /// fingerprint, the other column the id; shorter numbers next to another column are ids.
+        /// set. If three of four values of a column have all digits of a fingerprint, it is the
+        /// fingerprint and the other column the id. Shorter numbers next to a column are ids.
         /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
         #[default]
         Lines = "lines": "One line for each record: fingerprint and id",
@@ -127,7 +127,7 @@ impl InputOptions {
         })
     }
 
-    /// How the lines of an input are read; `None` if more bytes are needed to decide.
+    /// The form of the lines of an input; `None` if more bytes are needed to decide.
     pub(super) fn line_form(&self, bytes: &[u8], is_whole: bool) -> Option<LineForm> {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());

@@ -52,12 +52,13 @@ pub(super) struct Chunk {
     pub(super) end: u64,
     /// Whether the chunk represents a line that was too long to keep. It then has no bytes.
     pub(super) is_long_line: bool,
-    /// How lines are read; the same for all chunks of an input.
+    /// The form of the lines; the same for all chunks of an input.
     pub(super) form: Arc<LineForm>,
 }
 
-/// Passes on records of a width, and turns wider ones into bad records. It is inserted only for
-/// widths below 64 bits, so that layouts do not depend on widths, and full widths cost nothing.
+/// Passes records with fingerprints of a width to another consumer, and turns wider ones into bad
+/// records. Used only for widths below 64 bits: layouts need not know widths, and 64 bits cost
+/// nothing.
 pub(super) struct Narrow<'a, C> {
     pub(super) consumer: &'a mut C,
     pub(super) width: Width,

@@ -3,8 +3,8 @@
 //! An input is read in chunks of whole records. [`read_records`] parses one chunk after the other
 //! on the calling thread; the builder and the writer parse them on all threads.
 //!
-//! A new format is a `Layout`, a variant of [`InputFormat`], an entry in the list in `format`, and
-//! the option in `cli/inputs`.
+//! A new format needs a `Layout`, a variant of [`InputFormat`], an entry in the list in `format`,
+//! and the option in `cli/inputs`.
 
 mod batches;
 mod chunk_reader;

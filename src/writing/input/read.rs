@@ -49,9 +49,9 @@ pub fn read_records<E: From<Error> + 'static>(
     read(path, options, |found| found.map_or(Ok(()), &mut each))
 }
 
-/// As [`read_records`], and also calls `each` with each bad record, in input order; all bad records
-/// are counted and none is an error. Each record is passed on before the next line is read, so only
-/// the first line decides about columns, and the second one if the first is a header.
+/// As [`read_records`], and also calls `each` with each bad record, in input order; bad records are
+/// counted and are not errors. Each record is passed on before the next line is read, so only the
+/// first line decides about columns, and the second line if the first one is a header.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ fn read<E: From<Error> + 'static>(
     Ok(summary.finish())
 }
 
-/// Calls the callback of [`read_records`].
+/// A consumer that calls the callback of [`read_records`].
 struct Caller<'a, E, F> {
     summary: &'a mut SummaryBuilder,
     each: &'a mut F,
@@ -142,7 +142,7 @@ impl SummaryBuilder {
         SummaryBuilder { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
     }
 
-    /// Records how the lines of the input are read.
+    /// Records the guessed columns of the input; fails if its form is unclear.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
             LineForm::Documented(_) | LineForm::Guessed(_) => {}

@@ -1,4 +1,4 @@
-//! Tests of [`super::guess`]: common file forms, and properties of generated files.
+//! Tests of guessed columns: common file forms, and properties of generated files.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn read(text: &str, options: InputOptions) -> Result<(Records, InputSummary), Er
 const A: u64 = 0xf2a7_4de4_52e6_b430;
 const B: u64 = 0x0c1f_789b_ed2e_b9b8;
 
-/// Each form of a file with two records, whose ids are `a 1.jpg` and `b.jpg`.
+/// Common forms of a file with two records, whose ids are `a 1.jpg` and `b.jpg`.
 #[test]
 fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
     for text in [
@@ -73,7 +73,7 @@ fn what_was_read_before_is_read_in_the_same_way() {
     }
 }
 
-/// The reason, and the columns and the radix that would resolve the doubt.
+/// The error contains the reason, and the columns and the radix that would resolve the doubt.
 #[test]
 fn doubts_are_refused_with_what_would_end_them() {
     for (text, part, columns, radix) in [
@@ -118,7 +118,7 @@ fn doubts_are_refused_with_what_would_end_them() {
             other => panic!("{text}: {other:?}"),
         }
     }
-    // Signed numbers of which the first is positive.
+    // Signed numbers, the first one positive.
     let (records, _) = read(
         "p1,4712128852136459333\np2,-1\np3,-5710247810770547145\np4,-2710247810770547145\n",
         InputOptions::default(),
@@ -187,7 +187,7 @@ fn row_numbers_never_become_fingerprints() {
             }
         }
     }
-    // Ids that are long numbers, beside hashes of another length or with missing values.
+    // Ids that are long numbers, next to hashes of another length or with missing values.
     let ids: [&dyn Fn(usize) -> String; 4] = [
         &|at| (1_234_567_890_123_456_789 + at * 4096).to_string(),
         &|at| format!("{:013x}", 0x0006_8a1b_2c3d_4e5f + at * 211),
@@ -238,7 +238,7 @@ fn row_numbers_never_become_fingerprints() {
     assert!(read(&late, InputOptions::default()).is_err());
 }
 
-/// Of a stream only the first line is known; it gets the same columns as a file or is rejected.
+/// A stream is judged by its first line only; it gets the columns of a file or is rejected.
 #[test]
 fn a_stream_takes_the_columns_of_a_file() {
     let stream = |text: &str| {

@@ -1,8 +1,8 @@
 //! Run blocks: up to 512 entries of a sorted run, and their bytes in a temporary file.
 //!
-//! A block holds its first key, then the gaps between keys, then the ids as differences from the
-//! smallest one. Gaps and differences are each packed with one bit width. A CRC-32 covers each
-//! block and is checked when it is read back.
+//! A block contains its first key, the gaps between keys, the smallest id, and the differences of
+//! the ids from it. Gaps and differences are each packed with one bit width. A CRC-32 covers each
+//! block and is checked when the block is read back.
 //!
 //! Example: keys 100, 101, 103 with ids 7, 9, 8 have gaps 0, 1, 2 of 2 bits, and differences 0, 2,
 //! 1 of 2 bits from the smallest id 7.

@@ -1,7 +1,7 @@
-//! Merging runs by level, so that there are always few.
+//! Merging runs by level, so that there are always few runs.
 //!
-//! 64 runs of a level become one run of the next level. So n runs are at most 63 of each of
-//! log64(n) levels, and an entry is written once for each level.
+//! 64 runs of a level are merged into one run of the next level. So n runs become at most 63 runs
+//! on each of log64(n) levels, and an entry is written once for each level.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
@@ -24,10 +24,7 @@ pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Re
     Ok(())
 }
 
-/// Runs by level, in the order of their creation.
-///
-/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So the number
-/// of runs stays small, and each entry is written about log n times.
+/// Runs by level, in the order of their creation. Each level has fewer than [`FAN_IN`] runs.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     runs: Vec<(u32, SortedRun)>,

@@ -59,7 +59,7 @@ impl<'a> MemoryPart<'a> {
             return part;
         };
         let part = self.take_while(|key| key < bound);
-        // All records up to there have the same key.
+        // Without records below the bound, the first key has more records than a part.
         if part.count() == 0 { self.take_while(|key| key == bound) } else { part }
     }
 

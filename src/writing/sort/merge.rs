@@ -1,8 +1,8 @@
 //! The k-way merge of sorted inputs: runs on disk, and columns still in memory.
 //!
-//! A heap has the next key of each input, so an entry costs log k comparisons. Equal keys come in
-//! the order of the inputs. Example: the keys 1 3 3 and 2 3 give 1 2 3 3 3, the first two 3 from the
-//! first input.
+//! A heap has the next key of each input, so an entry costs log k comparisons. Equal keys are in
+//! the order of the inputs. Example: the keys 1 3 3 and 2 3 give 1 2 3 3 3, where the first two 3
+//! are from the first input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

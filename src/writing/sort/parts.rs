@@ -7,7 +7,7 @@ use crate::writing::sort::merge::{EntryId, merge};
 use crate::writing::sort::ranges::{KeyRange, RunRanges};
 use fpstore_base::IdRef;
 
-/// All records, in memory or in runs.
+/// All records, in memory or in runs, to be read in parts.
 pub(crate) struct RecordParts<'a> {
     source: Source<'a>,
     threads: usize,
@@ -64,7 +64,7 @@ impl<'a> RecordParts<'a> {
 
 impl RecordPart<'_> {
     /// Whether a single key has more records than a normal part, so that the part has hardly any
-    /// others.
+    /// other keys.
     pub(crate) fn is_long(&self) -> bool {
         match &self.part {
             Part::Memory(part) => part.is_long(),
@@ -93,7 +93,7 @@ impl RecordPart<'_> {
     }
 }
 
-/// Calls `each` with the id and the sketch of an entry.
+/// A callback of [`merge`] that calls `each` with the key, id and sketch of each entry.
 pub(super) fn with_sketches(
     is_sketched: bool,
     mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,

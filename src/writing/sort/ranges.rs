@@ -9,9 +9,9 @@ use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::run::SortedRun;
 
-/// The memory of a part beyond which larger parts gain nothing: a part should fit in the cache of a
-/// core. Reading begins at a mark, so a part should have many marks of each run.
+/// The maximum memory of a part of few runs: a part should fit in the cache of a core.
 const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
+/// The same for each of many runs: reading begins at a mark, and needs many marks for each part.
 const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
 
 /// Several runs, and their division into parts.
@@ -78,7 +78,7 @@ impl<'a> RunRanges<'a> {
 
     /// The distinct keys of a range, ascending, and the number of its entries.
     pub(super) fn keys(&self, range: &KeyRange) -> Result<(Vec<u64>, u64)> {
-        // The capacity is the same for each part, so that memory is reused.
+        // The capacity is the same for each part, so that the allocator reuses the memory.
         let mut keys = Vec::with_capacity((self.part_weight / ENTRY_WEIGHT) as usize);
         let mut entry_count = 0;
         let mut block = RunBlock::default();

@@ -93,7 +93,7 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes all records of a batch, whose ids have sketches of the same length.
+    /// Takes all records of a batch, whose sketches have the length set for this sorter.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         // If both do not fit in memory, the earlier records are written to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
@@ -140,7 +140,7 @@ impl RecordSorter {
     }
 
     /// Sorts all records. If the following work would not fit in memory together with the records,
-    /// they all go to temporary files.
+    /// all records are written to temporary files.
     pub(crate) fn finish(mut self) -> Result<SortedRecords> {
         self.note_ids();
         let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
@@ -187,7 +187,7 @@ pub(crate) struct SortedRecords {
 
 impl SortedRecords {
     /// Calls `each` with each record by ascending key; records of one key in input order, except
-    /// that records without an id come first. Of equal records without an id some may be omitted.
+    /// that records without an id come first. Repeated records without an id may be omitted.
     pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
         merge(self.inputs(), each)
     }
@@ -222,8 +222,8 @@ impl SortedRecords {
         self.pass(with_sketches(self.sketch_len > 0, each))
     }
 
-    /// The distinct keys. Calls `tick` with the number of records read. Records without ids are not
-    /// needed afterwards, so their memory is reused for the keys.
+    /// The distinct keys. Calls `tick` with the number of records read. If no record has an id, the
+    /// records are not needed afterwards, and their memory is reused for the keys.
     pub(crate) fn distinct(
         &mut self,
         mut tick: impl FnMut(u64) -> Result<()>,

@@ -17,7 +17,7 @@ pub(super) fn encode(id: IdRef<'_>, sketch: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The id and the sketch in such bytes.
+/// The id and the sketch in bytes made by [`encode`].
 pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
     let (head, rest) = bytes.split_at(2);
     let (sketch, id) = rest.split_at(head[1].into());

@@ -1,7 +1,7 @@
 //! Sorting distinct values, and storing sorted values for repeated passes.
 //!
-//! Values are sorted and deduplicated in memory if they fit, else in runs on disk. Output: ascending
-//! distinct values and the lengths of their gaps, from which a table's layout is chosen.
+//! Values are sorted and deduplicated in memory if they fit, else in runs on disk. Output: the
+//! ascending distinct values, and the lengths of their gaps, to choose the layout of a table.
 
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;

@@ -22,16 +22,16 @@ pub struct Committed {
     pub segment: Option<u64>,
     /// The generation of the store after the commit.
     pub generation: u64,
-    /// The older records that were removed because new records have their ids; see
+    /// The older records that were removed because new records have the same ids; see
     /// [`WriterOptions::replace`](crate::WriterOptions::replace).
     pub replaced: Deleted,
-    /// The reason why due segments were not merged after the commit. The records are added.
+    /// The reason why merging failed after the commit. The records are added nevertheless.
     pub unmerged: Option<Arc<Error>>,
 }
 
 impl Writer {
-    /// Takes a fingerprint with an id, as [`Builder::push`](crate::Builder::push). It is in the
-    /// store once [`Writer::commit`] returns.
+    /// Takes a fingerprint with an id, as [`Builder::push`](crate::Builder::push). The record is in
+    /// the store once [`Writer::commit`] returns.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Writer {
 
     /// Takes a fingerprint with an id and a sketch of its document, as
     /// [`Builder::push_sketched`](crate::Builder::push_sketched). In a store with sketches, every
-    /// record needs one.
+    /// record needs a sketch.
     ///
     /// # Errors
     ///
@@ -255,16 +255,16 @@ impl Writer {
         replaced
     }
 
-    /// Pushes all records, or none after an error.
+    /// Pushes all records, or no record if one of them is invalid.
     fn push_all(&mut self, records: &[NewRecord]) -> Result<()> {
         records.iter().try_for_each(|record| self.check_record(record).map(drop))?;
         records.iter().try_for_each(|record| self.push_record(record))
     }
 
     /// Commits the pushed records, and records the run even without records. Then merges segments
-    /// if [`WriterOptions::compact`](crate::WriterOptions::compact) is set: first those that the
-    /// size-tiered rule picks, then as many of the youngest as can be merged by writing at most
-    /// half of the bytes that this writer has written. Returns the store.
+    /// if [`WriterOptions::compact`](crate::WriterOptions::compact) is set: first the segments that
+    /// the size-tiered rule picks, then the youngest segments, with at most half as many bytes as
+    /// this writer has written. Returns the store.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ impl Writer {
         Ok(self.store.clone())
     }
 
-    /// Records the run if no commit has: there were no records, but its work is done.
+    /// Records the run if no commit did: a run without records is complete, too.
     fn remember_run(&mut self) -> Result<()> {
         let Some(run) = self.options.run.take() else { return Ok(()) };
         let mut transaction = self.directory.begin()?;

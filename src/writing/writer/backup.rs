@@ -2,8 +2,7 @@
 //!
 //! Files of a store never change and their names are never reused, so an existing file with the
 //! right digest is up to date. The manifest is written last, in one step: at any time the folder is
-//! the store at some generation, or not yet a store. The program calls it; it never changes the
-//! copied store.
+//! the store at some generation, or not yet a store. The copied store is never changed.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -32,10 +31,10 @@ use fpstore_disk::plain_file;
 ///
 /// # Errors
 ///
-/// * [`Error::NotAStore`] if something else is at `to`.
-/// * [`Error::InvalidOptions`] if `to` contains another store, a later state of this one, or a
-///   state that is not in its history, as after both were written to; if `to` is the store itself,
-///   or `store` is a part of a store.
+/// * [`Error::NotAStore`] if `to` is neither missing nor a store.
+/// * [`Error::InvalidOptions`] if `to` contains another store, a later state of `store`, or a state
+///   that is not in its history because both were changed; if `to` is the store itself, or `store`
+///   is a part of a store.
 /// * [`Error::Locked`] if another process writes to `to`.
 /// * [`Error::Corrupt`] if a segment of the store is damaged. `to` is then unchanged.
 /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work:

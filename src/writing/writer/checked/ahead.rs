@@ -24,7 +24,7 @@ use crate::store::Store;
 pub struct Ahead {
     k: u32,
     items: Vec<Item>,
-    /// The state with which all items were compared; `None` before the first one.
+    /// The state with which all items were compared; `None` before the first comparison.
     state: Option<Arc<Snapshot>>,
     /// The comparison with another state, if one is in progress.
     moving: Option<Box<Moving>>,

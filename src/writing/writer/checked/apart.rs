@@ -1,4 +1,4 @@
-//! Records labelled different from a record, which are not considered near it.
+//! Records labelled different from a given record: they are not considered near it.
 
 use crate::base::error::Result;
 use crate::base::judged::JudgedPairs;
@@ -56,8 +56,8 @@ pub(super) enum Place {
     Cut,
 }
 
-/// Searches for the nearest hit within `k` bits from which the record is not apart. The skipped
-/// hits have labelled ids, which are few, so that the first search usually suffices.
+/// Searches for the nearest hit within `k` bits that is not labelled different from the record.
+/// Few ids are labelled, so the first search usually suffices.
 pub(super) fn place_of(
     searcher: &mut Searcher,
     record: &NewRecord,

@@ -1,4 +1,4 @@
-//! Checks that obey labelled pairs.
+//! Checks and additions that respect labelled pairs.
 
 use super::apart::{Apart, Place, place_of};
 use super::{CheckedWriter, Verdict, judge};
@@ -55,8 +55,7 @@ impl CheckedWriter {
             Place::None => return judge(writer, pending, record, k, None, Some(&apart)),
             Place::Cut => return Ok(Verdict::Cut),
         };
-        // Searches a second time, because the borrow checker does not allow returning the answer of
-        // the loop.
+        // Searches a second time: the borrow checker does not allow returning an answer from a loop.
         let answer = searcher.nearest_with(record.fingerprint, count, k, limits)?;
         if answer.outcome().cut {
             return Ok(Verdict::Cut);
@@ -66,9 +65,9 @@ impl CheckedWriter {
     }
 
     /// As [`CheckedWriter::check_and_add_judged`], if `nearest` is known to be the nearest stored
-    /// fingerprint in the state of this turn, labelled or not. The store is searched only if that
-    /// one is labelled different. The distance of a stored hit is the distance from `nearest`,
-    /// which is 0.
+    /// fingerprint in the state of this turn, labelled or not. The store is searched only if
+    /// `nearest` is labelled different. The distance of a stored hit is the distance from
+    /// `nearest`, which is 0.
     pub fn add_compared_judged(
         &mut self,
         record: &NewRecord,
