@@ -248,7 +248,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
         let Some(mut opened) = LockFile::open(directory, name)? else { continue };
         match try_lock(&opened.file, &opened.path) {
             Ok(()) if !opened.is_in_place() => {}
-            // The lock is free, but the file has other names (hard links): this name gets a new file.
+            // The lock is free, but the file has other names (hard links): make a new file.
             Ok(()) if opened.has_other_names => opened.remove(),
             Ok(()) => {
                 opened.note_process();

@@ -1,9 +1,10 @@
 //! Committing segment files written by tasks: any number of them in one change of a store.
 //!
-//! Everything is checked before any file is placed: each file matches its receipt, recipes and
-//! sketches agree. Then the files get second names in the store, and one manifest lists them all.
-//! Only after that are the first names removed, if requested. So a process that dies at any point
-//! loses no file, and repeating the commit completes the change or finds it done.
+//! Before any change, all files are checked: each file must match its receipt, and all must have
+//! the same recipe and sketch length. Then the files get second names in the store (hard links),
+//! and one manifest lists them all. Then the first names are removed, if requested. So a process
+//! that dies at any point loses no file, and a repeated commit completes the change or finds it
+//! done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -40,7 +41,7 @@ impl CommitOptions {
     setters!(label, wait, observer);
 
     setters! {
-        /// Sets a name for the job. If the store remembers a job with this name
+        /// Sets a name for the job. If the store has recorded a job with this name
         /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name,
         /// a repeated commit is recognised by its segments, until a compaction merges them.
         run: impl Into<Option<String>>,
@@ -70,7 +71,7 @@ pub struct SegmentsCommitted {
     pub fingerprints: u64,
     /// Bytes of the added files.
     pub file_len: u64,
-    /// Receipts of segments that the store already had, or that another receipt names.
+    /// Receipts of segments that the store already had, or that another receipt also describes.
     pub repeated: u64,
     /// Segments that the store already had with another label or with records deleted since. They
     /// are left unchanged.
@@ -79,31 +80,31 @@ pub struct SegmentsCommitted {
     pub empty: u64,
     /// Added files that were copied, because the system has no hard links between the places.
     pub copied: u64,
-    /// Whether the store remembered the run, so that nothing was checked.
+    /// Whether the store had already recorded the run, so that nothing was checked.
     pub known_run: bool,
-    /// Whether segments differ in the tables of whole values, so that shares of a join read
-    /// everything.
+    /// Whether segments differ in the tables of whole values; then each share of a join reads the
+    /// whole store.
     pub tables_differ: bool,
 }
 
-/// Adds segment files to the store in the directory `path`, all in one step; without a store, makes
-/// one of them.
+/// Adds segment files to the store in the directory `path`, all in one step. Makes the store if it
+/// does not exist.
 ///
 /// The segments are added in the order of their paths, whatever the order of the receipts, and so
 /// are the ids of a fingerprint. A segment that the store already has is skipped, even if some of
 /// its records were deleted since, or if it has another label: a repeated commit changes nothing
 /// and reports that. Files are linked, or copied if the system has no hard links between the two
 /// places; copies are fully verified. Of a linked file only the header is read, which contains a
-/// digest of the rest: [`verify`](crate::verify()) reads all.
+/// digest of the rest; [`verify`](crate::verify()) reads the whole file.
 ///
 /// # Errors
 ///
-/// * [`Error::InvalidOptions`] if a file does not match its receipt, is in a store, or has another
-///   recipe or other sketches than the others; if there is no receipt; if the label or run is
-///   invalid, or the labels of the store are dates of one form and the label is not.
+/// * [`Error::InvalidOptions`] if a file does not match its receipt, is in a store, or differs from
+///   the others in recipe or sketch length; if there is no receipt; if the label or run is invalid,
+///   or the labels of the store are dates of one form and the label is not.
 /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file.
 /// * [`Error::Locked`] if another process is writing to the store, or making it.
-/// * [`Error::NotAStore`] if something else is at `path`.
+/// * [`Error::NotAStore`] if `path` is neither missing nor a store.
 /// * [`Error::Io`] if a file is missing whose segment the store does not have, or the system
 ///   refuses.
 ///
@@ -214,8 +215,8 @@ fn commit_to(
     Ok(done)
 }
 
-/// Removes the file of a receipt, unless another run has replaced it. A remaining name costs
-/// nothing.
+/// Removes the file of a receipt, unless another run has replaced it. Errors are ignored: a
+/// remaining file does no harm.
 fn remove_committed(receipt: &SegmentReceipt) {
     if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == *receipt) {
         let _ = remove_file(&receipt.path);
@@ -257,7 +258,7 @@ impl<'a> Agreed<'a> {
                 known.is_some_and(|known| known.label != label || known.deletions.is_some()),
             );
             let whole_masks = match check_file(receipt) {
-                // Its name was removed after an earlier commit.
+                // The file was removed after an earlier commit.
                 Err(Error::Io(IoError { source, .. }))
                     if is_live && source.kind() == std::io::ErrorKind::NotFound =>
                 {
@@ -281,7 +282,7 @@ impl<'a> Agreed<'a> {
                 *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
             agreed.new.push(receipt);
         }
-        // In a new store without fingerprints, one segment keeps the recipe.
+        // If all segments are empty, a new store gets one of them, because it has the recipe.
         if segments.is_empty() && agreed.new.is_empty() {
             agreed.new.push(agreed.present.remove(0));
             agreed.empty -= 1;
@@ -392,7 +393,7 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     let mut head = Vec::new();
     let failed = |fault| Error::io("read", path)(fault);
     file.by_ref().take(HEAD_LEN).read_to_end(&mut head).map_err(failed)?;
-    // Only a file that starts like a list is read as a whole: it may be any large file.
+    // Only a file that starts like a list is read as a whole: any other file may be large.
     let text = match lists::text_of(&*head) {
         Ok(text) if text.is_empty() || text.starts_with('#') || text.starts_with(LINE_START) => {
             lists::text_of(head.chain(file)).map_err(failed)?
@@ -406,7 +407,7 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     };
     let receipts: Vec<SegmentReceipt> = lists::rows(&text).map(receipt).collect::<Result<_>>()?;
     if receipts.is_empty() {
-        // A killed task leaves such a file. Its part must not be missing silently.
+        // A killed task leaves an empty file. Without an error its part would be missing silently.
         let reason = format!("{} holds no receipt: its task failed", path.display());
         return Err(Error::InvalidOptions { reason });
     }

@@ -15,14 +15,14 @@ fpstore_base::choices! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum Compaction {
-        /// The segments that the size-tiered rule picks among neighbours with the same label. Tiers
-        /// are powers of ten of records; the segments of a tier are merged once they hold 3, 6 or
-        /// 10 of its units, so that the number of segments remains logarithmic. Segments with more
+        /// The segments that the size-tiered rule picks among neighbours with the same label.
+        /// Segments of 10^n to 10^(n+1) records are merged once they have 3, 6 or 10 times 10^n
+        /// records together, so that the number of segments remains logarithmic. Segments with more
         /// than half of their records deleted are rewritten, and empty ones removed.
         #[default]
         Tier = "tier": "Neighbours of similar size and one label",
-        /// Neighbours with the same label become one segment each, and empty segments are removed.
-        /// Labels are preserved, so that each can expire separately.
+        /// Neighbours with the same label are merged into one segment, and empty segments are
+        /// removed. Labels are preserved, so that each can expire separately.
         All = "all": "Neighbours of one label",
         /// All segments become one. Its label is the greatest label of segments with records, so
         /// that no record expires early; it has no label if a segment with records has none.
@@ -37,9 +37,9 @@ impl Writer {
     /// Merges segments, and omits deleted records. The ids of a fingerprint keep their order; if
     /// one segment has numbers as ids and another has texts, the merged segment has texts.
     ///
-    /// Stays within the memory of the writer. Each merge is published separately, and readers see
-    /// the same records before and after. Pushed records that are not committed are not affected.
-    /// To merge while a writer is active, see [`Compactor`](crate::writer::Compactor).
+    /// Uses the memory of the writer. Each merge is published separately, and readers see the same
+    /// records before and after. Pushed records that are not committed are not affected. To merge
+    /// while a writer is active, see [`Compactor`](crate::writer::Compactor).
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Writer {
     }
 
     /// Merges the segments that the size-tiered rule picks, as [`Writer::commit`] does after adding
-    /// the records. Does nothing if there is no room or another process is merging.
+    /// the records. Does nothing if the disk has no room or another process is merging.
     ///
     /// # Errors
     ///
@@ -89,8 +89,8 @@ impl Writer {
         self.merge_if_free(|merger, _| compact(&Compaction::Tier, merger).map(drop))
     }
 
-    /// Merges as many of the youngest segments as possible by writing at most half of the bytes
-    /// that this writer wrote.
+    /// Merges the youngest segments, as many as have together at most half as many bytes as this
+    /// writer wrote.
     pub(super) fn merge_youngest(&mut self) -> Result<()> {
         let live = candidates(self.store.snapshot().segments());
         if tier::pick_youngest(&live, self.written_len / 2).is_none() {

@@ -11,7 +11,7 @@ use crate::writing::writer::compact::compact;
 use crate::writing::writer::merge::Merger;
 use crate::writing::writer::{Compacted, Compaction, WriterOptions};
 
-/// The minimum wait for the compaction lock. Writers hold it now and then for a short time.
+/// The minimum wait for the compaction lock, because writers can hold it for a short time.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
 
 /// A compactor of a store: it merges segments while a writer adds and deletes.
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
 /// new file; only its short transactions prevent others from publishing. Records that are deleted
 /// from the merged segments meanwhile are deleted from the new one before it is published; if one
 /// of the segments was removed, the compactor starts again with the others. Only one compactor can
-/// run at a time, and a [`Writer`](crate::Writer) leaves merging to it during its life.
+/// run at a time, and while it exists, a [`Writer`](crate::Writer) does not merge.
 ///
 /// # Examples
 ///
@@ -63,9 +63,9 @@ impl Compactor {
     ///
     /// # Errors
     ///
-    /// * [`Error::Compacting`](crate::Error::Compacting) if another process, or a writer or another
-    ///   compactor of this one, keeps merging segments of the store for some seconds, or for
-    ///   [`WriterOptions::wait`](crate::WriterOptions::wait) if that is longer.
+    /// * [`Error::Compacting`](crate::Error::Compacting) if another process, or another compactor
+    ///   or writer of this process, is merging segments and does not end within some seconds, or
+    ///   within [`WriterOptions::wait`](crate::WriterOptions::wait) if that is longer.
     /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the memory is too little for
     ///   the threads.
     /// * Otherwise as [`Store::open`].

@@ -67,10 +67,10 @@ const PART_LEN: usize = 1 << 20;
 
 /// The files of the newest state of a store in another place, by name.
 pub trait StateSource {
-    /// The designation of a file in messages.
+    /// The path or address of a file, for messages.
     fn place(&self, name: &str) -> PathBuf;
 
-    /// The bytes of a file. `len` is their number, or `None` if only the source has it.
+    /// The bytes of a file. `len` is their number, or `None` if the caller does not know it.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ pub trait StateSource {
     fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>>;
 }
 
-/// The number of attempts with newer states, if files of the preceding state are gone.
+/// The number of attempts, each with a newer state, if files of the preceding state are removed.
 const STATES: u32 = 10;
 
 /// Updates the folder `to` to the newest state in `source`, as [`backup`](super::backup) does with
@@ -110,17 +110,17 @@ pub fn backup_from(
     }
 }
 
-/// Makes a follower a store of its own, which accepts changes, and returns its generation.
+/// Makes a follower an independent store, which accepts changes, and returns its generation.
 ///
-/// The store gets a new id, because its history is another one from now on: no follower of the
-/// earlier store takes its states, and it takes none of the earlier store, so that changes of both
-/// are never mixed.
+/// The store gets a new id, because its history differs from now on: followers of the original
+/// reject its states, and it rejects states of the original, so that changes of both are never
+/// mixed.
 ///
 /// # Errors
 ///
-/// * [`Error::InvalidOptions`] if the store at `path` follows no other one.
-/// * [`Error::Locked`] if its follower is copying a state.
-/// * As for every change of a store. The store still follows then.
+/// * [`Error::InvalidOptions`] if the store at `path` is not a follower.
+/// * [`Error::Locked`] if a process is copying a state to it.
+/// * As for every change of a store. Then the store is still a follower.
 pub fn promote(path: impl AsRef<Path>) -> Result<u64> {
     let path = path.as_ref();
     let before = read_manifest(path)?;

@@ -25,7 +25,7 @@ use fpstore_base::{Fingerprint, IdRef};
 pub struct Deleted {
     /// The number of distinct fingerprints or ids given by the caller.
     pub wanted: u64,
-    /// The number of these that the store had.
+    /// The number of given fingerprints or ids that the store had.
     pub found: u64,
     /// Deleted fingerprints over all segments; a fingerprint in two segments counts twice.
     pub fingerprints: u64,
@@ -49,8 +49,8 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged,
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is deleted; only after
-    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is deleted; after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is deleted.
     ///
     /// # Examples
     ///
@@ -165,8 +165,8 @@ impl Writer {
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Passes the known places of ids, perhaps also of others, to the next change of these ids, which
-    /// reads the unknown ones itself.
+    /// Passes places that were read ahead to the next deletion or replacement, which then reads
+    /// only newer segments. The places must cover all its ids and may cover others.
     pub fn look_ahead(&mut self, places: impl Into<Arc<IdPlaces>>) {
         self.places = Some(places.into());
     }
@@ -181,7 +181,7 @@ impl Writer {
         Watch::new(self.options.resources.observer.clone(), Phase::Search, Some(total))
     }
 
-    /// The live segments with deletions of all these ids, for a transaction that changes more.
+    /// The live segments with deletions of all these ids, for a transaction with other changes.
     pub(super) fn without_ids(
         &mut self,
         transaction: &mut Transaction,
@@ -213,8 +213,8 @@ impl Writer {
         Ok(done)
     }
 
-    /// The live segments with the deletions that `choose` adds, the counts of these, and whether
-    /// any deletion is to be published.
+    /// The live segments with the deletions that `choose` adds, the counts of these deletions, and
+    /// whether any deletion must be published.
     fn with_deletions(
         &mut self,
         transaction: &mut Transaction,
@@ -278,9 +278,9 @@ fn delete_from_all(
     })
 }
 
-/// Checks that at most the fingerprints and ids of the segment are deleted. The header of a hostile
-/// segment can state fewer ids than its records hold, and every reader would reject a manifest with
-/// more deletions.
+/// Checks that no more fingerprints and ids are deleted than the header of the segment states. A
+/// hostile header can state fewer ids than the records have, and every reader would reject a
+/// manifest with more deletions.
 fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
     let header = open.segment.header();
     let (fingerprints, ids) = (deletions.fingerprint_count(), deletions.id_count());
@@ -340,8 +340,8 @@ fn delete_at(
     Ok(())
 }
 
-/// Deletes the wanted ids of one fingerprint, and calls `emptied` if it loses its last id. Returns the
-/// number of its live ids before.
+/// Deletes the wanted ids of one fingerprint, and calls `emptied` if it loses its last id. Returns
+/// the number of its live ids before.
 fn delete_of_record(
     open: &OpenSegment,
     set: &mut DeletionSet<'_>,
@@ -399,7 +399,7 @@ fn delete_bare(
     Ok(())
 }
 
-/// The ids of a fingerprint that are not deleted.
+/// The number of ids of a fingerprint that are not deleted.
 fn live_id_count(open: &OpenSegment, set: &DeletionSet<'_>, rank: Rank) -> Result<u64> {
     let record = open.segment.record(rank)?;
     let count = record.id_count().map_err(|fault| id_fault(open, fault))?;

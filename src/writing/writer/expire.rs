@@ -39,8 +39,8 @@ impl Writer {
     ///
     /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label has another form than the
     /// label of the expiry, if no label is a date, or if no record would remain.
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only after
-    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is removed.
     ///
     /// # Examples
     ///

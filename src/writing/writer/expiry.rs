@@ -1,4 +1,4 @@
-//! The rule for expired segments: a label before a given one, or the date of an older day.
+//! The rule that selects expired segments: a label before a given label, or a date before a day.
 //!
 //! A misspelt label must not remove a store. So a label is compared only with labels of the same
 //! form, and removing everything must be allowed explicitly.
@@ -35,7 +35,7 @@ enum Bound {
 }
 
 impl Expiry {
-    /// Segments whose label sorts before `label`, bytewise: `2026-09` before `2026-10`.
+    /// Selects segments whose label sorts before `label`, bytewise: `2026-09` before `2026-10`.
     ///
     /// Labels that sort before it must have the same form, or one form must be a prefix of the
     /// other: the same numbers of digits, letters at the same places, and the same signs between
@@ -44,8 +44,8 @@ impl Expiry {
         Expiry { bound: Bound::Label(label.into()), all: false }
     }
 
-    /// Segments whose label is a date more than `age` ago, such as `30d`, `6w`, `3mo` or `1y`.
-    /// Today is the day in UTC.
+    /// Selects segments whose label is a date more than `age` ago; `age` is a text such as `30d`,
+    /// `6w`, `3mo` or `1y`. Today is the day in UTC.
     ///
     /// Dates are days (`2026-11-05`, optionally followed by a time, and `20261105`), weeks
     /// (`2026-W45`), months (`2026-11`) and years. The age of a month counts from its last day.

@@ -1,6 +1,6 @@
 //! The public writer: the lock, the options, the pending records.
 //!
-//! Each other file of this folder adds one kind of change to it.
+//! Other modules of this folder each add one kind of change to it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,8 +108,8 @@ impl Writer {
     /// # Errors
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
-    /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
-    ///   does not end within [`WriterOptions::wait`].
+    /// * [`Error::Locked`] if another process, or another writer of this process, is writing to the
+    ///   store and does not end within [`WriterOptions::wait`].
     /// * [`Error::RecipeMismatch`] if its fingerprints have another recipe.
     /// * [`Error::InvalidOptions`] if the label or the run is invalid, if the labels of the store
     ///   are dates of one form and the label is not, or if the memory is too little for the
@@ -166,7 +166,7 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::InvalidOptions`] if the label is invalid, or if the labels of the store are dates
-    /// of one form and it is not.
+    /// of one form and the new label is not.
     pub fn set_label(&mut self, label: impl Into<String>) -> Result<()> {
         let label = label.into();
         if let Some(reason) = fault_of_label(&label) {
@@ -209,7 +209,7 @@ impl Writer {
         Ok(segment)
     }
 
-    /// Makes `segments` the live ones, shows them to the readers of this process, removes orphaned
+    /// Makes `segments` the live segments, refreshes the store of this writer, removes orphaned
     /// files, and returns the generation.
     pub(super) fn commit_segments(
         &mut self,

@@ -1,8 +1,8 @@
 //! The places of ids in the segments of a state, read before a writer deletes the ids.
 //!
-//! A store has no index of ids, so deleting some takes a pass over all of them. Segments never
-//! change: the pass can run before the turn of the writer, over the shown state, and the turn
-//! itself only reads newer segments. The turn also finds out which of the ids are deleted already.
+//! A store has no index of ids, so a deletion takes a pass over all ids. Segments never change: the
+//! pass can read a state before the turn of the writer, and the turn itself only reads newer
+//! segments. The turn also finds out which of the ids are deleted already.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,8 @@ impl IdPlaces {
         unread.map(|open| open.segment.header().id_count).sum()
     }
 
-    /// Reads the segments of a state that were not read yet, and drops the places in all others.
+    /// Reads the segments of a state that were not read yet, and drops the places in segments that
+    /// the state does not have.
     ///
     /// # Errors
     ///

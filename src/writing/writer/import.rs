@@ -1,8 +1,8 @@
 //! Import: copying segments from other stores.
 //!
-//! It has three steps. First the sources are examined, then the segments are copied and verified,
-//! which may take long and needs no writer, and then they are published. Between the steps a server
-//! can continue writing.
+//! An import has three steps: the sources are examined; the segments are copied and verified, which
+//! may take long and needs no writer; the copies are published. Between the steps a server can
+//! continue writing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use fpstore_base::Recipe;
 pub struct Imported {
     /// Imported segments.
     pub segments: u64,
-    /// Their live fingerprints.
+    /// The live fingerprints of these segments.
     pub fingerprints: u64,
     /// Bytes of their files.
     pub file_len: u64,
@@ -35,7 +35,7 @@ pub struct Imported {
     pub empty: u64,
 }
 
-/// A segment of a source with its deletions, as examined.
+/// An examined segment of a source, with its deletions.
 #[derive(Debug)]
 struct Arrival {
     /// The position of its source.
@@ -47,7 +47,7 @@ struct Arrival {
     sketch_len: u32,
     fingerprint_count: u64,
     digest: Digest,
-    /// Holds a lock on the file in a store, so that no writer removes it meanwhile.
+    /// Holds a lock on a file in a store, so that no writer removes it before it is copied.
     _held: Option<Arc<Segment>>,
 }
 
@@ -166,8 +166,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Rejects labels that an expiry of the labels of the store would never select. The label is
-    /// `given` for all segments, or each keeps its own.
+    /// Rejects labels that an expiry of the labels of the store would never select. All segments
+    /// get the label `given`; if it is empty, each keeps its own.
     fn check_labels<'a>(
         &self,
         given: &str,

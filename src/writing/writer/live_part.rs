@@ -14,7 +14,7 @@ use fpstore_base::{Fingerprint, IdRef};
 
 /// The approximate number of values of a part.
 pub(super) const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 13 };
-/// The maximum number of values of a part, and of bytes of their ids, in memory together.
+/// The maximum number of values of a part in memory, and the maximum bytes of their ids.
 const COUNT_MAX: u64 = 4 * PART_COUNT;
 const IDS_LEN_MAX: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 

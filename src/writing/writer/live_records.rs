@@ -1,5 +1,5 @@
-//! The live records of a segment, to be rewritten; if its first table is damaged, with the values
-//! of another table.
+//! Reading the live records of a segment, to write them again; if its first table is damaged, with
+//! the values of another table.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
 use crate::writing::writer::live_part::{LivePart, PART_COUNT, for_each_live};
 use fpstore_base::watch::{Throttle, Watch};
 
-/// Pushes the live records of a segment; threads read them in parts.
+/// Pushes the live records of a segment to `buffer`; threads read them in parts.
 ///
 /// Ids and deletions follow the order of the first table. If that table is damaged, the values of
-/// another table with whole values are sorted in its order, and the walk continues at the rank at
-/// which it stopped. Without such a table the damage is the error.
+/// another table with whole values are sorted in its order, and reading continues at the rank at
+/// which it stopped. Without such a table, returns the damage as an error.
 pub(super) fn push_live_records(
     open: &OpenSegment,
     buffer: &mut RecordBuffer,

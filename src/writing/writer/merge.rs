@@ -17,7 +17,7 @@ use fpstore_base::Recipe;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 
 /// The number of attempts to rebase deletions without the publication lock. The next attempt holds
-/// it, so that no other process can delete more meanwhile.
+/// the lock, so that no other process can delete records meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
 /// A compaction gives up after this many conflicts: each conflict wastes a merge, and other
 /// processes may continue for ever.
@@ -58,10 +58,10 @@ pub struct Compacted {
 
 /// The outcome of a finished merge.
 enum Published {
-    /// It replaced the merged segments; `None` if no segment was needed because all records were
-    /// deleted.
+    /// The number of the new segment, which replaced the merged segments; `None` if all records
+    /// were deleted and no segment was needed.
     InPlace(Option<u64>),
-    /// One of the segments was removed, or their deletions cannot be rebased: nothing changed.
+    /// A merged segment was removed, or its deletions cannot be rebased: nothing changed.
     Conflict,
 }
 
@@ -154,8 +154,8 @@ impl<'a> Merger<'a> {
         file.finish(label)
     }
 
-    /// Replaces `parts` by the merged segment, after deleting from it the records that were deleted
-    /// from them since.
+    /// Replaces `parts` by the merged segment. Records that were deleted from `parts` during the
+    /// merge are first deleted from the merged segment.
     fn publish(
         &self,
         parts: &[OpenSegment],
@@ -196,7 +196,7 @@ impl<'a> Merger<'a> {
             };
             let number = made.as_ref().map(|entry| entry.number);
             segments.splice(range, made);
-            // The snapshot holds the files of the merged segments open.
+            // The snapshot holds the files of the merged segments, which are to be removed.
             drop(snapshot);
             let committed = transaction.commit(segments);
             // After an error, the new manifest may still be in place.

@@ -7,8 +7,8 @@ use fpstore_base::{Recipe, Resources, resource_setters, setters};
 
 /// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
 ///
-/// Half of the memory of a writer is for pushed records, half for compaction. The rate limits
-/// compaction. A compactor waits for another compactor.
+/// Half of the memory of a writer is for pushed records, half for compaction. The rate limit
+/// applies to compaction. The waiting time of a compactor applies to other merges.
 ///
 /// # Examples
 ///

@@ -8,7 +8,7 @@ use crate::writing::writer::tier::{self, Candidate};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedMerge {
-    /// Segments that become one.
+    /// The number of merged segments.
     pub segments: u64,
     /// The label of the new segment; empty if it has none.
     pub label: String,

@@ -22,8 +22,8 @@ pub(super) enum Rebased {
     Impossible,
 }
 
-/// Translates the deletions that were made since `parts` were opened to the segment `merged` made
-/// of them; `now` are the same segments with all deletions.
+/// Translates the deletions since `parts` were opened to the segment `merged`, which was made of
+/// `parts`. `now` has the same segments with their current deletions.
 pub(super) fn rebase_deletions(
     parts: &[OpenSegment],
     now: &[OpenSegment],
@@ -48,7 +48,7 @@ pub(super) fn rebase_deletions(
     Ok(set.finish().map_or(Rebased::Nothing, Rebased::Deletions))
 }
 
-/// Adds to `touched` each fingerprint with a record deleted since.
+/// Adds to `touched` each fingerprint with a record that is deleted in `now` and not in `part`.
 fn note_touched(
     part: &OpenSegment,
     now: &OpenSegment,
@@ -76,7 +76,7 @@ fn note_touched(
     Ok(())
 }
 
-/// Deletes from the merged segment the records of a fingerprint that are deleted by now. Returns
+/// Deletes from the merged segment the records of a fingerprint that are deleted in `now`. Returns
 /// whether that is possible.
 fn delete(
     fingerprint: Fingerprint,

@@ -1,4 +1,4 @@
-//! Repair: a manifest of the sound segments, placed next to the damaged store's own.
+//! Repair: writes a manifest of the sound segments next to the manifest of the damaged store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ pub struct Repair {
     pub manifest: Option<PathBuf>,
     /// The files of the kept segments, oldest first.
     pub kept: Vec<PathBuf>,
-    /// Their fingerprints, deleted ones included.
+    /// The fingerprints of the kept segments, deleted ones included.
     pub fingerprint_count: u64,
-    /// The results for damaged segments, each of which a new segment replaces. Damaged segments
-    /// missing in this list cannot be opened and are dropped entirely.
+    /// The damaged segments that can be opened: a new segment with the readable records replaces
+    /// each. Other damaged segments are dropped entirely.
     pub salvaged: Vec<Salvaged>,
 }
 

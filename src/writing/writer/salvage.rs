@@ -1,9 +1,9 @@
 //! The readable records of a damaged segment, from any of its pages.
 //!
 //! Each table has all fingerprints in its own order, and ids follow the order of the first table.
-//! So a value on a damaged page of one table is read from another table. Its rank, and therefore
-//! its ids, is known if the other tables have every value missing between two values of the first
-//! table.
+//! So a value on a damaged page of one table is read from another table. Its rank in the first
+//! table, which locates its ids, is known if the other tables have all values that are unreadable
+//! between two values of the first table.
 
 use crate::base::error::{Error, Result};
 use crate::base::section::Rank;
@@ -14,7 +14,7 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
 use fpstore_base::Id;
 
-/// The part of a damaged segment that a repair saved.
+/// The result of reading a damaged segment in a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvaged {
@@ -111,7 +111,7 @@ struct Salvage<'a> {
 }
 
 impl Salvage<'_> {
-    /// Pushes the values of the first table, and values of others that it has lost.
+    /// Pushes the values of the first table, and the values that only other tables still have.
     fn merge(&mut self, first: WholeTable<'_>, others: &SortedValues) -> Result<()> {
         let mut own: Vec<(u64, u64)> = Vec::new();
         first.for_each_readable(|rank, run| {
@@ -134,7 +134,7 @@ impl Salvage<'_> {
         self.close(first, self.open.segment.header().fingerprint_count)
     }
 
-    /// Takes a value of the first table, after the values before it.
+    /// Pushes a value of the first table, after the smaller values of other tables.
     fn take(&mut self, first: WholeTable<'_>, rank: u64, value: u64) -> Result<()> {
         self.close(first, rank)?;
         self.next_rank = rank + 1;

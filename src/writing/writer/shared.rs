@@ -1,8 +1,8 @@
 //! A writer that is held for one turn at a time.
 //!
 //! Long-running programs share a store in this way: the streams of the program, and
-//! [`CheckedWriter`](crate::writer::CheckedWriter). This file limits the length of a turn. It never
-//! commits: pushed records belong to the writer of the turn.
+//! [`CheckedWriter`](crate::writer::CheckedWriter). This module limits the length of a turn. It
+//! never commits: pushed records belong to the writer of the turn.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -34,18 +34,18 @@ impl Candidate {
         self.fingerprints.saturating_sub(self.deleted)
     }
 
-    /// An estimate of the bytes that a merge writes for it.
+    /// An estimate of the bytes that a merge writes for this segment.
     pub(super) fn live_len(&self) -> u64 {
         let live = self.live_fingerprints() as f64 / self.fingerprints.max(1) as f64;
         (self.file_len as f64 * live) as u64
     }
 
-    /// Its number of live records. Not bytes, because small files consist of whole pages.
+    /// The number of live records. Not bytes, because small files consist of whole pages.
     fn weight(&self) -> u64 {
         self.live_fingerprints().max(self.live_ids)
     }
 
-    /// Its tier; the unit of tier `t` is `10^t` records.
+    /// The tier of the segment; the unit of tier `t` is `10^t` records.
     fn tier(&self) -> u32 {
         tolerated(self.weight()).checked_ilog10().unwrap_or(0)
     }
@@ -53,13 +53,14 @@ impl Candidate {
 
 /// Picks the next neighbours to merge, oldest first; `None` if no merge is due.
 ///
-/// Only neighbours with the same label are merged, so that segments stay in the order of their age
-/// and each label can expire separately. A tier is a power of ten of records. When the segments of
-/// a tier reach 3, 6 or 10 of its units, they are merged; ten units are one unit of the next tier,
-/// and if that completes a step there, its segments join the same merge. So equal batches end in
-/// one segment whenever their number is a power of ten, and each record is written about twice for
-/// each power. A label has at most four segments of a tier, and three inversions. A segment with
-/// more than half of its records deleted is rewritten alone, and an empty one removed.
+/// Only neighbours with the same label are merged, so that segments remain in the order of their
+/// age and each label can expire separately. The unit of a tier is a power of ten of records. When
+/// the segments of a tier together reach a step, 3, 6 or 10 units, they are merged. Ten units are
+/// one unit of the next tier; if this completes a step there, its segments join the same merge. So
+/// equal batches end in one segment whenever their number is a power of ten, and each record is
+/// written about twice for each power. A label has at most four segments of a tier, and three
+/// inversions. A segment with more than half of its records deleted is rewritten alone, and an
+/// empty one removed.
 pub(super) fn pick(segments: &[Candidate]) -> Option<Range<usize>> {
     let mut start = 0;
     for run in segments.chunk_by(|a, b| a.label == b.label) {
@@ -81,8 +82,7 @@ fn pick_in_label(run: &[Candidate]) -> Option<Range<usize>> {
     while end > 1 {
         match complete_step(&run[..end]) {
             Ok(start) => return Some(start..end),
-            // Older segments completed no step when they were the youngest, unless nothing was
-            // merged then.
+            // Older segments alone can complete a step if nothing was merged when they were added.
             Err(older) => end = older,
         }
     }
@@ -105,7 +105,7 @@ fn complete_step(run: &[Candidate]) -> Result<usize, usize> {
     let (mut found, mut weight) = (None, 0_u64);
     loop {
         let unit = 10_u64.saturating_pow(tier);
-        // The step that one part of the suffix reaches without the others.
+        // The greatest step that one part of the suffix reaches alone.
         let mut reached = step_of(weight, unit);
         while let Some(older) = start.checked_sub(1).filter(|&at| run[at].tier() <= tier) {
             reached = reached.max(step_of(run[older].weight(), unit));

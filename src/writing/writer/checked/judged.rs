@@ -55,7 +55,7 @@ impl CheckedWriter {
             Place::None => return judge(writer, pending, record, k, None, Some(&apart)),
             Place::Cut => return Ok(Verdict::Cut),
         };
-        // Searches a second time: the borrow checker does not allow returning an answer from a loop.
+        // Searches a second time: the borrow checker allows no loop that returns its answer.
         let answer = searcher.nearest_with(record.fingerprint, count, k, limits)?;
         if answer.outcome().cut {
             return Ok(Verdict::Cut);

@@ -1,9 +1,9 @@
 //! Check and add: a record is added if no near record is stored or pending.
 //!
 //! The streams of the program, the writer thread of the server and Python call [`CheckedWriter`].
-//! It decides which records are new and when they are durable; it never commits by itself, and it
-//! starts no thread. `pending` holds the pending records, `near_index` finds the nearest of them,
-//! `ahead` compares before the turn.
+//! It decides which records are new; it never commits by itself, and it starts no thread. `pending`
+//! holds the pending records, `near_index` finds the nearest of them, `ahead` compares records with
+//! the store before the turn of the writer.
 
 mod ahead;
 mod apart;
@@ -54,8 +54,8 @@ pub enum Verdict<'a> {
 /// visible, in one step: when it returns without an error, they are on the disk. When it fails, all
 /// of them are still pending, in their order, and the next commit tries again. A failed commit may
 /// still have taken effect, if the last sync reported the error; before the next step the writer
-/// checks which pending records are stored after all, and adds none twice. Pending records are lost
-/// with the writer and with the process.
+/// checks which pending records are stored after all, and adds no record twice. Pending records are
+/// lost with the writer and with the process.
 ///
 /// # Turns
 ///
@@ -67,8 +67,8 @@ pub enum Verdict<'a> {
 /// # Cost
 ///
 /// A check costs a search for the nearest stored fingerprint, and some lookups among the pending
-/// records: for a small `k` and random fingerprints their number does not grow with the pending
-/// records. Pending records are kept in memory, with an overhead of 20 to 70 bytes each.
+/// records; for a small `k` and random fingerprints, the number of lookups does not depend on the
+/// number of pending records. These are kept in memory, with an overhead of 20 to 70 bytes each.
 ///
 /// # Examples
 ///
@@ -167,7 +167,7 @@ impl CheckedWriter {
     }
 
     /// Adds a record, unless a record within `k` bits is stored or pending: then returns the
-    /// nearest one. If a stored and a pending record are equally near, it is the stored one.
+    /// nearest record, and of a stored and a pending record that are equally near the stored one.
     ///
     /// # Errors
     ///
@@ -285,7 +285,7 @@ impl CheckedWriter {
 }
 
 /// The verdict on a record, given its nearest stored fingerprint within `k` bits. A new record is
-/// added. Pending records from which it is `apart` are ignored.
+/// added. Pending records labelled different from it (`apart`) are ignored.
 fn judge<'a>(
     writer: &Writer,
     pending: &'a mut Pending,

@@ -21,7 +21,7 @@ use fpstore_base::Fingerprint;
 
 /// Up to this number of values no tables are built.
 const SCANNED_MAX: usize = 128;
-/// The cost of a lookup, in values of a pass.
+/// The cost of a lookup, as a number of values that a pass compares in the same time.
 const LOOKUP_COST: u64 = 8;
 /// The bounds of the number of blocks.
 const BLOCKS_MIN: u32 = 2;
@@ -94,8 +94,8 @@ impl NearIndex {
         }
     }
 
-    /// The position and distance of the nearest value within `k` bits whose position `counts`; of
-    /// equally near ones the first.
+    /// The position and distance of the nearest value within `k` bits whose position `counts`
+    /// accepts; of equally near ones the first.
     pub(super) fn nearest(
         &self,
         needle: Fingerprint,
@@ -170,7 +170,7 @@ impl Block {
         }
     }
 
-    /// The number of values of this block within a radius.
+    /// The number of bit patterns of this block within a radius, which a search looks up.
     fn lookups(&self, radius: u32) -> u64 {
         let width = u64::from(self.mask.count_ones());
         let mut combinations = 1;

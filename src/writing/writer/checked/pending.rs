@@ -51,7 +51,7 @@ impl Pending {
     }
 
     /// The position and distance of the nearest record within `k` bits; of equally near ones the
-    /// first. Records from which it is `apart` are ignored.
+    /// first. Records labelled different from `record` (`apart`) are ignored.
     pub(super) fn nearest(
         &self,
         record: &NewRecord,

@@ -52,7 +52,7 @@ const ACTS: [(&str, Act); 13] = [
         let shipped = folder.join("shipped.fps");
         let done = export(&store, &shipped, None);
         assert_new(&shipped, done.as_ref().err());
-        // Complete, or absent.
+        // The exported store is complete or missing.
         if shipped.exists() {
             assert!(all_records(&shipped) == all_records(&folder.join("store.fps")));
         }
@@ -72,7 +72,7 @@ const ACTS: [(&str, Act); 13] = [
         let shipped = folder.join("shipped.fps");
         let done = commit(&shipped, &receipts, &CommitOptions::default());
         assert_new(&shipped, done.as_ref().err());
-        // No part of it remains.
+        // The tests compare only `store.fps`.
         let _ = fs::remove_dir_all(&shipped);
         done.map(drop)
     }),
@@ -105,7 +105,7 @@ const ACTS: [(&str, Act); 13] = [
     }),
 ];
 
-/// A new store exists unless there was an error, and also after an error that reports it.
+/// Checks that a new store exists, unless there was an error other than [`Error::InEffect`].
 fn assert_new(path: &Path, error: Option<&Error>) {
     let is_said = error.is_none_or(|error| matches!(error, Error::InEffect { generation: 1, .. }));
     assert_eq!(path.exists(), is_said, "{}: {error:?}", path.display());
@@ -121,7 +121,7 @@ fn states(pristine: &Path, act: Act) -> Vec<Records> {
     states
 }
 
-/// An exported store is complete, and the next export removes the files of an unfinished one.
+/// Checks that an exported store is complete, and that the next export removes unfinished files.
 fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
     let shipped = folder.join("shipped.fps");
     if shipped.exists() {
@@ -150,7 +150,7 @@ fn a_store_is_whole_whichever_operation_fails() {
     for (name, act) in ACTS {
         let mut states = states(pristine.path(), act);
         if name == "all" {
-            // Between its two changes the store contains only the first record.
+            // The states between its changes: with the first record, and after its deletion.
             let mut between = states[0].clone();
             between.insert(1, vec!["1".into()]);
             states.insert(1, between);
@@ -229,12 +229,12 @@ fn child() -> String {
     format!("{module}::child_that_dies_at_a_fail_point")
 }
 
-/// Each change in a separate process that dies at one operation, as from kill -9.
+/// Runs each change in a separate process that dies at one operation, as from kill -9.
 #[test]
 fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
     let pristine = pristine();
     let is_one_change = |(_, (name, _)): &(usize, (&str, Act))| {
-        // The operation at the end leaves nothing to compare with another process.
+        // `all` makes several changes, and the other act removes its new store.
         !["all", "commit to a new store"].contains(name)
     };
     for (number, (name, act)) in ACTS.into_iter().enumerate().filter(is_one_change) {

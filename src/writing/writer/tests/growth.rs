@@ -1,5 +1,5 @@
-//! Growth of work with the number of segments: with four times as many, no change of a store takes
-//! much more than four times the steps. A store may have 65 536.
+//! Growth of work with the number of segments: with four times as many segments, no change of a
+//! store takes much more than four times the steps. A store can have 65 536 segments.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

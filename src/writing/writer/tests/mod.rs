@@ -1,10 +1,10 @@
-//! A store with labels, ids of both kinds and deletions, and every change of it.
+//! Tests of every change of a store with labels, ids of both kinds and deletions.
 //!
 //! `fail_points` makes each file operation of each change fail once; `growth` counts steps of
-//! stores with many segments; `places` deletes ids whose places were read before; `pauses` has
+//! stores with many segments; `places` deletes ids whose places were read before; `pauses` tests
 //! readers that hold files, interrupted merges, and file systems without room or locks;
-//! `power_loss` replays possible disk states after a loss of power; `threads` merges on several
-//! threads.
+//! `power_loss` replays possible disk states after a loss of power; `retry` repeats failed changes;
+//! `threads` merges on several threads.
 
 mod fail_points;
 mod growth;
@@ -106,7 +106,7 @@ fn pristine() -> tempfile::TempDir {
     folder
 }
 
-/// After the next writer only the manifest and the files that it lists remain.
+/// Checks that the next writer leaves only the manifest and the files that it lists.
 fn assert_clean(path: &Path, case: &str) {
     drop(Writer::with_options(path, options()).unwrap());
     let mut expected: Vec<String> = vec!["MANIFEST".into()];

@@ -1,4 +1,4 @@
-//! Deleting ids whose places were read before the turn equals deleting ids that the turn reads.
+//! A deletion with places that were read ahead has the same result as a deletion without them.
 
 use super::*;
 use fpstore_base::Id;
@@ -46,7 +46,7 @@ fn places_read_ahead_give_the_same_deletions_whatever_happens_between() {
                 assert!(places.unread(&state) > 0);
                 places.read(&state, None).unwrap();
                 assert_eq!(places.unread(&state), 0);
-                // A reader keeps its open files.
+                // An open reader would keep its files.
                 drop(state);
                 let mut writer = Writer::with_options(&path, options()).unwrap();
                 between(&mut writer);

@@ -245,8 +245,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     assert!(no_names.contains("does not open"), "{no_names}");
 
     // A writer that opens a store syncs data that its predecessor may not have synced; here every
-    // predecessor has. Some systems do not sync a manifest that is only read, so there the
-    // directory is the first.
+    // predecessor has synced its data. Some systems do not sync a manifest that is only read, so
+    // there the sync of the directory is the first one.
     let is_final = |at: usize| matches!(&all[at], Change::Sync(path) if path.ends_with("MANIFEST"));
     let opens = |at: usize| is_final(at) || matches!(all[at], Change::Acknowledge);
     let is_sync = |at: &usize| match all[*at] {

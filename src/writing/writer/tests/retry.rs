@@ -1,5 +1,5 @@
-//! A failed change leaves nothing in the writer, unless the error reports that the change took
-//! effect. So repeating it is always right, or always reported as wrong.
+//! A failed change leaves nothing in the writer and the store, unless the error reports that the
+//! change took effect. So callers can decide from the error whether to repeat it.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -150,7 +150,7 @@ fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
     assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 3 + 5);
 }
 
-/// Any other file with the name of a repaired manifest is harmless.
+/// A directory with the name of a repaired manifest is harmless.
 #[test]
 fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     let pristine = pristine();
@@ -180,7 +180,7 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
         let case = format!("{failed:?} at {fails_at}: {done:?}");
         match &done {
             Ok(_) | Err(Error::InEffect { .. }) => assert!(!repaired.exists(), "{case}"),
-            // The rename of the manifest comes after the removal, which must not come too late.
+            // The repaired manifest is removed just before the new manifest is renamed.
             Err(Error::Io(IoError { doing: "replace", .. })) => {}
             Err(_) => assert!(repaired.exists(), "{case}"),
         }

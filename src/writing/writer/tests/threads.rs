@@ -1,4 +1,4 @@
-//! Merges on any number of threads: the same bytes, even for damaged segments.
+//! Merges on any number of threads write the same bytes, even for damaged segments.
 
 use super::*;
 use crate::writing::writer::Compaction;

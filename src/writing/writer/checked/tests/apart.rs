@@ -1,4 +1,4 @@
-//! Checks that obey labelled pairs, compared with a model that examines every record.
+//! Checks that respect labelled pairs, compared with a model that examines every record.
 
 use crate::Builder;
 use crate::base::judged::JudgedPairs;
@@ -77,7 +77,7 @@ fn found_of(record: &NewRecord, verdict: Verdict<'_>) -> Found {
     }
 }
 
-/// `is_ahead` selects the way in which the server handles expensive items.
+/// Checks and adds a record; with `is_ahead` in the way of the server for expensive items.
 fn check(
     writer: &mut CheckedWriter,
     record: &NewRecord,
