@@ -1,7 +1,7 @@
 //! Labels of segments, and the dates in them.
 //!
-//! Expiry compares labels, and treats dates as days. A new segment needs a label that an expiry of
-//! the others can select as well. In stores without dates, labels are arbitrary texts.
+//! Expiry compares labels, and treats dates as days. If the labels of a store are dates of one
+//! form, the label of a new segment must be such a date, or the segment would never expire.
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;

@@ -15,8 +15,7 @@ struct Needs {
     temporary: u64,
 }
 
-/// Checks that the disks have room for a segment of about this input in `store_directory`, and for
-/// the temporary files of the build.
+/// Checks that the disks have room for a segment of this input and for temporary files.
 pub(crate) fn check(
     input: &InputEstimate,
     scheme: &SchemeChoice,

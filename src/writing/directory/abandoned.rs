@@ -15,7 +15,7 @@ use crate::writing::directory::lock::{
 use fpstore_disk::{is_temporary_name, names_in, remove_empty_directory, remove_file, system};
 
 /// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the
-/// other directories that nobody has locked.
+/// other unlocked directories with such names.
 pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
     // A directory whose name is not UTF-8 is kept and not returned.
     let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(parent)) else {

@@ -41,8 +41,7 @@ pub(crate) enum LockOwner {
 }
 
 impl LockOwner {
-    /// The prefix of the names of the owner's unfinished files. They are abandoned once the lock is
-    /// free.
+    /// The prefix of the owner's unfinished files. They are abandoned once the lock is free.
     pub(super) fn temporary_prefix(self) -> &'static str {
         match self {
             LockOwner::Writer => TEMPORARY_PREFIX,
@@ -87,7 +86,7 @@ impl Patience {
         Patience { most: self.most.max(least), observer: self.observer.clone() }
     }
 
-    /// Takes a lock as soon as it is free.
+    /// Takes a lock as soon as it is free; after the time limit returns its holder.
     fn take(&self, path: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
         let since = Instant::now();
         let watch = Watch::new(self.observer.clone(), Phase::Wait, None);

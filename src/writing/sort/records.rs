@@ -2,7 +2,7 @@
 //!
 //! Records are collected in a batch of bounded memory; full batches are sorted and written as runs,
 //! separately for records without ids, with numbers and with texts. Output: the records by
-//! ascending fingerprint, those with equal fingerprints in input order.
+//! ascending fingerprint, records with equal fingerprints in input order.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;

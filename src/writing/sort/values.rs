@@ -202,8 +202,8 @@ impl ValueSorter {
         Ok(())
     }
 
-    /// Takes all values mapped by `map`, on threads; returns whether they fit in memory. If not, it
-    /// takes none.
+    /// Takes all values mapped by `map`, on threads; returns whether they fit in memory. If not,
+    /// takes no value.
     pub(crate) fn push_mapped(&mut self, values: &[u64], map: impl Fn(u64) -> u64 + Sync) -> bool {
         let before = self.values.len();
         if before + values.len() > self.count_max {

@@ -216,7 +216,7 @@ impl Writer {
     }
 
     /// Replaces documents in one step: the ids of `records` are deleted from all older records, and
-    /// the records are added. Of several records with one id the last one is taken. Previously
+    /// the records are added. If several records have one id, the last one is taken. Previously
     /// pushed records are committed in the same step. Reads the ids of the whole store, so replace
     /// many documents at once.
     ///

@@ -1,10 +1,9 @@
 //! Committing segment files written by tasks: any number of them in one change of a store.
 //!
-//! Before any change, all files are checked: each file must match its receipt, and all must have
-//! the same recipe and sketch length. Then the files get second names in the store (hard links),
-//! and one manifest lists them all. Then the first names are removed, if requested. So a process
-//! that dies at any point loses no file, and a repeated commit completes the change or finds it
-//! done.
+//! First all files are checked: each must match its receipt, and all must have the same recipe and
+//! sketch length. Then the files get second names in the store (hard links), and one manifest lists
+//! them all. Then the first names are removed, if requested. So a process that dies at any point
+//! loses no file, and a repeated commit completes the change or finds it done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -24,8 +24,8 @@ fpstore_base::choices! {
         /// Neighbours with the same label are merged into one segment, and empty segments are
         /// removed. Labels are preserved, so that each can expire separately.
         All = "all": "Neighbours of one label",
-        /// All segments become one. Its label is the greatest label of segments with records, so
-        /// that no record expires early; it has no label if a segment with records has none.
+        /// All segments are merged into one. Its label is the greatest label of segments with
+        /// records, so that no record expires early; empty if such a segment has no label.
         One = "one": "All segments",
         /// Each segment is rewritten separately: to get other tables, or to repair a damaged table
         /// from another table with the same values.

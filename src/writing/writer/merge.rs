@@ -101,8 +101,8 @@ impl<'a> Merger<'a> {
         self.store.snapshot().segments().to_vec()
     }
 
-    /// Merges neighbours into one segment, or none if all of their records are deleted, and returns
-    /// its number. After a conflict nothing is changed, and the conflict is counted.
+    /// Merges neighbours into one segment, and returns its number; `None` if all records are
+    /// deleted, and after a conflict, which changes nothing and is counted.
     pub(super) fn merge(&mut self, parts: &[OpenSegment], label: &str) -> Result<Option<u64>> {
         if !self.options.skip_space_check {
             self.check_room(parts)?;

@@ -85,8 +85,8 @@ impl WriterOptions {
         /// nothing twice. A name follows the rules of a label and is not empty.
         run: impl Into<Option<String>>,
         /// Sets whether records replace older records with the same id, as when a page is crawled
-        /// again. A commit removes the older ones in the same step. Of pushed records with one id
-        /// the last one is taken.
+        /// again. A commit removes the older ones in the same step. If several pushed records have
+        /// one id, the last one is taken.
         ///
         /// Pushed records are held in memory until they are committed, and each commit takes a pass
         /// over the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).

@@ -63,7 +63,7 @@ impl SharedWriter {
         self.writer.is_some()
     }
 
-    /// The writer of this turn. If none is in progress, begins one after at most
+    /// The writer of this turn. If no turn is in progress, begins one after at most
     /// [`WriterOptions::wait`], with the newest state of the store.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Comparisons before the turn of the writer: expensive comparisons with the store run while others
-//! write, and the turn only compares with newer records.
+//! Comparisons before the turn of the writer: expensive comparisons with the store run while other
+//! writers have their turns, and the own turn only compares with newer records.
 //!
 //! Used by the server. Segments never change, and deletions only grow; so the nearest fingerprint
 //! in one state is the nearest one in a later state, unless it was deleted or a new segment has a

@@ -95,7 +95,7 @@ impl NearIndex {
     }
 
     /// The position and distance of the nearest value within `k` bits whose position `counts`
-    /// accepts; of equally near ones the first.
+    /// accepts; of equally near values the first.
     pub(super) fn nearest(
         &self,
         needle: Fingerprint,
