@@ -50,7 +50,7 @@ fpstore_base::named! {
     pub enum CutBy {
         /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
         Limit = "limit",
-        /// [`Limits::max_compared`]: any matches can be missing, also nearer ones, here and below.
+        /// [`Limits::max_compared`]: any match can be missing, even the nearest, here and below.
         MaxCompared = "max_compared",
         /// [`Limits::deadline`].
         Deadline = "deadline",
@@ -128,7 +128,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are corrupt.
     pub fn to_matches(&self) -> Result<Vec<Match>> {
         self.hits().map(|hit| hit.to_match()).collect()
     }
@@ -159,8 +159,8 @@ impl<'a> Hit<'a> {
     }
 
     /// Its ids in the order in which they were stored, older segments first. A record that was
-    /// added several times to a store is returned once. Reading the first id costs reading the
-    /// records of up to 31 neighbours, and the pages with the ids of this fingerprint.
+    /// added several times to a store is returned once. To return the first id, the records of up
+    /// to 31 neighbours and the pages with the ids of this fingerprint are read.
     pub fn ids(&self) -> Ids<'a> {
         Ids { is_once: true, ..self.stored_ids() }
     }
@@ -183,7 +183,7 @@ impl<'a> Hit<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are corrupt.
     pub fn id_labels(&self) -> Result<Vec<&'a str>> {
         let mut labels = Vec::new();
         let mut ids = self.ids();
@@ -212,7 +212,7 @@ impl<'a> Hit<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are corrupt.
     pub fn id_count(&self) -> Result<u64> {
         self.ids().try_fold(0, |count, id| id.map(|_| count + 1))
     }
@@ -221,7 +221,7 @@ impl<'a> Hit<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are corrupt.
     pub fn to_match(self) -> Result<Match> {
         let ids: Result<Vec<Id>> = self.ids().map(|id| id.map(IdRef::to_id)).collect();
         Ok(Match { fingerprint: self.fingerprint(), distance: self.distance(), ids: ids? })
@@ -302,7 +302,8 @@ struct EarlierIds<'a> {
     /// The keys of the first ids, see [`key_of`].
     keys: [u64; FEW],
     largest_key: u64,
-    /// All distinct ids; made for the first id after a few whose key is not the largest.
+    /// All distinct ids. Made after the first [`FEW`] ids, for the next id whose key is not the
+    /// largest.
     many: Option<HashSet<IdRef<'a>>>,
 }
 
@@ -312,7 +313,7 @@ impl<'a> EarlierIds<'a> {
         EarlierIds { places, read_count: 0, keys: [0; FEW], largest_key: 0, many: None }
     }
 
-    /// Adds the next id. Returns whether it is new. The text of a number equals the number, since
+    /// Adds the next id. Returns whether it is new. A number and its text are the same id, since
     /// segments may differ in their kind of ids.
     fn insert(&mut self, id: IdRef<'a>, snapshot: &'a Snapshot) -> Result<bool> {
         let id = canonical(id);

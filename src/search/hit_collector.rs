@@ -10,7 +10,6 @@ use crate::search::probe::collector::{Collector, TableHit};
 use crate::search::snapshot::{OpenSegment, SegmentHit};
 use crate::search::stats::SearchStats;
 
-/// Collects the hits of one query in all segments.
 #[derive(Debug, Default)]
 pub(super) struct HitCollector {
     k: u32,

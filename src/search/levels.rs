@@ -6,7 +6,7 @@ use crate::search::snapshot::Snapshot;
 /// A level costs at least this many times the cost of the previous level.
 const RATIO: f64 = 2.0;
 
-/// The first and the second level each cost at most this part of the last one.
+/// Maximum costs of the two cheap levels, as fractions of the cost of the last level.
 const FIRST_SHARE: f64 = 1.0 / 4.0;
 
 const SECOND_SHARE: f64 = 1.0 / 16.0;

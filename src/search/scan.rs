@@ -1,7 +1,7 @@
 //! Scans: a table is decoded from first to last, and every value is compared.
 //!
 //! Used if probes would cost more: for a large k, or a small table. The time is proportional to the
-//! values of the table, whatever k.
+//! number of values and independent of k.
 
 use std::cell::Cell;
 
@@ -45,7 +45,7 @@ fn compare_all(
     let needle = table.permutation.apply(needle).0;
     let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
-        // It shrinks if only the nearest matches are wanted.
+        // The distance shrinks during a search for only the nearest matches.
         let k = collector.k();
         let mut from = 0;
         while let Some(at) = kernel.run(FirstNear { values: &run[from..], needle, k }) {

@@ -102,8 +102,7 @@ impl Searcher {
     ///
     /// * [`Error::InvalidDistance`] if `k` is above 64.
     /// * [`Error::TooWide`] if `needle` has a bit above the width of the store.
-    /// * [`Error::Corrupt`] if bytes that it reads break a rule; hits found before that are
-    ///   dropped.
+    /// * [`Error::Corrupt`] if bytes that are read break a rule; hits found before are dropped.
     ///
     /// # Examples
     ///

@@ -31,7 +31,7 @@ pub(super) struct SmallSegments {
     in_memory: InMemory,
     /// The version of the shared tables that this searcher holds.
     version: u64,
-    /// Whether the values of two tables were too crowded for one.
+    /// Whether the values of two tables were too crowded for one table.
     are_crowded: bool,
     /// The segments not gathered yet, and the number of queries of the searcher when each appeared.
     waiting: Vec<Waiting>,
@@ -55,9 +55,9 @@ struct Waiting {
 
 /// The parts of a new table.
 struct NewTable {
-    /// Positions of segments,
+    /// Positions of segments.
     segments: Vec<usize>,
-    /// and of tables.
+    /// Positions of tables.
     tables: Vec<usize>,
 }
 
@@ -124,7 +124,7 @@ impl SmallSegments {
     }
 
     /// Gathers the segments that had enough queries for gathering to pay, or that are small
-    /// compared with the queries that a state gets.
+    /// compared with the number of queries of the previous state.
     #[cold]
     fn gather(&mut self, snapshot: &Snapshot) {
         self.take_over(snapshot);

@@ -1,7 +1,7 @@
 //! A query, prepared for one table: its permuted needle, and the bits in which a probe allows
 //! errors, with all ways to flip them.
 //!
-//! A head of a table has these parts, the first bits left; `p` bits are under the mask of the
+//! A value of a table has these parts, the first bits left; `p` bits are under the mask of the
 //! table:
 //!
 //! ```text
@@ -19,7 +19,6 @@ use crate::search::kernel::Needle;
 use crate::segment::TableReader;
 use fpstore_base::Fingerprint;
 
-/// A query, prepared for one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableQuery {
     /// The number of the query among the queries searched together.
@@ -37,7 +36,7 @@ pub(super) struct TableQuery {
     pub(super) free_leading: u32,
     /// The number of head bits below the block number.
     inner_bits: u32,
-    /// The number of masked bits among them, and the number of bits after those.
+    /// The number of inner bits under the mask, and the number of the other inner bits.
     pub(super) inner_masked: u32,
     inner_free: u32,
     /// The masked inner bits of the needle.
@@ -81,7 +80,7 @@ impl TableQuery {
     /// The needle of the kernels, with `flips` among its inner masked bits.
     #[inline(always)]
     pub(super) fn kernel_needle(&self, flips: u64, k: u32) -> Needle {
-        // The bits above the inner ones are compared, too; they are zero in both.
+        // The bits above the inner bits are compared, too; they are zero in both words.
         let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
         let inner = self.inner ^ flips << self.inner_free;
         Needle { head: self.needle_head, inner_bits: self.inner_bits, inner, mask, k }
@@ -125,7 +124,7 @@ impl Iterator for Flips {
             0 => 0,
             _ => ripple | (word ^ ripple) >> lowest.trailing_zeros() >> 2,
         };
-        // A ripple past bit 63 leaves a smaller word.
+        // If the addition overflows, the result is a smaller word.
         if next > word && next <= self.largest {
             self.word = next;
         } else if weight < self.radius {

@@ -271,7 +271,7 @@ pub(super) fn sums_16(
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<2>(sums));
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<4>(sums));
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<8>(sums));
-            // The upper eight still lack the last sum of the lower eight.
+            // The upper eight lanes still lack the last sum of the lower eight.
             let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
             sums = _mm256_add_epi16(sums, _mm256_shuffle_epi8(lower, last_word));
             sums = _mm256_add_epi16(sums, carry);
@@ -327,19 +327,19 @@ fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<2>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<4>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<8>(sums));
-        // The upper sixteen still lack the last sum of the lower sixteen.
+        // The upper sixteen bytes still lack the last sum of the lower sixteen.
         let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
         let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
         _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
     }
 }
 
-/// The sums of the low seven bits of the bytes that `selected` names, of eight bytes each.
+/// For each eight bytes, the sum of the low seven bits of the bytes selected by `selected`.
 #[inline(always)]
 fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     // SAFETY: called by `Avx2` alone.
     unsafe {
-        // Each byte gets the eight bits of the mask that include its own.
+        // Each byte gets the eight mask bits that include its own bit.
         let eighths = _mm256_setr_epi64x(
             0,
             0x0101_0101_0101_0101,
@@ -354,8 +354,8 @@ fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     }
 }
 
-/// All ones in the lanes of 16 bits that differ under the mask in no bit, or in at most one if it
-/// `forgives`.
+/// All ones in the lanes of 16 bits that differ under the mask in no bit, or in at most one bit if
+/// `forgives` is set.
 #[inline(always)]
 fn near_16(lanes: __m256i, wanted: __m256i, mask: __m256i, forgives: bool) -> __m256i {
     // SAFETY: called by `Avx2` and `Avx512` alone.
@@ -379,7 +379,7 @@ fn near_32(low: __m256i, high: __m256i) -> u32 {
     }
 }
 
-/// All ones in the lanes of 16 bits that `selected` names.
+/// All ones in the lanes of 16 bits selected by `selected`.
 #[inline(always)]
 fn lanes_16(selected: i16) -> __m256i {
     // SAFETY: called by `Avx2` and `Avx512` alone.
@@ -407,7 +407,7 @@ fn lanes_16(selected: i16) -> __m256i {
     }
 }
 
-/// All ones in the lanes of 32 bits that the low eight bits of `selected` name.
+/// All ones in the lanes of 32 bits selected by the low eight bits of `selected`.
 #[inline(always)]
 fn lanes(selected: u64) -> __m256i {
     // SAFETY: called by `Avx2` alone.

@@ -1,8 +1,8 @@
 //! AVX-512: a chunk is one register of 64 bytes.
 //!
 //! Measured on a Xeon (Sapphire Rapids), 2026-11-22, `cargo bench --bench query`, 10^6 uniform
-//! fingerprints, k = 3, lower quartile, the best of 8 runs in turn: 757 ns with AVX2, 695 ns with
-//! AVX-512, 8 % less; clustered 755 and 676 ns. Comparing tails with a gather of eight gained
+//! fingerprints, k = 3, lower quartile, the best of 8 alternating runs: 757 ns with AVX2, 695 ns
+//! with AVX-512, 8 % less; clustered 755 and 676 ns. Comparing tails with a gather of eight gained
 //! another 1 % and was dropped.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
@@ -98,7 +98,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<2>(sums));
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<4>(sums));
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<8>(sums));
-            // Each sixteen still lack the last sums of all earlier ones.
+            // Each sixteen bytes still lack the last sums of all earlier sixteens.
             let [one, two, three] = before(_mm512_shuffle_epi8(sums, _mm512_set1_epi8(15)));
             let before = _mm512_add_epi8(_mm512_add_epi8(one, two), three);
             _mm512_add_epi8(_mm512_add_epi8(sums, before), self.splat(carry))
@@ -218,7 +218,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
 
     #[inline(always)]
     fn near_lanes(self, lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
-        // With registers of 32 lanes a walk takes as long.
+        // A walk with registers of 32 lanes takes the same time.
         avx2::near_lanes(lanes, wanted, mask, forgives)
     }
 

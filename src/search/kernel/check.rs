@@ -29,7 +29,7 @@ pub(crate) fn check_bytes(bytes: &[u8]) {
             probes.push(probe(at, len, ends + lie, u32::from(place[4] % 5)));
         }
     }
-    // Heads have 52 bits after the name of their block.
+    // Heads have 52 bits below the block number.
     check(file, &probes, needle(inner & ((1 << 52) - 1), mask, k));
 }
 

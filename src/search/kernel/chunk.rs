@@ -127,8 +127,8 @@ impl<V: Vector> Chunk<'_, V> {
         let mut near = near & self.terminators;
         let low_sum =
             |bit: u64| sums.get(bit.trailing_zeros() as usize).copied().unwrap_or_default();
-        // 64 gaps of three bytes stay within 32 bits; after a longer gap the exact sum is taken
-        // again.
+        // The sum of 64 gaps of three bytes fits in 32 bits; after a longer gap the exact sum is
+        // computed again.
         let continues = |count: u32| self.continuations << count;
         let mut long = self.terminators & continues(1) & continues(2) & continues(3);
         let (mut whole, mut since) = (0, 0);

@@ -32,8 +32,9 @@ pub(super) struct FindNear<'a> {
 impl Task for FindNear<'_> {
     type Output = ();
 
-    /// The content of a block arrives late and is summed later still. A mispredicted branch on it
-    /// would discard the work on the blocks after it, so the prefilter has no branch.
+    /// The bytes of a block often arrive late from memory, and their sums even later. A
+    /// mispredicted branch on the sums would discard the work on the next blocks, so the prefilter
+    /// has no branch.
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) {
         let FindNear { heads, probes, needle, found, fallback } = self;
@@ -84,7 +85,7 @@ fn prefilter<V: Vector>(
     let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return (survivor, true) };
     let bytes = vector.load(bytes);
     survivor.high_bits = vector.high_bits(bytes);
-    // `refine` detects blocks that break a rule, where something seems near.
+    // `refine` detects broken rules in blocks with candidates.
     let candidates = low_needle.candidates(vector, bytes, 0, probe.remaining);
     survivor.candidates = candidates & !survivor.high_bits & valid_mask(len);
     (survivor, (survivor.candidates != 0) | (len > CHUNK_LEN as u64))

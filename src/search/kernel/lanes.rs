@@ -1,13 +1,13 @@
 //! Blocks that are decoded once for many queries: a lane of 16 bits for each byte of the heads.
 //!
-//! The lane of the last byte of a gap is the head after it, without the bits that name the block;
-//! the lanes of other bytes mean nothing. So decoding moves no lane, and a mask of 64 bits marks
+//! The lane of the last byte of a gap is the head after it, without the bits of the block number;
+//! the lanes of other bytes have no meaning. So decoding moves no lane, and a mask of 64 bits marks
 //! the lanes of a chunk that are heads. Near heads of a needle are found by comparing all lanes of
 //! a chunk at once, without a branch.
 //!
-//! A block that is not readable here gets no lanes, and its caller searches it by itself: a long
-//! one, one with gaps of more than three bytes, one that breaks a rule, or one within 64 bytes of
-//! the end of the file.
+//! Some blocks get no lanes, and the caller searches them separately: long blocks, blocks with gaps
+//! of more than three bytes, blocks that break a rule, and blocks within 64 bytes of the end of the
+//! file.
 
 use super::Kernel;
 use super::chunk::valid_mask;
@@ -18,12 +18,13 @@ use crate::bytes::packing::Packed;
 use crate::format::codec::varint::LONG_BLOCK_MIN;
 use crate::format::prefix_index::BlockSpan;
 
-/// The largest number of bits of a head after the name of its block.
+/// Maximum number of bits of a head below the block number.
 pub(crate) const LANE_BITS: u32 = 16;
-/// The most chunks of a block, and bytes: a chunk takes at least 62 of them.
+/// Maximum number of chunks and of bytes of a block; each chunk but the last takes at least 62
+/// bytes.
 const CHUNKS_MAX: usize = 8;
 const HEADS_MAX: u64 = 480;
-/// Chunks that have a near head, in one pass.
+/// Maximum number of chunks with near heads in one pass.
 const SURVIVORS_MAX: usize = 1 << 11;
 
 /// The lanes of a chunk.
@@ -34,7 +35,7 @@ pub(crate) struct Lanes(pub(crate) [u16; CHUNK_LEN]);
 /// A chunk of a decoded block.
 #[derive(Clone, Copy, Debug, Default)]
 struct LaneChunk {
-    /// The lanes that are heads; none for an empty block, or one without lanes.
+    /// The lanes that are heads; 0 for an empty block and for a block without lanes.
     terminators: u64,
     /// The rank of the first head.
     rank: u64,
@@ -52,14 +53,14 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
-    /// Discards all blocks, for a tile of `count` others.
+    /// Discards all blocks, for a tile of `count` other blocks.
     pub(crate) fn clear(&mut self, count: usize) {
         self.chunks.clear();
         self.chunks.resize(count, LaneChunk::default());
         self.used = count;
     }
 
-    /// Takes the chunks of a block away.
+    /// Removes the chunks of a block.
     fn discard(&mut self, block: usize) {
         if let Some(chunk) = self.chunks.get_mut(block) {
             *chunk = LaneChunk::default();
@@ -75,10 +76,10 @@ pub(crate) struct LaneLayout {
     pub(crate) inner_bits: u32,
     /// The inner bits that must agree.
     pub(crate) mask: u16,
-    /// The number of low bits of a block that name it in its tile.
+    /// The number of low bits of a block number that select the block in its tile.
     pub(crate) tile_bits: u32,
-    /// Whether one bit may differ: among the inner bits of the block of the value, or in the name
-    /// of the block.
+    /// Whether one bit may differ: among the inner bits in the home block of the value, or in the
+    /// block number.
     pub(crate) is_flipped: bool,
     /// The number of bits in which whole heads may differ.
     pub(crate) k: u32,
@@ -97,7 +98,7 @@ impl LaneLayout {
     }
 }
 
-/// A chunk with near lanes, of one item.
+/// A chunk with lanes near one item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Survivor {
     near: u64,
@@ -119,7 +120,7 @@ impl Default for Survivors {
     }
 }
 
-/// A near head of an item: a value of a list in the order of the table.
+/// A head near an item; an item is a value of a list in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemHead {
     pub(crate) rank: Rank,
@@ -141,9 +142,9 @@ impl Kernel {
         self.run(DecodeTile { heads, blocks, tile, others });
     }
 
-    /// Compares the items `from..` of `values`, up to the item `end`, with the blocks of the tile
-    /// that they look into; returns the first item that no memory was left for. `in_tile` is
-    /// whether the blocks of the items are in this tile; otherwise one bit above the tile differs.
+    /// Compares the items `from..end` of `values` with the blocks of the tile that they search.
+    /// Returns the first item for which no memory was left. `in_tile` is whether the home blocks of
+    /// the items are in this tile; if not, one higher bit of the block number differs.
     #[inline]
     pub(crate) fn probe_tile(
         self,
@@ -305,7 +306,7 @@ impl ProbeTile<'_> {
             }
             let (low, wanted) = (layout.low_of(value), layout.inner_of(value));
             let is_home = in_tile && layout.is_flipped;
-            // Number 0 flips no bit of the name of the block.
+            // Number 0 flips no bit of the block number.
             for number in 0..=flips {
                 let block = low ^ (1 << number) >> 1;
                 let mut at = block;

@@ -46,7 +46,7 @@
 //!
 //! # Example
 //!
-//! A block of 13 values in 16 bytes; heads are without the bits that name the block.
+//! A block of 13 values in 16 bytes; heads are shown without the bits of the block number.
 //!
 //! ```text
 //! byte            05  2c  11  83  02  40  07  1e  33  b2  01  00  28  92  01  61
@@ -58,10 +58,10 @@
 //! exact sums     005 031 042     145 185 18c 1aa 1dd     28f 28f 2b7     349 3aa
 //! ```
 //!
-//! The needle 145 has the lowest byte 45, as two of the sums. The first of them is not at a
-//! terminator, so the only candidate is byte 4. Its exact sum is 145: a near head, of rank 3 in the
-//! block, since three terminators come before. The needle 18f has the candidates 10 and 11; their
-//! exact sums are 28f, so nothing is near.
+//! The needle 145 has the lowest byte 45, equal to two of the sums. The first of these sums is not
+//! at a terminator, so the only candidate is byte 4. Its exact sum is 145: a near head, of rank 3
+//! in the block, since three terminators come before. The needle 18f has the candidates 10 and 11;
+//! their exact sums are 28f, so nothing is near.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -89,7 +89,7 @@ pub(crate) use heads::NearHeads;
 pub(crate) use near::{BlockProbe, NearHead, Needle, Progress, VALUES_MAX};
 pub(crate) use vector::{Task, Vector};
 
-/// The instructions that searches use. Only [`Kernel::detect`] makes one.
+/// The instructions that searches use. Made by [`Kernel::all`], for this processor only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kernel(Instructions);
 

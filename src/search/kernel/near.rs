@@ -45,7 +45,7 @@ impl Needle {
         self.is_near(inner, head, probe.remaining)
     }
 
-    /// Whether a head with these `inner` bits after the name of its block is near.
+    /// Whether a head with these `inner` bits below the block number is near.
     #[inline(always)]
     pub(super) fn is_near(self, inner: u64, head: u64, remaining: u32) -> bool {
         // Both are counted: a branch between them would be unpredictable.
@@ -63,7 +63,7 @@ impl Needle {
     }
 }
 
-/// A value with a near head; its tail decides.
+/// A value with a near head; its tail decides whether the value is near.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct NearHead {

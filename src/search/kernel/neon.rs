@@ -250,7 +250,7 @@ fn mask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
     unsafe {
         let ab = vbslq_u8(vdupq_n_u8(0x55), a, b);
         let cd = vbslq_u8(vdupq_n_u8(0x55), c, d);
-        // Both halves of each byte have the four bits; two bytes form one.
+        // Both halves of each byte hold the same four bits; the shift joins two bytes in one.
         let pairs = vreinterpretq_u16_u8(vbslq_u8(vdupq_n_u8(0x33), ab, cd));
         vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(pairs)))
     }
@@ -263,7 +263,7 @@ fn own_bits() -> uint32x4_t {
     unsafe { vcombine_u32(vcreate_u32(2 << 32 | 1), vcreate_u32(8 << 32 | 4)) }
 }
 
-/// All ones in the lanes of 32 bits that the low four bits of `selected` name.
+/// All ones in the lanes of 32 bits selected by the low four bits of `selected`.
 #[inline(always)]
 fn lanes(selected: u64) -> uint32x4_t {
     // SAFETY: called by `Neon` alone.

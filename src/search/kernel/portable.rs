@@ -3,7 +3,7 @@
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Bits in each byte of a word: the high one, the low one, the other seven.
+/// Bits in each byte of a word: the high bit, the low bit, all but the high bit.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const SEVEN: u64 = !HIGH;
@@ -13,7 +13,6 @@ const SEVEN: u64 = !HIGH;
 pub(super) struct Portable;
 
 impl Portable {
-    /// Runs a task.
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         task.run(self)
     }

@@ -18,7 +18,7 @@ pub(crate) trait Vector: Copy {
 
     /// The chunk in memory.
     fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes;
-    /// A chunk of one byte 64 times.
+    /// A chunk with the same byte 64 times.
     fn splat(self, byte: u8) -> Self::Bytes;
     /// The bytes with the high bit set.
     fn high_bits(self, bytes: Self::Bytes) -> u64;

@@ -1,4 +1,4 @@
-//! From blocks to candidates: values with a near head.
+//! Searches blocks for candidates, which are values with a near head.
 
 use super::candidates::Candidates;
 use super::collector::Collector;
@@ -79,7 +79,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         Ok(())
     }
 
-    /// Searches one block separately: a long one, or one that the kernel did not read.
+    /// Searches one block separately: a long block, or a block that the kernel did not read.
     fn search_one(&mut self, probe: &BlockProbe) -> Result<()> {
         let block = self.table.block(probe.block, &probe.span)?;
         let (query, k) = (self.query, self.context.k);
@@ -87,7 +87,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         if probe.span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
             return self.search_from(block.heads(), probe, query.kernel_needle(0, k));
         }
-        // The flips of the needle are all its errors.
+        // All allowed errors are flipped in the needle, so the masked bits must then be equal.
         let exact = BlockProbe { remaining: 0, ..*probe };
         for (flips, _) in Flips::new(query.inner_masked, probe.remaining) {
             let needle = query.kernel_needle(flips, k);
@@ -148,8 +148,8 @@ impl<C: Collector> BlockSearch<'_, C> {
         self.table.corrupt(&self.table.heads, probe.span.heads_start, fault)
     }
 
-    /// Compares the candidates collected so far, since a prefix can have any number of values.
-    /// Returns whether a limit is reached.
+    /// Compares the candidates collected so far, to bound their number: a block can have any number
+    /// of them. Returns whether a limit is reached.
     fn compare(&mut self) -> Result<bool> {
         self.candidates.compare(self.context, self.collector)?;
         look_up(&mut self.candidates.named, self.look_ups, self.context, self.collector)?;

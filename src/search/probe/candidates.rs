@@ -1,4 +1,4 @@
-//! From candidates to hits: their tails are compared, or the values that they name are looked up.
+//! Turns candidates into hits: compares their tails, or looks up the values that they name.
 
 use super::collector::{Collector, TableHit};
 use super::context::Context;
@@ -112,7 +112,7 @@ impl<C: Collector> Compare<'_, C> {
         }
         self.collector.stats().candidates += candidates.len() as u64;
         let tails = self.table.tails();
-        // Many candidates are adjacent.
+        // Many candidates are adjacent, so one check of the whole range of ranks usually suffices.
         let (mut first, mut last) = (Rank(u64::MAX), Rank(0));
         for near in candidates {
             (first, last) = (first.min(near.rank), last.max(near.rank));

@@ -7,7 +7,6 @@ use crate::search::kernel::Kernel;
 use crate::search::table_query::TableQuery;
 use crate::segment::{Segment, TableReader};
 
-/// The values that all steps of the search of one segment read.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) segment: &'a Segment,

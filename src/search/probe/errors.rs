@@ -1,8 +1,8 @@
-//! The errors named by a syndrome: all words of few bits that have it.
+//! The errors named by a syndrome: all words with few set bits that have this syndrome.
 //!
 //! The words of one to three bits, which nearly all queries need, are in one list, sorted by
-//! syndrome. A bitmap for each number of bits marks the syndromes that have any word; most have
-//! none. Lists of longer words are made when a query first needs them.
+//! syndrome. A bitmap for each number of bits marks the syndromes that have any word; most have no
+//! word. Lists of longer words are made when a query first needs them.
 
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ pub(super) struct ErrorTable {
 /// Words sorted by syndrome, then by their number of bits, then ascending.
 #[derive(Debug)]
 struct List {
-    /// The start of the words of each syndrome; one more at the end.
+    /// The start of the words of each syndrome, and the end of all words.
     starts: Vec<u32>,
     words: Vec<u32>,
     /// A bit for each number of bits, from the smallest in the list on, and for each syndrome:

@@ -1,4 +1,4 @@
-//! From queries to probes: the blocks within the radius of each table, and their positions.
+//! Lists the probes of queries: the blocks within the radius of each table, and their positions.
 
 use super::collector::Collector;
 use super::pass::{Probe, ProbePass, QueryProbes};
@@ -28,8 +28,8 @@ impl<C: Collector> ProbePass<'_, C> {
         let free = query.free_leading;
         let home = table.block_of(query.permuted).0 >> free;
         if free == 0 && query.radius <= 1 && (query.leading as usize) < PROBES_PER_PASS {
-            // Nearly all queries: the home block, and the blocks whose number differs from it in
-            // one bit.
+            // The case of nearly all queries: the home block, and the blocks whose number differs
+            // from its number in one bit.
             let count = 1 + query.radius * query.leading;
             if self.buffers.probes.len() + count as usize > PROBES_PER_PASS {
                 self.run()?;
@@ -81,11 +81,11 @@ impl<C: Collector> ProbePass<'_, C> {
         self.buffers.query_probes.push(QueryProbes { query, end, is_verified: false });
     }
 
-    /// Looks all probes up.
+    /// Looks up all probes.
     pub(super) fn look_up(&mut self) -> Result<()> {
         let (probes, blocks) = (&mut self.buffers.probes, &mut self.buffers.blocks);
         self.collector.stats().probes += probes.len() as u64;
-        // Grows once; blocks of earlier passes are overwritten before they are read.
+        // The buffer grows once; blocks of earlier passes are overwritten before they are read.
         if blocks.len() < probes.len() {
             blocks.resize(probes.len(), BlockProbe::default());
         }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! list       needle, radius -> probes (blocks to look up)         prefetches index entries
-//! look up    probes -> where the blocks lie                        prefetches heads
+//! look up    probes -> positions of the blocks                     prefetches heads
 //! search     blocks -> candidates (values whose head is near)      prefetches tails
 //! compare    candidates -> hits; of a table with syndromes, by the first table
 //! ```
@@ -134,7 +134,7 @@ fn run(
     let ProbeScratch { kernel, queries, buffers, pages_checked } = scratch;
     queries.clear();
     queries.extend(wanted);
-    // After an error they may hold entries of an earlier search.
+    // After an error the buffers may hold entries of an earlier search.
     buffers.clear();
     pages_checked.set(0);
     let (k, kernel) = (collector.k(), *kernel);

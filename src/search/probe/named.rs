@@ -2,10 +2,10 @@
 //! looked up in the first table.
 //!
 //! A candidate of such a table agrees with the needle in all but a few of the bits under the mask.
-//! Of the other bits it stores the syndrome. The XOR of this syndrome and the syndrome of the
-//! needle is the syndrome of the errors between them, so it names all words with few enough errors.
-//! Each word and the known bits form a whole value, and the first table decides whether it is
-//! stored. No match is missed: its own errors are among the named ones.
+//! The table stores the syndrome of the other bits. The XOR of this syndrome and the syndrome of
+//! the needle is the syndrome of the errors between them, so it names all words with few enough
+//! errors. Each word and the known bits form a whole value, and the first table decides whether it
+//! is stored. No match is missed: the errors of a match are among the named errors.
 //!
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
 //! other, which name the same values; the second is skipped. So each match is found once.
@@ -28,7 +28,7 @@ use fpstore_base::Fingerprint;
 #[derive(Debug, Default)]
 pub(super) struct Named {
     values: Vec<NamedValue>,
-    /// The last decoded entry, since the next one may be equal.
+    /// The last decoded entry, to skip an equal next entry.
     last: Option<(u32, u64, u64)>,
 }
 
@@ -81,8 +81,8 @@ impl Named {
 
     /// The named values, each once, in order.
     pub(super) fn distinct(&mut self) -> &[NamedValue] {
-        // Different entries name different values, and equal ones are adjacent; but their
-        // order is unchecked.
+        // Different entries name different values, and equal entries are adjacent. But this
+        // order is not checked when a table is read, so values can repeat.
         self.values.sort_unstable();
         self.values.dedup();
         &self.values
@@ -94,7 +94,7 @@ impl Named {
         self.values.is_empty()
     }
 
-    /// Removes the values, which were looked up.
+    /// Removes the values after their look-up.
     pub(super) fn looked_up(&mut self) {
         self.values.clear();
     }
@@ -107,12 +107,13 @@ pub(in crate::search) struct Namer<'a> {
     table: SyndromeTable<'a>,
     tails: Tails<'a>,
     decoder: Decoder<'a>,
-    /// The last decoded entry, since the next one may be equal.
+    /// The last decoded entry, to skip an equal next entry.
     last: Option<(u32, u64, u64)>,
 }
 
 impl<'a> Namer<'a> {
-    /// For the table at a position of a segment that is searched within radii and a distance.
+    /// A namer for the table at `position` of a segment, for searches with these radii and
+    /// distance.
     pub(in crate::search) fn new(
         (segment, radii, k): (&'a Segment, &'a [Radius], u32),
         position: usize,
@@ -162,22 +163,22 @@ struct Decoder<'a> {
     needle: u64,
     radius: u32,
     k: u32,
-    /// The smallest number of errors in the bits outside the mask: the first table reports fewer.
+    /// The smallest number of errors outside the mask; the first table reports values with fewer.
     least: u32,
-    /// Whether no other table can report a value with that many errors, because no table is between
-    /// the two halves. Then values need no further check.
+    /// Whether no other table can report a value with that many errors: this is the second table,
+    /// and its mask is the complement of the first mask. Then values need no further check.
     is_sole: bool,
     syndrome_of_needle: u32,
 }
 
 impl<'a> Decoder<'a> {
-    /// For the table at a position, within a radius, and for the needle 0.
+    /// A decoder for the table at a position, with a radius, for the needle 0.
     fn new(context: &Context<'_>, position: usize, radius: u32, table: SyndromeTable<'a>) -> Self {
         let layout = table.layout;
         let errors = ErrorTable::of(layout.syndrome_bits);
         let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
         let least = match context.radii.first() {
-            // All errors outside of this mask are under the other one.
+            // All errors outside this mask are under the mask of the first table.
             Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };
@@ -192,7 +193,7 @@ impl<'a> Decoder<'a> {
             k,
             least,
             is_sole,
-            // The code is linear.
+            // The code is linear, so the syndrome of the word 0 is 0.
             syndrome_of_needle: 0,
         }
     }
@@ -205,8 +206,8 @@ impl<'a> Decoder<'a> {
         Decoder { needle, syndrome_of_needle: self.errors.code.syndrome(hashed), ..*self }
     }
 
-    /// Calls `each` with every value, and its distance, that this entry may represent within the
-    /// searched distance.
+    /// Calls `each` with every value within the searched distance that this entry may represent,
+    /// and with its distance.
     #[inline(always)]
     fn for_each_value(&self, head: u64, number: u64, mut each: impl FnMut(Permuted, u32)) {
         let SyndromeLayout { syndrome_bits, hashed_bits, known_in_tail, masked, unmasked } =

@@ -109,7 +109,7 @@ pub(super) fn look_up(
     );
     radii.clear();
     radii.push(Some(0));
-    // After an error they may hold entries of an earlier search.
+    // After an error the buffers may hold entries of an earlier search.
     buffers.clear();
     let exact = Context { radii, queries, k: 0, ..*context };
     let stats = SearchStats::default();
@@ -119,9 +119,9 @@ pub(super) fn look_up(
     done
 }
 
-/// Passes the values found in the first table on, as matches of the queries that named them.
+/// Passes on the values found in the first table, as matches of the queries that named them.
 struct Found<'a> {
-    /// By the number of the look-up.
+    /// The looked-up values, by number of the look-up.
     values: &'a [NamedValue],
     /// The queries that named them, by position.
     of: &'a [TableQuery],

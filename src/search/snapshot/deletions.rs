@@ -11,7 +11,7 @@ use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
 use fpstore_disk::plain_file::{self, Refused};
 
-/// The error for a file that the manifest names and that is missing: damage to the store.
+/// The error for a missing file that the manifest names: the store is damaged.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
     match error {
         Error::Io(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {

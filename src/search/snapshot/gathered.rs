@@ -21,8 +21,8 @@ use fpstore_base::Fingerprint;
 
 /// The largest distance that can be answered: a block then differs in up to 2 bits.
 const K_MAX: u32 = 11;
-/// The largest expected number of values compared with a query near the stored ones. If values are
-/// more crowded, the segment is probed, with blocks of its own.
+/// The largest expected number of values compared with a query that is near stored values. If
+/// values are more crowded, the segments are probed, because their own blocks are finer.
 const COMPARED_MAX: f64 = 256.0;
 /// Number of values compared between two checks of the limits of a search.
 const STEP: u64 = 512;
@@ -48,7 +48,7 @@ struct Part {
     len: u32,
 }
 
-/// All values by the leading bits of one of their blocks, their key.
+/// All values, grouped by their key: the leading bits of one of their blocks.
 #[derive(Debug)]
 struct Block {
     /// The bits below the key.
@@ -57,8 +57,8 @@ struct Block {
     /// The start of the values of each key.
     starts: Vec<u32>,
     values: Vec<u64>,
-    /// The number of each value: counted part by part, within a part by the rank in its first
-    /// table.
+    /// The number of each value: counted part by part, within a part by the rank in the first table
+    /// of the segment.
     numbers: Vec<u32>,
 }
 
@@ -345,14 +345,15 @@ impl Block {
         ((differs >> first) as u16).count_ones()
     }
 
-    /// The mean number of values with the key of a value.
+    /// The mean number of values that share the key of a stored value.
     fn expected_len(&self) -> f64 {
         let squares = self.starts.windows(2).map(|pair| f64::from(pair[1] - pair[0]).powi(2));
         squares.sum::<f64>() / self.numbers.len().max(1) as f64
     }
 }
 
-/// No bit, each bit, and each two bits of a block, the latter ordered by the higher one.
+/// The bit patterns of a block with no bit, one bit or two bits; the last ordered by the higher
+/// bit.
 const PATTERNS: [u16; 137] = {
     let mut flips = [0; 137];
     let (mut len, mut high) = (1, 0);

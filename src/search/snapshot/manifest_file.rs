@@ -105,8 +105,9 @@ mod tests {
     use crate::{Builder, Store};
     use fpstore_disk::fail_points::{self, Fault};
 
-    /// A store, its folder, and a folder with the same segment and a manifest of the same length for
-    /// the next generation. The stamps of both are proof.
+    /// A store, its folder, and a folder with the same segment and a manifest of the same length
+    /// for the next generation. Both stamps are old enough to prove that the manifest did not
+    /// change.
     fn stores(folder: &Path) -> (Store, [PathBuf; 2]) {
         let [path, other] = ["one.fps", "other.fps"].map(|name| folder.join(name));
         let mut builder = Builder::new(&path).unwrap();
@@ -130,7 +131,7 @@ mod tests {
         fail_points::plan(&path, 0, Fault::Broken);
         fail_points::let_read(&path, false);
         assert!(!store.refresh().unwrap());
-        // A change of anything else of the file makes the next refresh read it.
+        // A change of other metadata of the file makes the next refresh read it.
         let place = path.join(manifest::FILE_NAME);
         fs::set_permissions(&place, Permissions::from_mode(0o400)).unwrap();
         assert!(store.refresh().is_err());
@@ -151,7 +152,7 @@ mod tests {
             assert!(store.refresh().unwrap(), "{how}, round {round}");
             assert_eq!(store.generation(), generation, "{how}, round {round}");
         };
-        // Two old folders change places: each manifest is as old as the stamp that was seen.
+        // Two old folders swap their names: both manifests are as old as the stamp seen before.
         let third = folder.path().join("third.fps");
         for round in 1..500 {
             fs::rename(&path, &third).unwrap();

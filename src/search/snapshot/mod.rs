@@ -51,7 +51,7 @@ pub(crate) struct Snapshot {
     width: Width,
     /// Whether the snapshot has no later state: it is a part of a state, or it is pinned.
     is_fixed: bool,
-    /// The states of several stores that it consists of, see [`Snapshot::united`]; empty for a
+    /// The states of the stores that this snapshot unites, see [`Snapshot::united`]; empty for a
     /// state of one store.
     states: Vec<Arc<Snapshot>>,
     /// The values that searchers have gathered in memory, for this state and earlier ones.
@@ -117,7 +117,7 @@ impl Snapshot {
         let manifest = parse_manifest(path, bytes)?;
         let len = manifest.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
         let settled = access.settle(path, len)?;
-        // Another store at the same path has numbers of its own.
+        // If another store is at the path now, equal numbers mean other segments.
         let before = before.filter(|before| before.store_id() == manifest.store_id);
         let known = before.map_or([].as_slice(), |before| before.segments());
         let known: BTreeMap<Counted<u64>, &OpenSegment> =
@@ -266,7 +266,7 @@ impl Snapshot {
     }
 
     /// The ids of a hit. Ids are ordered as the first table, so a hit of another table is looked up
-    /// there.
+    /// in the first table.
     pub(crate) fn ids(&self, found: &SegmentHit) -> Result<Option<LiveIds<'_>>> {
         self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
     }

@@ -83,7 +83,7 @@ impl OpenSegment {
         self.is_unfit.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the file has no fingerprint at all: the segment of an empty build, which keeps the
+    /// Whether the file has no fingerprint at all; an empty build writes such a segment to keep the
     /// recipe.
     pub(crate) fn is_empty(&self) -> bool {
         self.segment.header().fingerprint_count == 0
@@ -122,7 +122,7 @@ impl OpenSegment {
     }
 
     /// Removes deleted fingerprints from the matches of a batch, from position `from` on; the
-    /// remaining ones are in any order.
+    /// remaining matches are in any order.
     pub(crate) fn retain_live_pairs(
         &self,
         found: &mut Vec<(u32, SegmentHit)>,
@@ -172,7 +172,7 @@ impl OpenSegment {
     }
 
     /// Removes deleted fingerprints from a list of matches, from position `from` on; the remaining
-    /// ones are in any order. This is the segment at `position` of the snapshot.
+    /// matches are in any order. This is the segment at `position` of the snapshot.
     #[inline]
     pub(crate) fn retain_live(
         &self,
@@ -190,7 +190,7 @@ impl OpenSegment {
                     found.swap_remove(at);
                     continue;
                 }
-                // Its ids will be read at this rank, too.
+                // The ids of this hit are read at the same rank later.
                 (one.table, one.rank) = (TableIndex(0), rank);
             }
             at += 1;
@@ -234,7 +234,7 @@ pub(crate) fn canonical(id: IdRef<'_>) -> IdRef<'_> {
     }
 }
 
-/// The number of distinct ids; takes them out of the list.
+/// Counts the distinct ids and empties the list.
 pub(crate) fn distinct_count(ids: &mut Vec<IdRef<'_>>) -> u64 {
     if ids.len() > 1 {
         ids.iter_mut().for_each(|id| *id = canonical(*id));
@@ -295,7 +295,7 @@ pub(crate) struct SegmentHit {
 }
 
 impl SegmentHit {
-    /// The order of answers; the hits of a fingerprint in several segments are adjacent.
+    /// The sort key of answers; the hits of a fingerprint in several segments are adjacent.
     pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
         (self.distance, self.fingerprint, self.segment)
     }

@@ -19,7 +19,7 @@ pub(crate) struct Tables {
     /// nothing.
     pub(crate) generation: u64,
     pub(crate) all: Vec<Arc<Gathered>>,
-    /// Whether the values of two tables were too crowded for one.
+    /// Whether the values of two tables were too crowded for one table.
     pub(crate) are_crowded: bool,
 }
 

@@ -20,9 +20,9 @@ use fpstore_disk::Digester;
 impl Snapshot {
     /// The segments of all these states, in their order.
     ///
-    /// It has no manifest of its own. Its store id is a digest of the ids of the states, and its
-    /// generation is the sum of their generations, so that a caller who keeps both notices a change
-    /// of one of the stores.
+    /// The snapshot has no manifest of its own. Its store id is a digest of the ids of the states,
+    /// and its generation is the sum of their generations, so that a caller who keeps both notices
+    /// a change of one of the stores.
     ///
     /// # Errors
     ///
@@ -74,7 +74,8 @@ impl Snapshot {
         Ok(Some(Snapshot { pool, ..Snapshot::united(&states)? }))
     }
 
-    /// The states of the stores that it consists of, in order; empty for a state of one store.
+    /// The states of the stores that this snapshot unites, in order; empty for a state of one
+    /// store.
     pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
         &self.states
     }
@@ -89,7 +90,7 @@ impl Snapshot {
         names.join(", ")
     }
 
-    /// Whether it consists of the states of several stores.
+    /// Whether this snapshot unites the states of several stores.
     pub(crate) fn is_united(&self) -> bool {
         !self.states.is_empty()
     }

@@ -1,18 +1,19 @@
 //! A batch of queries as one forward walk of each table of a segment.
 //!
-//! A *tile* is a run of neighbouring blocks. The queries are sorted once for each table by the
-//! block of their value, their home. Those that look into a tile within one error are then a few
-//! runs of the sorted list: the queries at home in the tile itself, whose error is within their
-//! block or in the low bits of its name, and for each of the other bits of the name the queries at
-//! home in the tile whose number differs in that bit. So no list of pairs of a query and a block is
-//! made, each block is decoded once, and the pages of a table are read from the first to the last.
+//! A *tile* is a run of neighbouring blocks. The queries are sorted once for each table by their
+//! home block, the block of their value. The queries that search a tile, within one error, are then
+//! a few runs of the sorted list: the queries with a home block in the tile itself (the error is
+//! below the block number or in its low bits), and for each of its other bits the queries with a
+//! home block in the tile whose number differs in that bit. So no list of pairs of a query and a
+//! block is made, each block is decoded once, and the pages of a table are read from the first to
+//! the last.
 //!
 //! ```text
 //! for each table, the first one last:
 //!     sort the queries by home, and the values to look up
-//!     for each tile that a query looks into, forward:
+//!     for each tile that a query searches, forward:
 //!         decode its blocks into lanes                    kernel/lanes.rs
-//!         compare the queries of each run with the blocks that they look into
+//!         compare the queries of each run with the blocks that they search
 //!         compare the tails of near heads, or list the values that they name
 //! ```
 //!
@@ -35,7 +36,7 @@ use pass::Hits;
 pub(crate) use pass::{Walk, fits};
 use tile::Worker;
 
-/// The parts of a table for each of several threads.
+/// The number of parts of a table per thread, if there are several threads.
 const PARTS_FOR_A_THREAD: usize = 4;
 
 impl Walk<'_> {

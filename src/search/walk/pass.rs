@@ -12,11 +12,12 @@ use crate::search::snapshot::SegmentHit;
 use crate::segment::{Segment, TableReader};
 use fpstore_base::Fingerprint;
 
-/// The values that a thread lists at least before it looks them up by itself.
+/// Minimum number of listed values before a thread looks them up by itself.
 const NAMED_MIN: usize = if cfg!(test) { 4 } else { 1 << 12 };
-/// The bits of a block that name it in its tile: a decoded tile should fit the cache of a core.
+/// The low bits of a block number that select the block in its tile. A decoded tile should fit the
+/// cache of a core.
 const TILE_BITS: u32 = if cfg!(test) { 3 } else { 10 };
-/// The largest number of bits that name a block. There is a counter for each tile.
+/// Maximum number of bits of a block number, because each tile needs a counter.
 const BLOCK_BITS_MAX: u32 = 30;
 
 /// A segment, and how its tables are walked.
@@ -32,7 +33,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) found_max: usize,
     /// Whether hits need their rank in the first table, for deletions.
     pub(crate) needs_first_rank: bool,
-    /// Called with the number of queries that are answered from a table, or are as good as.
+    /// Progress callback, called after each tile with its share of the number of queries.
     pub(crate) report: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
@@ -52,7 +53,7 @@ pub(super) struct TablePass<'a> {
     pub(super) named: &'a [NamedValue],
     pub(super) sorted_named: Option<Sorted>,
     pub(super) exact: LaneLayout,
-    /// The most values that a thread lists to be looked up later.
+    /// Maximum number of values that a thread lists for a later look-up.
     pub(super) named_max: usize,
     pub(super) found_count: &'a AtomicUsize,
 }
@@ -61,7 +62,7 @@ pub(super) struct TablePass<'a> {
 pub(crate) fn fits(segment: &Segment, radii: &[Radius]) -> bool {
     segment.tables().zip(radii).enumerate().all(|(position, (table, radius))| {
         let descriptor = table.descriptor;
-        // The first table is needed for look-ups, too.
+        // The first table must fit even without a radius, because it is needed for look-ups.
         (radius.is_none() && position > 0)
             || (radius.unwrap_or(0) <= 1
                 && (1..=BLOCK_BITS_MAX).contains(&descriptor.block_bits)

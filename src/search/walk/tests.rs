@@ -1,5 +1,5 @@
-//! Walks beside a linear scan. Tiles of unit tests have eight blocks, and few values are kept to be
-//! looked up, so that small stores have many tiles.
+//! Compares walks with a linear scan. In unit tests a tile has eight blocks, so that small stores
+//! have many tiles, and few values are listed before a look-up.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::join::tests::random::Random;
 use crate::join::{BatchMode, JoinOptions, search_many};
 use crate::{BuildOptions, Builder, Error, Fingerprint, Limits, Scheme, Store, Writer};
 
-/// Values of several shapes, the shape by its number.
+/// Values with a distribution selected by number.
 fn values(shape: u64, count: usize, random: &mut Random) -> Vec<u64> {
     let mut values: Vec<u64> = match shape {
         1 => vec![0x0123_4567_89ab_cdef; count],
@@ -21,7 +21,8 @@ fn values(shape: u64, count: usize, random: &mut Random) -> Vec<u64> {
     while values.len() < count {
         let value = random.next();
         values.push(match shape {
-            // Clusters; one block with most values; few different high halves, or low ones.
+            // Clusters (4), most values in one block (5), few different high halves (6) or low
+            // halves (7).
             4 => {
                 let centre = random.pick(&centres);
                 let flips = random.below(9) as u32;
@@ -36,7 +37,7 @@ fn values(shape: u64, count: usize, random: &mut Random) -> Vec<u64> {
     values
 }
 
-/// Queries at and around the distance `k` of stored values, some of them twice, and others.
+/// Queries at and around the distance `k` of stored values, some of them twice, and other queries.
 fn queries(values: &[u64], k: u32, count: usize, random: &mut Random) -> Vec<Fingerprint> {
     let mut queries = vec![0, u64::MAX];
     while queries.len() < count {
@@ -98,8 +99,8 @@ fn schemes(k: u32) -> Vec<Scheme> {
     whole.into_iter().chain(with).collect()
 }
 
-/// The promise of a walk: the answers of a linear scan, whatever the scheme, the values, the
-/// segments, the deletions, the memory and the threads.
+/// A walk returns the answers of a linear scan, whatever the scheme, the values, the segments, the
+/// deletions, the memory and the threads.
 #[test]
 fn a_walk_answers_as_a_scan_does() {
     let mut random = Random::new(64);

@@ -21,9 +21,9 @@ use crate::segment::{ReadAhead, TableKind, TableReader, WholeTable};
 
 /// If a table has fewer blocks than this for each probe, all blocks of a tile are decoded.
 const BLOCKS_PER_PROBE: u64 = 2;
-/// If it has fewer than this, all heads of a tile are verified together.
+/// If a table has fewer blocks than this for each probe, all heads of a tile are verified together.
 const BLOCKS_PER_PROBE_OF_PAGES: u64 = 8;
-/// The most queries of blocks without lanes that are probed together.
+/// Maximum number of queries of blocks without lanes that are probed together.
 const PROBED_TOGETHER: usize = 256;
 /// Radii for looking values up.
 const EXACT: [Radius; 1] = [Some(0)];
@@ -57,8 +57,8 @@ pub(super) struct Worker<'a> {
     pub(super) named: Vec<NamedValue>,
 }
 
-/// Values that look into a tile: their list, those at home in the tile, and those at home in tiles
-/// whose number differs in one bit.
+/// The values that search a tile: the sorted list, the range of values with a home block in the
+/// tile, and the ranges of values with home blocks in tiles whose number differs in one bit.
 struct Items<'a> {
     sorted: &'a Sorted,
     layout: &'a LaneLayout,
@@ -109,7 +109,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Walks some tiles.
     pub(super) fn run(&mut self, tiles: Range<u64>) -> Result<()> {
         let pass = self.pass;
         let Some(table) = pass.walk.segment.table(pass.position) else { return Ok(()) };
@@ -180,7 +179,7 @@ impl<'a> Worker<'a> {
         all.for_each(|items| items.for_each_block(|_, block| marks[block] = Mark::Lanes));
     }
 
-    /// The probes of the whole table for each of its blocks.
+    /// The mean number of probes per block of the table.
     fn probes_per_block(&self) -> f64 {
         let TablePass { sorted, sorted_named, layout, .. } = self.pass;
         let count =
@@ -289,13 +288,13 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Stops the walk if far more was found than is wanted.
+    /// Stops the walk if there are far more hits than wanted.
     fn stop_if_full(&mut self) {
         let found = self.found.len() + self.pass.found_count.load(Ordering::Relaxed);
         self.is_full |= found > self.pass.walk.found_max.saturating_mul(2);
     }
 
-    /// Retains the near heads whose values are within `k`.
+    /// Retains the near heads whose values are within `k` bits.
     fn retain_near(&mut self, table: WholeTable<'_>, sorted: &Sorted, k: u32) -> Result<()> {
         let tails = table.tails();
         for near in &self.near {
@@ -353,7 +352,7 @@ impl<'a> Worker<'a> {
         self.found.push((query, SegmentHit { distance, fingerprint, segment, table, rank }));
     }
 
-    /// Looks all listed values up now, since they are too many to be kept.
+    /// Looks up all listed values now, since there are too many to keep.
     #[cold]
     fn look_up(&mut self) -> Result<()> {
         let mut named = std::mem::take(&mut self.named);
@@ -372,7 +371,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The table as it is probed: within the radii, or to look values up.
+    /// The table to probe: within the radii, or within 0 bits for look-ups.
     fn batch_table(&self, is_exact: bool) -> BatchTable<'a> {
         let (walk, position) = (self.pass.walk, self.pass.position);
         let (radii, table, k) =
@@ -381,7 +380,7 @@ impl<'a> Worker<'a> {
         BatchTable { segment: walk.segment, number: walk.number, radii, table, k, found_max }
     }
 
-    /// Probes the blocks without lanes for each item that looks into them.
+    /// Probes the blocks without lanes for each item that searches them.
     fn search_others(&mut self, first_block: u64, items: &Items<'_>, is_named: bool) -> Result<()> {
         let (mut runs, mut part) = (vec![items.own.clone()], Vec::new());
         runs.extend(items.flipped.iter().cloned());
