@@ -82,7 +82,8 @@ pub(crate) fn usable_memory() -> u64 {
     *MEMORY.get_or_init(|| ask_for_memory().0)
 }
 
-/// Bytes of this memory that programs do not use now; files can take them. 0 if unknown.
+/// Bytes of the usable memory that no program uses now, so that cached files can take them. 0 if
+/// unknown.
 pub(crate) fn free_memory() -> u64 {
     ask_for_memory().1
 }
@@ -94,8 +95,8 @@ fn ask_for_memory() -> (u64, u64) {
     else {
         return (0, 0);
     };
-    // The groups around this process, as systemd makes them, and the root, which is all that a
-    // container may show.
+    // The control groups of this process (systemd makes such groups), and the root group, which may
+    // be the only visible group in a container.
     let own = sysinfo::get_current_pid().ok().and_then(|pid| {
         let of = ProcessRefreshKind::nothing().without_tasks();
         system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, of);

@@ -6,7 +6,7 @@ use crate::bytes::checksum::PAGE_LEN;
 use crate::format::directory::SectionPlace;
 use crate::segment::read::Segment;
 
-/// Pages that are read ahead of their use, and at least as many in one step: 4 MiB.
+/// The number of pages read ahead of their use, and the minimum of one step: 4 MiB.
 const AHEAD_COUNT: usize = 1 << 10;
 /// Twice the default readahead of Linux.
 #[cfg(unix)]
@@ -90,19 +90,19 @@ impl Segment {
     }
 }
 
-/// Reading of a range of pages of a segment from the first to the last, some megabytes ahead of
-/// their use. Without it each page in turn would be waited for, since maps are read at random.
+/// Reads a range of pages of a segment sequentially, some megabytes ahead of their use. Without it
+/// the caller would wait for each page, since the system reads no page of a map ahead.
 #[derive(Debug)]
 pub(crate) struct ReadAhead<'a> {
     segment: &'a Segment,
     /// The offset of the section in the file.
     offset: u64,
-    /// The pages that the system was not asked for yet.
+    /// The pages not requested from the system yet.
     left: Range<usize>,
 }
 
 impl<'a> ReadAhead<'a> {
-    /// The pages of some bytes of a section.
+    /// Readahead of the pages of some bytes of a section.
     pub(crate) fn new(segment: &'a Segment, place: &SectionPlace, bytes: Range<u64>) -> Self {
         let offset = place.offset;
         let bytes = bytes.start.min(place.len)..bytes.end.min(place.len);
@@ -114,8 +114,8 @@ impl<'a> ReadAhead<'a> {
         ReadAhead { segment, offset, left }
     }
 
-    /// Asks the system for more pages, if those that it was asked for end soon after the byte `at`
-    /// of the section.
+    /// Requests more pages from the system, if the requested pages end soon after byte `at` of the
+    /// section.
     #[inline]
     pub(crate) fn advance(&mut self, at: u64) {
         let page = page_at(self.offset, at);
@@ -125,7 +125,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// The next pages to ask for, if `page` is used now.
+    /// The next pages to request, if `page` is used now.
     fn next(&mut self, page: usize) -> Range<usize> {
         let start = self.left.start.max(page).min(self.left.end);
         let end = (start + 2 * AHEAD_COUNT).min(self.left.end);
@@ -139,9 +139,9 @@ fn page_at(offset: u64, at: u64) -> usize {
     (offset.saturating_add(at) / PAGE_LEN as u64) as usize
 }
 
-/// The sections for which advice on their order pays. The system reads a short section at once
-/// anyway, and a query visits every small segment, where eight system calls would take most of its
-/// time.
+/// The sections for which advice on the access order pays. The system reads a short section at once
+/// anyway. And a query visits every small segment, where eight system calls for advice would take
+/// most of the time.
 #[cfg(unix)]
 fn long(places: [&SectionPlace; 4]) -> impl Iterator<Item = &SectionPlace> {
     places.into_iter().filter(|place| place.len >= LONG_LEN)
@@ -170,7 +170,7 @@ mod tests {
             assert!(next > page && next <= 5000.min(page + 3 * AHEAD_COUNT + 1), "{page}");
         }
         assert_eq!(next, 5000);
-        // Pages that are skipped are not read.
+        // Skipped pages are not read.
         assert_eq!(ahead(7..9000).next(8000), 8000..9000);
         assert_eq!(ahead(7..9000).next(9500), 9000..9000);
         let place = segment.header().places[0];

@@ -12,10 +12,11 @@ const MIB: u64 = 1 << 20;
 const FIXED_LEN: u64 = if cfg!(test) { 0 } else { 24 * MIB };
 /// Bytes for the chunks of input that a thread parses.
 const INPUT_LEN_PER_THREAD: u64 = if cfg!(test) { 0 } else { 8 * MIB };
-/// The minimum default, for small machines and machines of unknown size; half of a smaller memory.
+/// The minimum default memory, for small machines and machines of unknown size, but at most half of
+/// a known memory.
 const DEFAULT_MIN: u64 = 256 * MIB;
-/// The minimum memory of a sort: with less there would be very many runs, which only unit tests
-/// want.
+/// The minimum memory of a sort. With less there would be very many runs, useful only in unit
+/// tests.
 pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };
 
 /// The memory and threads that a piece of work may use.
@@ -35,7 +36,7 @@ impl WorkBudget {
             if usable == 0 {
                 return DEFAULT_MIN.max(memory_min(threads));
             }
-            // A process that exceeds a small control group is killed.
+            // The system kills a process that exceeds the memory of a small control group.
             while given.threads.is_none() && threads > 1 && memory_min(threads) > usable / 2 {
                 threads -= 1;
             }

@@ -101,7 +101,7 @@ impl Drop for SegmentBytes {
     fn drop(&mut self) {
         if let Some(file) = &self.held {
             // Closing the file is not enough: a process just started by another thread may have a
-            // copy.
+            // copy of the open file.
             let _ = file.unlock();
             HELD.fetch_sub(1, Ordering::Relaxed);
         }

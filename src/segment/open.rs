@@ -40,7 +40,6 @@ pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Seg
     Segment::from_bytes(bytes, path)
 }
 
-/// Opens the file of a segment.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
     plain_file::open(path).map_err(|refused| match refused {
         Refused::Kind(kind) => {
@@ -114,7 +113,7 @@ impl Segment {
         }
     }
 
-    /// The manifest ties its entry to one file.
+    /// Rejects an entry of the manifest that describes another file.
     pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
         let found = self.entry(entry.number, &entry.label);
         if (SegmentEntry { deletions: entry.deletions, ..found.clone() }) == *entry {
@@ -134,7 +133,8 @@ impl Segment {
         Err(Error::Corrupt { path, section, offset: 0, fault })
     }
 
-    /// Fingerprints of two recipes cannot be compared.
+    /// Rejects a recipe other than the recipe of the store: their fingerprints cannot be compared
+    ///
     pub(crate) fn check_recipe(&self, of_store: &Recipe) -> Result<()> {
         if self.recipe == *of_store {
             return Ok(());

@@ -16,8 +16,9 @@ use crate::segment::map::SegmentBytes;
 use crate::segment::table::Table;
 use fpstore_base::Recipe;
 
-/// The first access to a page, including its checksum, takes about a microsecond from memory and at
-/// least tens of microseconds from the fastest disks.
+/// A first access to a page that takes longer counts as a read from a disk. Including the checksum,
+/// it takes about a microsecond from memory and tens of microseconds or more from the fastest
+/// disks.
 const FROM_DISK: Duration = Duration::from_micros(20);
 /// Fast accesses in a row after which readahead stops.
 pub(super) const COLD_FOR: u32 = 512;
@@ -98,7 +99,8 @@ impl Segment {
         if len == 0 {
             return Ok(&[]);
         }
-        // The directory was checked to lie within the file, so these fit in the address space.
+        // The directory was checked to lie within the file, so the offsets fit in the address
+        // space.
         let start = (place.offset + offset) as usize;
         let end = start + len as usize;
         let (first, last) = (start / PAGE_LEN, (end - 1) / PAGE_LEN);
@@ -114,7 +116,6 @@ impl Segment {
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
     }
 
-    /// The verified pages.
     #[inline(always)]
     pub(crate) fn checked(&self) -> &CheckedPages {
         &self.checked
@@ -144,9 +145,9 @@ impl Segment {
         slice_at(self.data.bytes(), start, len).unwrap_or_default()
     }
 
-    /// Whether pages seem to come from a disk: the segment was just opened, or one of the last
-    /// first accesses to a page was slow. Then readahead of many pages pays before waiting for one;
-    /// for pages in memory it costs more than it gains.
+    /// Whether pages seem to come from a disk: the segment was just opened, or a recent first
+    /// access to a page was slow. Then readahead of many pages pays before waiting for one; for
+    /// pages in memory it costs more than it gains.
     ///
     /// Call it before a pass that accesses pages: after some hundred fast calls and accesses the
     /// segment is no longer cold.

@@ -10,7 +10,6 @@ use crate::bytes::permutation::{Permutation, Permuted};
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;
 
-/// The places of the sections of a table, and how its values are split.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) index: TableIndex,

@@ -126,7 +126,7 @@ impl<'a> TableReader<'a> {
     }
 }
 
-/// A table by the numbers that it stores for its values.
+/// A table, by whether it stores whole values or syndromes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableKind<'a> {
     Whole(WholeTable<'a>),
@@ -163,7 +163,7 @@ impl<'a> Deref for SyndromeTable<'a> {
 }
 
 impl<'a> WholeTable<'a> {
-    /// The leading bits.
+    /// The mask, which selects the leading bits.
     pub(crate) fn mask(self) -> u64 {
         self.table.descriptor.mask.0
     }

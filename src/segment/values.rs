@@ -122,7 +122,7 @@ impl<'a> WholeTable<'a> {
                 match values.next_run() {
                     Ok(Some((rank, run))) => each(rank, run)?,
                     Ok(None) => return Ok(()),
-                    // The next block stores its own start.
+                    // The next block can be read on its own: the index stores its start.
                     Err(Error::Corrupt { .. }) => break values.next_block.max(block + 1),
                     Err(error) => return Err(error),
                 }

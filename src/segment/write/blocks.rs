@@ -35,7 +35,7 @@ struct OpenBlock {
 }
 
 impl BlocksEncoder {
-    /// An encoder of the blocks from `number` on, whose tails continue after those in `packer`.
+    /// An encoder of the blocks from `number` on, whose tails continue after the tails in `packer`.
     pub(super) fn new(
         descriptor: TableDescriptor,
         number: u64,
@@ -49,7 +49,6 @@ impl BlocksEncoder {
         BlocksEncoder { keys: KeySorter::new(descriptor), open }
     }
 
-    /// Appends values.
     pub(super) fn push_all(&mut self, values: &[u64], sink: &mut impl Sink) -> Result<()> {
         let BlocksEncoder { keys, open } = self;
         if open.descriptor.is_whole() {

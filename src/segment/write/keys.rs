@@ -8,10 +8,9 @@
 use crate::bytes::mask::low_bits;
 use crate::format::descriptor::TableDescriptor;
 
-/// A larger group is counted by syndrome instead of kept.
+/// The syndromes of a larger group are counted instead of kept.
 const KEPT_MAX: usize = 1 << 16;
 
-/// Sorts the keys of values.
 #[derive(Debug)]
 pub(super) struct KeySorter {
     descriptor: TableDescriptor,

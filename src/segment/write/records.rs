@@ -14,7 +14,7 @@ pub(super) struct RecordEncoder {
     /// The encoded ids of the current record.
     payload: Spool,
     count: u64,
-    /// The bytes before them; a reused buffer.
+    /// The bytes before the ids; a reused buffer.
     prefix: Vec<u8>,
 }
 

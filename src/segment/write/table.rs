@@ -97,7 +97,6 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         self.finish(count)
     }
 
-    /// Appends values.
     fn push_all(&mut self, values: &[u64]) -> Result<()> {
         if let Some(permutation) = &self.summed {
             self.set_sum.join(sum_of(values, permutation));
@@ -106,7 +105,6 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         self.sections.spill_tails()
     }
 
-    /// Appends blocks.
     fn append(&mut self, blocks: EncodedBlocks) -> Result<()> {
         let EncodedBlocks { first, tails, packer, heads, ends, set_sum } = blocks;
         let sections = &mut self.sections;
