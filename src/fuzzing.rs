@@ -11,7 +11,7 @@ pub fn kernels(bytes: &[u8]) {
     crate::search::check_kernels(bytes);
 }
 
-/// Reads a manifest. A readable manifest is encoded to the same bytes. Returns whether it is
+/// Reads a manifest, and checks that encoding it yields the same bytes. Returns whether it is
 /// readable.
 pub fn manifest(bytes: &[u8]) -> bool {
     let read = Manifest::read(bytes);
@@ -21,8 +21,8 @@ pub fn manifest(bytes: &[u8]) -> bool {
     read.is_ok()
 }
 
-/// Reads a deletion file of the first segment with deletions in a manifest. A readable deletion
-/// file is encoded to the same bytes. Returns the manifest that names it, and its name.
+/// Reads a deletion file for the first segment with deletions in a manifest, and checks that
+/// encoding it yields the same bytes. Returns a manifest that names the file, and the file name.
 pub fn deletions(bytes: &[u8], manifest: &[u8]) -> Option<(Vec<u8>, String)> {
     let mut manifest = Manifest::read(manifest).unwrap();
     let entry = manifest.segments.iter_mut().find(|entry| entry.deletions.is_some())?;

@@ -99,7 +99,7 @@ pub enum Error {
     UnclearInput {
         /// The name of the input.
         name: String,
-        /// The doubt, and the expected input.
+        /// The reason for the doubt, and the expected input.
         reason: String,
         /// The most likely fingerprint column, counted from 1.
         fingerprint_column: Option<usize>,
@@ -167,7 +167,7 @@ pub enum Error {
         /// The error of the last step.
         source: Box<Error>,
     },
-    /// The records were added and are durable, but segments that were due were not merged.
+    /// The records were added and are durable, but the merge of segments that was due failed.
     Unmerged {
         /// The error of the merge.
         source: Box<Error>,
@@ -197,7 +197,7 @@ pub enum Error {
     BadInput {
         /// The name of the input.
         name: String,
-        /// Where in the input.
+        /// The position in the input.
         place: InputPlace,
         /// The fault of the record, and the expected form.
         reason: String,

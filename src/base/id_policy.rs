@@ -8,8 +8,8 @@ fpstore_base::choices! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum IdPolicy {
-        /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if at
-        /// least one id is not. A store without ids has neither.
+        /// Numbers if every id is a number in canonical decimal (`42`, not `042`), otherwise texts.
+        /// A store without ids has neither.
         #[default]
         Auto = "auto": "Numbers if every id is one, else texts",
         /// Given ids are discarded.

@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::base::error::{Error, Result};
 
-/// The most batches per thread that are in progress, or finished and not yet taken.
+/// Maximum number of batches per thread that are in progress, or finished but not yet taken.
 const AHEAD: usize = 4;
 
 type Job<T, R> = (T, SyncSender<Result<R>>);
@@ -73,7 +73,8 @@ mod tests {
 
     use super::*;
 
-    /// Doubles the numbers below `count`, the first numbers slowest; the work fails at `fails_at`.
+    /// Doubles the numbers below `count`; the first numbers take longest, and `fails_at` is an
+    /// error.
     fn doubled(threads: usize, count: u64, fails_at: Option<u64>) -> (Vec<u64>, Result<()>) {
         let mut seen = Vec::new();
         let under_way = AtomicUsize::new(0);

@@ -1,7 +1,7 @@
 //! Options with a number that the program, the server and Python share: name, default, range and
 //! meaning, each defined once.
 //!
-//! All of them take names, defaults and ranges from here and so report the same error for a number
+//! All three take names, defaults and ranges from here and so report the same error for a number
 //! out of range. Options with a few named values are enums with [`Choice`](crate::Choice).
 
 use std::fmt::Display;
@@ -87,7 +87,7 @@ pub const MEMORY: NumberOption = NumberOption { unit: "bytes", ..count("memory",
 /// use, and the system may refuse them.
 pub const THREADS: NumberOption =
     NumberOption { min: 1, max: 1024, ..count("threads", "Number of threads") };
-/// The most matches kept for a query.
+/// Maximum number of matches kept for a query.
 pub const LIMIT: NumberOption = NumberOption {
     min: 1,
     ..count(
@@ -99,12 +99,12 @@ pub const LIMIT: NumberOption = NumberOption {
 /// The number of nearest matches to find.
 pub const COUNT: NumberOption =
     NumberOption { default: Some(1), ..count("count", "Number of nearest matches to search for") };
-/// The most ids kept for a match.
+/// Maximum number of ids kept for a match.
 pub const IDS: NumberOption = count("ids", "Maximum number of ids of each match");
-/// The most pairs of a join.
+/// Maximum number of pairs of a join.
 pub const MAX_PAIRS: NumberOption =
     count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
-/// The documents that a cleaning keeps in each cluster.
+/// The number of documents that a cleaning keeps in each cluster.
 pub const PER_CLUSTER: NumberOption = NumberOption {
     default: Some(1),
     min: 1,
@@ -127,14 +127,14 @@ pub const SHORT_SHINGLE: NumberOption = NumberOption {
     about: "Words of a shingle for shorter items",
     ..SHINGLE
 };
-/// The number of words of the shortest searched benchmark items.
+/// Minimum number of words of a benchmark item; shorter items are not searched.
 pub const MIN_WORDS: NumberOption = NumberOption {
     default: Some(6),
     min: 1,
     unit: "words",
     ..count("min_words", "Items with fewer words are not searched")
 };
-/// Sample queries of a verification.
+/// The number of sample queries of a verification.
 pub const SAMPLES: NumberOption = NumberOption {
     default: Some(100),
     max: 1_000_000,

@@ -39,7 +39,7 @@ impl Part {
 }
 
 /// Runs the work for all items at the same time, each on its own thread (the calling thread
-/// included); otherwise as [`results_on_threads`].
+/// included). Results and errors are as for [`results_on_threads`].
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -66,7 +66,7 @@ pub(crate) fn on_threads<J: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // The system may refuse some of very many threads; the others do the work.
+            // If the system refuses a thread, the threads started so far do the work.
             if thread::Builder::new().spawn_scoped(scope, run).is_err() {
                 break;
             }

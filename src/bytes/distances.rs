@@ -2,7 +2,7 @@
 
 use super::for_this_processor::for_this_processor;
 
-/// The number of distances passed on together.
+/// The number of distances passed to the callback at once.
 const CHUNK_COUNT: usize = 256;
 
 /// Calls `take` with the distances from `value` to the others, in their order and in chunks, each

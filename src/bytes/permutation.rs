@@ -14,7 +14,7 @@ pub(crate) struct Permutation {
     moves: Moves,
 }
 
-/// How bits get to their places.
+/// How the bits are moved.
 #[derive(Clone, Debug)]
 enum Moves {
     Run(Run),
@@ -34,7 +34,8 @@ impl Permutation {
         self.mask.count_ones()
     }
 
-    /// Whether permuted order is natural order: the mask holds the leading bits, or all or none.
+    /// Whether the permutation changes nothing: the masked bits are the leading bits, all bits or
+    /// none.
     pub(crate) fn is_identity(&self) -> bool {
         self.mask.leading_ones() == self.prefix_bits()
     }

@@ -3,14 +3,14 @@
 use super::fields;
 use super::for_this_processor::for_this_processor;
 
-/// Values that are hashed together.
+/// The number of values hashed at once.
 const CHUNK_COUNT: usize = 128;
 
 /// The sum, modulo 2^128, of the SipHash-1-3-128 of every fingerprint of a set.
 ///
 /// The sum does not depend on the order of the fingerprints, so all tables of a segment must give
-/// the same sum. Key: all zero. Message: the 8 bytes of the
-/// fingerprint, little-endian. The first 8 bytes of the hash are the low half.
+/// the same sum. Key: all zero. Message: the 8 bytes of the fingerprint, little-endian. The first 8
+/// bytes of the hash are the low half.
 ///
 /// # Source
 ///
@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// The library computes the digest of a fingerprint.
+        /// Compares with [`Digest::of`], which calls a library.
         #[test]
         fn the_sum_is_that_of_the_digests(
             values in prop::collection::vec(any::<u64>(), 0..3 * CHUNK_COUNT),

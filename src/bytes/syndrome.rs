@@ -1,8 +1,8 @@
 //! Syndromes: a linear hash of up to 32 bits that distinguishes small sets of bit errors.
 //!
 //! The syndrome of a word is the XOR of one *column* for each set bit. So the syndromes of two
-//! words differ by the syndrome of the bits in which the words differ: one word and the syndrome of
-//! the other determine the few error patterns that can lie between them.
+//! words differ by the syndrome of the bits in which the words differ. From one word and the
+//! syndrome of the other, the few possible error patterns between them follow.
 //!
 //! # Source
 //!
@@ -18,13 +18,13 @@ use std::sync::OnceLock;
 /// The bits of a word that a syndrome can replace.
 pub(crate) const HASHED_BITS_MAX: u32 = 32;
 /// The allowed numbers of syndrome bits. With fewer bits, too many error patterns share a syndrome;
-/// the formula of the columns yields no more.
+/// the formula of the columns yields at most 21 bits.
 pub(crate) const SYNDROME_BITS: std::ops::RangeInclusive<u32> = 6..=21;
 
 /// The map from words to syndromes of one length.
 #[derive(Debug)]
 pub(crate) struct SyndromeCode {
-    /// The syndromes of the words with bits in a single byte, by byte and its value.
+    /// The syndromes of words with one nonzero byte, by the position and the value of that byte.
     by_byte: [[u32; 256]; 4],
 }
 
@@ -121,8 +121,8 @@ mod tests {
                 code.syndrome(0x1234_5678) ^ code.syndrome(0x0f0f_1111),
                 code.syndrome(0x1234_5678 ^ 0x0f0f_1111)
             );
-            // No word of fewer bits than the distance of the code has the syndrome 0: words of up
-            // to half of them are all distinct.
+            // No word with fewer set bits than the distance of the code has the syndrome 0. So
+            // words with up to half as many set bits have distinct syndromes.
             let half = (distance - 1) / 2;
             let mut seen = std::collections::HashSet::new();
             let words = words_up_to(half);

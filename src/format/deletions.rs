@@ -92,7 +92,7 @@ impl Deletions {
         &self.ids
     }
 
-    /// Whether these are all of the `earlier` deletions, and perhaps more.
+    /// Whether these include all `earlier` deletions.
     pub(crate) fn has_all_of(&self, earlier: &Deletions) -> bool {
         earlier.fingerprints.iter().all(|&rank| self.has(Rank(rank)))
             && earlier
@@ -261,7 +261,7 @@ impl<'a> DeletionSet<'a> {
         self.id_count = self.id_count.saturating_add(ids);
     }
 
-    /// Deletes one id of a fingerprint that keeps at least one other.
+    /// Deletes one id of a fingerprint that keeps at least one other id.
     pub(crate) fn delete_id(&mut self, rank: Rank, position: u64) {
         self.ids.insert((rank.0, position));
         self.id_count += 1;

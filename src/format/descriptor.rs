@@ -4,13 +4,13 @@ use crate::bytes::mask::low_bits;
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
 use crate::format::codec::HeadCodec;
 
-/// The minimum number of telling bits of a syndrome, however many other bits are known: with these,
-/// near copies of a query are not confused with other values.
+/// The minimum length of a syndrome in bits, unless fewer bits are requested. Even if many other
+/// bits are known, a shorter syndrome would confuse near copies of a query with other values.
 const TELLING_BITS: u32 = 11;
 
-/// The leading bits of a table. Masks are not compared: of two tables with one mask, one may hold
-/// values and the other only syndromes. Callers that read values look for a
-/// [`whole_mask`](TableDescriptor::whole_mask).
+/// The mask that selects the leading bits of a table. Masks cannot be compared, because of two
+/// tables with the same mask one may hold values and the other only syndromes. Callers that read
+/// values look for a [`whole_mask`](TableDescriptor::whole_mask).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableMask(pub(crate) u64);
 
@@ -84,8 +84,9 @@ impl TableDescriptor {
         self.tail_bits - self.hashed_bits() + self.syndrome_bits
     }
 
-    /// The same table with syndromes, if they save space, so that `bits` bits distinguish
-    /// errors: the bits of the syndrome and, if heads extend beyond the mask, the known bits.
+    /// The same table with syndromes, or unchanged if they save no space. `bits` is the
+    /// wanted sum of syndrome bits and of known bits outside the mask; both distinguish errors
+    /// there.
     pub(crate) fn with_syndromes(self, bits: u32) -> Self {
         let hashed = TableDescriptor { syndrome_bits: bits, ..self };
         let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
@@ -93,8 +94,8 @@ impl TableDescriptor {
         if with.fault_of_syndromes(1).is_none() { with } else { self }
     }
 
-    /// The bits that distinguish errors outside the mask, in the sense of [`Self::with_syndromes`];
-    /// 0 in a table of whole values. Deep heads can store more bits than a syndrome may have.
+    /// The number of bits that distinguish errors outside the mask, see [`Self::with_syndromes`];
+    /// at most the largest number of syndrome bits, and 0 in a table of whole values.
     pub(crate) fn telling_bits(&self) -> u32 {
         if self.is_whole() {
             return 0;

@@ -8,7 +8,7 @@ use crate::base::side_by_side::Part;
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 
-/// The smallest number of pages for which a thread pays: 1 MiB.
+/// Minimum number of pages per thread, 1 MiB; for fewer pages a thread costs more than it saves.
 const PAGES_PER_THREAD: usize = 1 << 8;
 
 /// The bytes of one directory entry.
@@ -37,7 +37,7 @@ impl SectionPlace {
     }
 }
 
-/// Pages in parts, one for each thread for which the work suffices, at most `threads`.
+/// Splits pages into at most `threads` parts, fewer if there are too few pages.
 pub(crate) fn page_parts(pages: Range<usize>, threads: usize) -> Vec<Range<usize>> {
     let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
     let within = parts.map(|part| part.of_len(pages.len()));

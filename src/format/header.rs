@@ -250,7 +250,7 @@ fn read_tables(
 }
 
 impl Header {
-    /// A section whose length follows from the counts must have that length.
+    /// The fault of a section whose length is not the length that follows from the counts.
     fn fault_of_lengths(&self) -> Option<Fault> {
         let n = self.fingerprint_count;
         self.places.iter().find_map(|place| {

@@ -26,11 +26,11 @@ const LABEL_LEN_AT: usize = 80;
 const CRC_LEN: usize = 4;
 /// The maximum number of live segments.
 pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
-/// File numbers and generations stay below this, so that a next one always exists.
+/// File numbers and generations stay below this, so that there is always a next number.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
-/// The maximum number of runs that a store remembers; further ones displace the oldest.
+/// The maximum number of runs that a store remembers; further runs displace the oldest.
 pub(crate) const RUN_COUNT_MAX: usize = 1024;
 /// The maximum length of a manifest in bytes; a reader rejects a longer file before reading it.
 pub(crate) const LEN_MAX: u64 = (FIXED_LEN
@@ -61,8 +61,7 @@ pub(crate) struct SegmentEntry {
     pub(crate) number: u64,
     pub(crate) file_len: u64,
     pub(crate) fingerprint_count: u64,
-    /// Ties the entry to one file: the digest of its header, which includes a digest of its
-    /// contents.
+    /// Identifies the file: the digest of its header, which includes a digest of its contents.
     pub(crate) digest: Digest,
     /// Its deletion file, if it has deleted records.
     pub(crate) deletions: Option<DeletionEntry>,

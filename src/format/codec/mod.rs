@@ -37,8 +37,8 @@ impl HeadCodec {
         }
     }
 
-    /// The bytes of the gap between two heads that are `bits` bits apart. Used by the layout of
-    /// tables and by the cost model.
+    /// The number of bytes of a gap of `bits` bits. Used by the layout of tables and the cost
+    /// model.
     pub(crate) fn gap_len(self, bits: u32) -> u32 {
         match self {
             HeadCodec::Varint => varint::gap_len(bits),
@@ -58,7 +58,7 @@ impl HeadCodec {
         }
     }
 
-    /// An encoder of blocks, of which the first begins at `first_head`.
+    /// An encoder of blocks; the first block begins at `first_head`.
     pub(crate) fn encoder(self, first_head: u64) -> BlockEncoder {
         match self {
             HeadCodec::Varint => BlockEncoder::new(first_head),

@@ -243,7 +243,8 @@ impl Heads<'_> {
     }
 }
 
-/// The number of gaps decoded at once if some take two bytes: as many as surely lie in a word.
+/// The number of gaps of one or two bytes decoded at once: a word of eight bytes contains at least
+/// four.
 const SHORT_GAPS: usize = 4;
 
 /// The first gaps of a word, and the number of bytes they take.

@@ -188,7 +188,7 @@ pub(crate) fn look_up_compact(
         rank_start: rank_base.wrapping_add(start.ranks),
         rank_end: rank_base.wrapping_add(end.ranks),
     };
-    // Each of these is negative if it is invalid.
+    // Each of these numbers is negative if it is invalid.
     let invalid = heads_base.cast_signed()
         | span.rank_start.cast_signed()
         | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The spans that the index gives of blocks with these value counts and bytes.
+    /// Writes an index of blocks with these value counts and lengths, and reads the spans back.
     fn round_trip(blocks: &[(u64, u64)]) -> Vec<BlockSpan> {
         let (mut entries, mut writer) = (Vec::new(), IndexWriter::default());
         let (mut heads_end, mut rank_end) = (0, 0);
