@@ -11,7 +11,6 @@ const FIRST_SHARE: f64 = 1.0 / 4.0;
 
 const SECOND_SHARE: f64 = 1.0 / 16.0;
 
-/// The distances of the successive searches for the nearest matches.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     /// The largest distance for which the levels were chosen.

@@ -1,8 +1,8 @@
 //! The errors named by a syndrome: all words with few set bits that have this syndrome.
 //!
 //! The words of one to three bits, which nearly all queries need, are in one list, sorted by
-//! syndrome. A bitmap for each number of bits marks the syndromes that have any word; most have no
-//! word. Lists of longer words are made when a query first needs them.
+//! syndrome. A bitmap for each number of bits marks the syndromes with at least one word; most have
+//! none. Lists of longer words are made when a query first needs them.
 
 use std::sync::OnceLock;
 

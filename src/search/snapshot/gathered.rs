@@ -22,7 +22,7 @@ use fpstore_base::Fingerprint;
 /// The largest distance that can be answered: a block then differs in up to 2 bits.
 const K_MAX: u32 = 11;
 /// The largest expected number of values compared with a query that is near stored values. If
-/// values are more crowded, the segments are probed, because their own blocks are finer.
+/// values are more crowded, the segments are probed instead, by their own blocks.
 const COMPARED_MAX: f64 = 256.0;
 /// Number of values compared between two checks of the limits of a search.
 const STEP: u64 = 512;
