@@ -26,8 +26,8 @@ impl Packed<'_> {
 }
 
 impl<'a> Packed<'a> {
-    /// The numbers from a position on, in bytes that start at its [`load_offset`]; 0 where the bytes
-    /// end before one.
+    /// The numbers from a position on, in bytes that start at its [`load_offset`]; 0 for a number
+    /// after the end of the bytes.
     #[inline(always)]
     pub(crate) fn from(self, position: u64) -> impl Iterator<Item = u64> + use<'a> {
         let (mask, width) = ((1 << self.width) - 1, u64::from(self.width));

@@ -60,7 +60,7 @@ impl Permutation {
             Moves::Scattered { masked, others } => {
                 let shift = 64 - self.prefix_bits();
                 let front = permuted.0.checked_shr(shift).unwrap_or(0);
-                // Expanding reads only as many low bits as the mask has, so the front needs no clearing.
+                // `expand` reads only as many low bits as the mask has, so no bits need clearing.
                 Fingerprint::new(masked.expand(front) | others.expand(permuted.0))
             }
         }

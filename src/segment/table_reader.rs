@@ -116,7 +116,6 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// The kind of the table.
     #[inline(always)]
     pub(crate) fn kind(self) -> TableKind<'a> {
         match &self.table.syndromes {

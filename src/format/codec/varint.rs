@@ -274,8 +274,8 @@ fn short_gaps(mut word: u64) -> Option<ShortGaps> {
 }
 
 /// Encodes one block after the other. The bytes of a block are its restart points, which are known
-/// only at its end, and its gaps. A block can have any number of values; only these bytes are spilled
-/// to a file, and the encoder itself keeps a single head.
+/// only at its end, and its gaps. The caller can spill these bytes to a file, since a block can
+/// have any number of values; the encoder itself keeps a single head.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
     before: u64,
@@ -313,8 +313,8 @@ impl BlockEncoder {
         self.value_count += 1;
     }
 
-    /// Ends the block, and begins the next block at `next_first_head`. Returns whether the block starts
-    /// with its restart points; if not, they are dropped.
+    /// Ends the block, and begins the next block at `next_first_head`. Returns whether the block
+    /// starts with its restart points; if not, the caller drops them.
     pub(crate) fn finish(&mut self, next_first_head: u64) -> bool {
         let is_long = self.value_count > LONG_BLOCK_MIN;
         *self = BlockEncoder::new(next_first_head);

@@ -94,7 +94,6 @@ impl Cutter {
     }
 }
 
-/// An encoded part.
 pub(super) enum Encoded {
     Blocks(EncodedBlocks),
     Long(Vec<u64>),

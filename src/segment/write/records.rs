@@ -65,7 +65,7 @@ pub(super) struct GroupWriter {
 }
 
 impl GroupWriter {
-    /// Takes the length of the next record: appends an entry to `groups` if it is the first of a group.
+    /// Takes the length of the next record; appends an entry to `groups` if it begins a group.
     pub(super) fn push(&mut self, len: u64, groups: &mut Vec<u8>) {
         if self.fingerprints.is_multiple_of(GROUP_LEN) {
             put_u64(groups, self.records_len);
