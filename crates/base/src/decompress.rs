@@ -20,7 +20,7 @@ const GZIP_HEAD: [u8; 3] = [GZIP_FIRST, 0x8b, 0x08];
 
 /// The flags of a member are below this.
 const GZIP_FLAGS_END: u8 = 0x20;
-/// Of a damaged member longer than this, the next member is searched only after the fault.
+/// If a damaged member is longer than this, the next member is searched only after the fault.
 const KEPT_LEN_MAX: usize = 16 << 20;
 /// A budget for bytes read again: a factor of the data, plus a constant. Hostile members can all
 /// begin inside one another and be damaged at the same place; when the budget is used up, the next
@@ -238,7 +238,7 @@ impl<R: BufRead> Placed<R> {
     /// Begins to keep the bytes of a member: if it was truncated, the next member may begin inside
     /// it.
     fn keep(&mut self) {
-        // Each byte is moved once for each removed byte.
+        // At most one byte is moved for each removed byte.
         if self.next >= self.held.len() / 2 {
             self.held.drain(..self.next);
             self.next = 0;
@@ -346,7 +346,7 @@ impl<R: BufRead> BufRead for Placed<R> {
         } else {
             self.fresh_len += len as u64;
             if self.is_kept {
-                // It was filled before.
+                // The buffer was filled before.
                 let taken = self.reader.fill_buf().ok().and_then(|bytes| bytes.get(..len));
                 self.held.extend_from_slice(taken.unwrap_or_default());
                 self.next = self.held.len();
@@ -497,7 +497,7 @@ mod tests {
         for capacity in [7, 4096] {
             let (found, _, _) = resumed(&bytes, capacity);
             assert!(found.ends_with(b"and a whole one"));
-            // The result is always equal to the decompressed data.
+            // Stored blocks are copied, so the length of the result measures the work.
             let work_max = (AGAIN_FACTOR + 1) * bytes.len() as u64 + AGAIN_LEN_FREE;
             assert!(found.len() as u64 <= work_max, "{} of {work_max}", found.len());
         }

@@ -8,7 +8,7 @@ use std::{fmt, io};
 pub struct IoError {
     /// The operation: completes the words "cannot ...", such as `open`.
     pub doing: &'static str,
-    /// The file or directory; of a server, also an address or a thread.
+    /// The file or directory; in a server also an address or a thread.
     pub path: PathBuf,
     /// The system's error.
     pub source: io::Error,
@@ -176,7 +176,8 @@ mod tests {
         }
     }
 
-    /// An error as libraries add a name to it: only the cause contains the system's code.
+    /// An error to which a name was added, as by libraries: only the cause contains the system's
+    /// code.
     fn named(error: io::Error) -> io::Error {
         io::Error::new(error.kind(), Named(error))
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A 64-bit fingerprint in natural bit order; bit 63 is the most significant and comes first.
 ///
-/// Orders, compares and prints as the unsigned number it is.
+/// Ordered and compared as an unsigned number.
 ///
 /// ```
 /// use fpstore_base::Fingerprint;
@@ -128,7 +128,7 @@ impl std::error::Error for ParseFingerprintError {}
 /// The description of a spelling of 64 bits that is not read, with the remedy.
 pub fn foreign_spelling(text: &str) -> Option<&'static str> {
     let is_bits = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0' | b'1'));
-    // Whole numbers above 2^53 are rounded.
+    // Whole numbers above 2^53 were rounded by the program that wrote them.
     let is_rounded = || text.contains('.') && text.parse().is_ok_and(|it: f64| it.abs() > 9e15);
     match is_bits {
         true => Some("64 binary digits: write the bits as 16 hex digits"),

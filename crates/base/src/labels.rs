@@ -153,8 +153,8 @@ impl LabelFile {
     }
 }
 
-/// Whether a header gives the column of labels this name. Another word may be a misspelt label,
-/// whose pair would be lost.
+/// Whether this is a usual header of the column of labels. Any other word may be a misspelt label,
+/// whose pair would be lost if the line were skipped.
 fn is_header(name: &str) -> bool {
     let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
     names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))

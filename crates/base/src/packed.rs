@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// In magic bytes: any byte.
+/// A wildcard in magic bytes.
 pub(crate) const ANY: u8 = b'?';
 /// The magic bytes of a tar archive, and their offset.
 pub(crate) const TAR_MAGIC: &[u8] = b"ustar";

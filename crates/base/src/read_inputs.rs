@@ -17,9 +17,9 @@ use crate::lists;
 
 #[derive(Debug, Default)]
 struct Inputs {
-    /// Each with its option, if an option names it.
+    /// Input files, each with the option that names it, if any.
     files: HashMap<Identity, Option<String>>,
-    /// Paths without links.
+    /// Input folders, as paths without links.
     folders: BTreeSet<PathBuf>,
     outputs: Vec<NamedOutput>,
 }

@@ -6,7 +6,7 @@ use crate::Width;
 
 /// The first line of the recipe of fingerprints made elsewhere.
 const EXTERNAL: &str = "external";
-/// The prefix of the line with their width, if it is not 64 bits.
+/// The prefix of the line with the width of such fingerprints, if it is not 64 bits.
 const BITS: &str = "bits=";
 
 /// The definition of how fingerprints are computed, as a canonical text; equal texts are equal

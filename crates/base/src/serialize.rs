@@ -2,7 +2,7 @@
 //!
 //! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id
 //! is a text, even if it is a number, because JavaScript and jq round numbers above 2^53. The rows
-//! of the package `fpstore` consist of these.
+//! of the package `fpstore` consist of these forms.
 
 use std::borrow::Cow;
 

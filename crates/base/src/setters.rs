@@ -1,7 +1,7 @@
 //! Setters of options: methods that take the options and return them with one field changed.
 
-/// The setters of fields: either documented ones with their parameter types, or shared ones by their
-/// names. Types are resolved at the call site.
+/// Defines setters: either documented setters with their parameter types, or shared setters by
+/// their names. Types are resolved at the call site.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
@@ -32,8 +32,8 @@ macro_rules! setters {
         }
     };
     (@max_rate) => {
-        /// Sets the most bytes read and written per second, including repeated reads and temporary
-        /// files. `None`, the default, sets no limit.
+        /// Sets the maximum number of bytes read and written per second, including repeated reads
+        /// and temporary files. `None`, the default, sets no limit.
         #[must_use]
         pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.max_rate = bytes.into();

@@ -15,7 +15,7 @@
 //! Two sets with Jaccard similarity J share each minimum with probability J, and then the byte;
 //! otherwise two bytes are equal by chance once in 256 times.
 //!
-//! Stores keep sketches, and a join uses short ones as outlines of documents; `fpstore-text`
+//! Stores keep sketches, and a join uses short sketches as outlines of documents; `fpstore-text`
 //! computes them from texts. This module processes hashes only.
 //!
 //! Sources: bins are Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; the rounds are

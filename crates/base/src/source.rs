@@ -32,9 +32,9 @@ pub struct Source {
 
 impl Source {
     /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
-    /// ends in `.gz` or `.zst`, or if it starts with the magic bytes of such a file, which no text
-    /// can. Files of other packers and archives are refused by name, with the command that unpacks
-    /// them.
+    /// ends in `.gz` or `.zst`, or if it starts with the magic bytes of such a file; no text starts
+    /// with these bytes. Files of other packers and archives are refused by name, with the command
+    /// that unpacks them.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, true, None)
     }
@@ -127,8 +127,8 @@ impl Read for Sniffed {
     }
 }
 
-/// Reads the magic bytes of a compressed input, and no more than could be magic bytes: a typed line
-/// must not wait for the next line.
+/// Reads the magic bytes of a compressed input, and no further bytes: a typed line must not wait
+/// for the next line.
 fn start(mut reader: BoxedReader, resuming: Resuming, path: &Path) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
     let content = loop {
@@ -263,8 +263,8 @@ enum Content {
 impl Content {
     /// Judges the first bytes. All magic bytes are invalid in texts of any encoding in use.
     fn of(head: &[u8]) -> Self {
-        // Zstandard and LZ4 share 16 magic numbers of frames to skip, which come first in some
-        // files of Zstandard.
+        // Zstandard and LZ4 share 16 magic numbers of skippable frames, which some Zstandard files
+        // begin with.
         let skippable = [head.first().map_or(0x50, |first| 0x50 | first & 0xf), 0x2a, 0x4d, 0x18];
         let known = [
             (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),

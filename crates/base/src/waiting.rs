@@ -2,8 +2,8 @@
 //!
 //! A read from a pipe waits until its writer writes, a write to a pipe until its reader reads, and
 //! opening a named pipe waits for the other end. The system restarts these calls after a signal, so
-//! a program that handles signals would not end. A program registers a flag with [`end_waits_on`],
-//! which its signal handler sets. From then on every wait here ends within [`PATIENCE`] of setting
+//! a program that handles signals would not end. A program registers a flag, set by its signal
+//! handler, with [`end_waits_on`]. From then on every wait here ends within [`PATIENCE`] of setting
 //! the flag, with an error for which [`Interrupted::is_in`] returns `true`.
 //!
 //! Without a flag, as in a program that only uses the library, and on systems without `poll`, the

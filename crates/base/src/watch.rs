@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use crate::Interrupted;
 
-/// The observer is called each time this many more units are done,
+/// The observer is called each time this many more units are done.
 const STEP: u64 = 1 << 16;
-/// and each time this has passed since the last call;
+/// The observer is also called each time this has passed since the last call.
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
-/// the clock is read each time this many more units are done.
+/// The clock is read each time this many more units are done.
 const CLOCK_STEP: u64 = 1 << 6;
 /// Shorter pauses are skipped and added to the next one.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
@@ -182,8 +182,8 @@ impl Watch {
         if before / STEP == after / STEP { self.look() } else { self.report() }
     }
 
-    /// Calls the observer if it was not called for a while; fails if it ends the work. It reads the
-    /// clock, and is for steps that take long in comparison and are not units of the phase.
+    /// Calls the observer if it was not called for a while; fails if it ends the work. Reads the
+    /// clock, so it is for long steps that are not units of the phase.
     pub fn look(&self) -> Result<(), Interrupted> {
         let now = self.since.elapsed().as_millis() as u64;
         let asked = self.asked.load(Ordering::Relaxed);

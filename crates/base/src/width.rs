@@ -96,8 +96,8 @@ impl Width {
     /// assert_eq!([64, 48, 40, 32, 24, 16].map(usual), [3, 3, 3, 1, 0, 0]);
     /// ```
     pub fn usual_k(self) -> u32 {
-        // The values within k bits are sum C(bits, i); they are rare if 10^6 of 2^bits hit one of
-        // them in less than 1 of 100 queries.
+        // There are sum C(bits, i) values within k bits. They are rare enough if fewer than 1 of
+        // 100 queries finds one of 10^6 random values.
         let allowed = (1_u128 << self.bits()) / 100_000_000;
         let bits = u128::from(self.bits());
         let (mut within, mut level) = (1_u128, 1_u128);

@@ -48,8 +48,8 @@ impl Separator {
         }
     }
 
-    /// The id in a column of a line: as readers of tables take it, without quotes as in CSV and
-    /// with the spaces around a column without quotes.
+    /// The id in a column of a line, as CSV readers read it: without the quotes of a quoted column,
+    /// and with the spaces around an unquoted column.
     fn id_of<'a>(self, line: &'a str, column: &'a str) -> std::borrow::Cow<'a, str> {
         match self {
             Separator::Comma | Separator::Semicolon if column.starts_with('"') => unquoted(column),

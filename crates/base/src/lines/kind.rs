@@ -1,10 +1,9 @@
 //! Detects columns of fingerprints by the spelling of their values.
 //!
 //! All readers share this rule. A column contains fingerprints of a width if nearly all of its
-//! values, at least three of four, have all digits of the width. Of hex numbers with a letter, `0x`
-//! or a leading zero up to half may lack a fifth of the digits, because programs print numbers
-//! without leading zeros; decimal numbers have more digits than the width has in hex. Shorter
-//! numbers are ids.
+//! values, at least three of four, have all digits of the width. Up to half of the hex values may
+//! lack a fifth of the digits, because programs print numbers without leading zeros; decimal
+//! fingerprints have more digits than the width has in hex. Shorter numbers are ids.
 
 use crate::{Fingerprint, Radix, Width};
 
@@ -13,7 +12,7 @@ use crate::{Fingerprint, Radix, Width};
 pub(super) enum ColumnKind {
     /// Fingerprints in this spelling.
     Fingerprints(Radix),
-    /// Numbers with all hex digits of the width and no letter: hex or decimal.
+    /// Numbers with as many digits as the width has in hex, and no letter: hex or decimal.
     HexOrDecimal,
     /// Hashes of 32 bits, where fingerprints have 64: 8 hex digits, some with letters.
     HashesOf32Bits,
@@ -92,9 +91,9 @@ enum Value {
     Hex {
         is_whole: bool,
     },
-    /// A number of all hex digits without a letter.
+    /// A number with as many digits as the width has in hex, and no letter.
     Plain,
-    /// A decimal number of more digits.
+    /// A decimal number with more digits than the width has in hex.
     Decimal {
         fits_unsigned: bool,
         fits_signed: bool,
@@ -142,8 +141,8 @@ fn digit_count(value: &str) -> usize {
     value.trim_start_matches("0x").trim_start_matches("0X").len()
 }
 
-/// Whether a value alone has the spelling of a fingerprint: all hex digits and not a decimal number,
-/// or a decimal number of more digits.
+/// Whether a single value has the spelling of a fingerprint: all hex digits of the width and not a
+/// decimal number, or a decimal number with more digits.
 pub(super) fn is_spelled_out(value: &str, width: Width) -> bool {
     matches!(Value::of(value.trim(), width), Value::Hex { is_whole: true } | Value::Decimal { .. })
 }

@@ -2,14 +2,14 @@
 //!
 //! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
-//! 1. The first lines decide, a hundred lines or 256 KiB (`sample`); of a stream, whose lines are
-//!    processed as they arrive, the first one, and the second one after a header. If nearly all
-//!    of them start with a fingerprint (`ColumnKind`), the input has the documented form.
+//! 1. The first hundred lines or 256 KiB decide (`sample`); in a stream, whose lines are processed
+//!    as they arrive, only the first line, and the second line after a header. If nearly all of
+//!    these lines start with a fingerprint (`ColumnKind`), the input has the documented form.
 //! 2. Otherwise lines are split at tabs, else semicolons, else commas, else at their last space or
-//!    colon. The column with fingerprints is taken, unless its header is the name of ids; if the
-//!    first line has a name there, it is a header.
-//! 3. The other column is the id. Of several columns, the id is the one named `id` in the header,
-//!    else the only one with a name in [`fields::ID`].
+//!    colon. The column with fingerprints is taken, unless its header is the name of ids. If the
+//!    first line has a name in this column, it is a header.
+//! 3. The other column is the id. Of several other columns, the id is the column named `id` in the
+//!    header, else the only column with a name in [`fields::ID`].
 //! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
 //!    they are ids, unless the user names the column or the radix.
 //! 5. If another column has a value that could be a fingerprint (`is_rival`), or no column has
@@ -198,7 +198,7 @@ impl<'a> Sample<'a> {
             None => LineForm::Guessed(self.wish.width),
         };
         let (layouts, starts, is_bare) = (self.layouts(), self.starts(), self.is_bare());
-        // A single number alone is no table of ids.
+        // A single number is not a table of ids.
         let is_alone = is_bare && self.lines.len() == 1 && !self.wish.is_stream;
         let is_fingerprint = starts == ColumnKind::Fingerprints(radix)
             || starts == ColumnKind::HexOrDecimal && is_alone;
@@ -416,7 +416,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The first column with the header of fingerprints.
+    /// The first column whose header is a name of fingerprints.
     fn named_place(&self) -> Option<usize> {
         let is_named =
             |place: &usize| self.has_name(*place) && fields::is_of_fingerprints(&self.name(*place));
@@ -450,7 +450,8 @@ impl<'a> Layout<'a> {
                     .any(|it| is_rival(&it, width) || is_counted && is_spelled_out(&it, width))
                 || is_counted && self.foreign_in(other).is_some()
         };
-        // A column with the header of fingerprints has only such columns for rivals.
+        // The only rivals of a column named as fingerprints are other columns named as
+        // fingerprints.
         let of_fingerprints = |place| fields::is_of_fingerprints(&self.name(place));
         let is_named = has_header && of_fingerprints(place);
         let mut others = (0..self.count).filter(|it| {
@@ -532,7 +533,7 @@ impl<'a> Layout<'a> {
         Some(Ok(LineForm::Columns(columns, Some(note))))
     }
 
-    /// Whether decimal numbers ascend by small steps, as ids that were given out one after the other.
+    /// Whether decimal numbers ascend by small steps, like ids that were assigned in sequence.
     fn is_ascending(&self, place: usize) -> bool {
         let numbers: Vec<i128> =
             self.values(place).filter_map(|value| value.trim().parse().ok()).collect();
@@ -577,7 +578,7 @@ impl<'a> Layout<'a> {
             .map(of_32_bits)
     }
 
-    /// Rejects hashes of more than 64 bits, bits and rounded numbers.
+    /// Rejects hashes of more than 64 bits, binary digits and rounded numbers.
     fn foreign(&self) -> Option<Unclear> {
         let (place, kind) = (0..self.count).find_map(|it| Some((it, self.foreign_in(it)?)))?;
         let has_header = self.has_name(place) && foreign_spelling(&self.name(place)).is_none();
@@ -585,7 +586,7 @@ impl<'a> Layout<'a> {
         Some(Unclear { reason, ..Unclear::default() })
     }
 
-    /// The kind of nearly all values of a column, if they are hashes of another spelling.
+    /// The kind of nearly all values of a column, if they are hashes in an unsupported spelling.
     fn foreign_in(&self, place: usize) -> Option<String> {
         let hex_len = |value: &str| {
             let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -630,7 +631,7 @@ fn refuse_doubtful<'a>(
     Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
 }
 
-/// Whether a value beside a hex number with letters could be the fingerprint instead. Values of
+/// Whether a value next to a hex number with letters could be the fingerprint instead. Values of
 /// narrow fingerprints are too short to be distinguished from ids.
 fn is_rival(value: &str, width: Width) -> bool {
     width.bits() >= 32 && has_letter(value) && is_spelled_out(value, width)
@@ -678,7 +679,7 @@ fn is_header(line: &str) -> bool {
     cut.flatten().any(|name| is_name(name) && is_usual(unquoted(name).trim()))
 }
 
-/// Whether a value stands for a missing one.
+/// Whether a value represents a missing value.
 fn is_missing(value: &str) -> bool {
     fields::is_missing(&unquoted(value))
 }
@@ -719,7 +720,7 @@ fn sample(bytes: &[u8], is_whole: bool) -> (Vec<Line<'_>>, bool) {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = if at == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-        // A line that is no text is a bad record, and it ends the sample.
+        // A line that is not text is a bad record, and it ends the sample.
         let Ok(text) = text_of(line) else { return (lines, true) };
         let trimmed = text.trim_start_matches(' ');
         if !trimmed.is_empty() && !trimmed.starts_with('#') {

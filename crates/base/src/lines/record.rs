@@ -142,7 +142,8 @@ mod tests {
         assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
     }
 
-    /// The id must never be mistaken for a missing fingerprint, as in a column with NULLs.
+    /// If the fingerprint is missing, as in a column with NULLs, the id must not be read in its
+    /// place.
     #[test]
     fn an_empty_fingerprint_column_is_refused_in_every_radix() {
         for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {
