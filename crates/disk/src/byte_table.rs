@@ -33,7 +33,6 @@ impl ByteTable {
         Ok(())
     }
 
-    /// The number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

@@ -7,8 +7,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::fields;
 
-/// The SipHash-1-3-128 of some bytes under a key of zeros. It binds the entry of a manifest to a
-/// file: a CRC-32 would accept one in four thousand million other files.
+/// The SipHash-1-3-128 of some bytes under a key of zeros. It identifies the file of a manifest
+/// entry: a CRC-32 would accept one in four thousand million other files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest([u8; 16]);
 

@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(writer.written(), (7, Digest::of(b"one two")));
         let whole = writer.seal().unwrap();
         let is_sound = |bytes: &[u8]| {
-            // In buffers of every length.
+            // Reads through buffers of every length.
             let found = (1..=bytes.len() + 1).map(|len| {
                 let mut reader = DigestReader::new(BufReader::with_capacity(len, bytes));
                 let mut read = [0; 7];

@@ -57,7 +57,8 @@ pub(super) fn sync_names(path: &Path) -> io::Result<()> {
     sync_directory(path).map_err(|error| error.source)
 }
 
-/// A rename can fail, or take place and have its report lost, for example by a network.
+/// Calls `rename` between two fail points: the rename can fail, or succeed although an error is
+/// reported, for example by a network.
 pub(super) fn renaming(
     from: &Path,
     to: &Path,
@@ -90,7 +91,6 @@ pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Create)?;
     fs::create_dir(path)?;
@@ -113,7 +113,6 @@ pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Appends bytes to an open file.
 pub fn append(mut file: &File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     fail_point(path, FailPoint::Write)?;
     file.write_all(bytes)?;
@@ -156,7 +155,6 @@ pub fn free_space(path: &Path) -> io::Result<u64> {
     fs4::available_space(path)
 }
 
-/// The parent directory of `path`.
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

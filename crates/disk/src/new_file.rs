@@ -122,7 +122,8 @@ impl NewFile {
     ) -> io::Result<Self> {
         name_of(&path)?;
         let unnamed = folder.unnamed_file();
-        // It has a second name for a moment, which is left behind if the process is killed then.
+        // Such a file has a temporary name, at least for a moment; a killed process leaves it
+        // behind.
         if replaces || unnamed.is_none() {
             clean(&folder, parent_of(&path));
         }
@@ -153,7 +154,7 @@ impl NewFile {
         tempfile::tempfile_in(folder)
     }
 
-    /// Creates a folder for such files, and its missing parents. Their names are durable.
+    /// Creates a folder for new files, and its missing parents. Their names are durable.
     ///
     /// # Errors
     ///
@@ -238,7 +239,6 @@ impl Drop for NewFile {
     }
 }
 
-/// The file name of a path.
 fn name_of(path: &Path) -> io::Result<&OsStr> {
     let refused = || io::Error::new(ErrorKind::InvalidInput, "it has no file name");
     path.file_name().ok_or_else(refused)
@@ -289,8 +289,8 @@ mod tests {
 
     use super::*;
 
-    /// Temporary second names of a file that replaces another one: of a killed process, of this
-    /// process, and a similar name chosen by somebody else.
+    /// Three temporary names of files that replace another file: one of a killed process, one in
+    /// use, and a similar name chosen by somebody else.
     #[test]
     fn second_names_of_killed_processes_are_removed_and_those_in_use_stay() {
         let folder = tempfile::tempdir().unwrap();

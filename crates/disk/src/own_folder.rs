@@ -3,7 +3,7 @@
 //! Other users who may write to its parent can put anything in its place: a link to a foreign
 //! folder, or a folder of their own. So it is opened without following links, and the folder and
 //! the plain files in it must belong to the user of this process. All operations go through its
-//! handle, so that a later owner of its name is not touched.
+//! handle, so that another folder that later gets its name is not changed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -60,7 +60,6 @@ impl OwnFolder {
         self.folder.is_at(&self.path) && system::is_name_of(&self.path.join(name), file)
     }
 
-    /// The names in the folder.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let names = self.folder.names()?.into_iter();
         Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())

@@ -1,4 +1,4 @@
-//! Opens a file of a store by its name, which may belong to something else.
+//! Opens a file of a store by name, and refuses anything that is not a plain file.
 //!
 //! A directory writable by others can contain a pipe, a device or a directory in the place of a
 //! file. Opening a pipe waits for its other end, possibly for ever. So every file of a store is

@@ -36,7 +36,7 @@ enum Node {
 #[derive(Debug)]
 pub struct Disk {
     root: PathBuf,
-    /// The first one is the directory at `root`.
+    /// The first node is the directory at `root`.
     nodes: Vec<Node>,
     /// How often a caller was notified that its work is done.
     pub acknowledged: usize,
@@ -166,7 +166,8 @@ impl Disk {
 
     /// Calls `each` with the possible states of the disk after a loss of power now: with all states
     /// if there are at most `limit`; else with the states that differ in a single place from the
-    /// oldest or the newest, and as many others as `random` picks. Ends with the first error.
+    /// oldest or the newest state, and with `limit` states chosen by `random`. Ends with the first
+    /// error.
     pub fn lose_power(
         &mut self,
         limit: usize,
@@ -178,7 +179,7 @@ impl Disk {
             replayed.states += 1;
             each(tree)
         };
-        // A dial has as many positions as a name or a file has states.
+        // One dial for each name and each file, with a position for each of its states.
         let dials: Vec<usize> = self.nodes.iter_mut().flat_map(dials_of).collect();
         let newest: Vec<usize> = dials.iter().map(|count| count - 1).collect();
         let count = dials.iter().try_fold(1_usize, |product, &dial| product.checked_mul(dial));

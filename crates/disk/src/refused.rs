@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// The reason why a file was not opened.
 #[derive(Debug)]
 pub enum Refused {
     /// The system's error.

@@ -57,8 +57,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A server that starts while this one ends may have the name already.
-        // A new file may have the inode number of the old one, but not its time.
+        // A server that starts while this one ends may already have taken the name. A new file may
+        // have the inode number of the old one, but not its time.
         let time = |of: &Metadata| (of.ctime(), of.ctime_nsec());
         let is_own =
             |there: Metadata| is_same(&there, &self.made) && time(&there) == time(&self.made);

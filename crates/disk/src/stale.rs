@@ -1,7 +1,8 @@
 //! Removes named temporary files and directories left behind by killed processes.
 //!
-//! A live process holds a lock on the files it uses. A later process removes unlocked ones if it is
-//! certain that this program created them: other people's names may begin with "fpstore", too.
+//! A live process holds a lock on the files it uses. A later process removes unlocked files if it
+//! is certain that this program created them: names chosen by other people may begin with
+//! "fpstore", too.
 
 use super::change::{Change, note};
 use super::{FailPoint, fail_point, plain_file, system};
@@ -51,9 +52,9 @@ pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
     Ok(is_unheld(&file)?.then_some(file))
 }
 
-/// Whether a plain file is of this user and was not locked; it is locked now.
+/// Locks a plain file of this user. Returns whether that succeeded, so that no process uses it.
 fn is_unheld(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;
-    // Files of other users must not be touched, and a lock on them might not be a lock.
+    // Files of other users must not be changed, and locking them may have no effect.
     Ok(found.is_file() && system::is_own(&found) && file.try_lock().is_ok())
 }

@@ -114,7 +114,8 @@ impl TemporaryFile {
         sync(&self.file, shown, || Change::Sync(self.path.clone()))
     }
 
-    /// Renames the file to `path`, which must not exist. After an error it may have that name.
+    /// Renames the file to `path`, which must not exist. After an error the file may have that
+    /// name.
     pub fn rename_to_free_name(self, path: &Path) -> io::Result<()> {
         self.rename(path, |name| name.persist_noclobber(path))
     }
@@ -283,7 +284,7 @@ fn share_as(file: &File, directory: &Path) {
 }
 
 /// Makes a file with a second name in the directory readable for the users who may read the
-/// directory. The permissions of others by its first name are kept: both names are the same file.
+/// directory. Existing permissions are kept, because they also apply to its first name.
 fn open_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = own | of_directory & 0o444;

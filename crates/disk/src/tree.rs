@@ -22,7 +22,6 @@ impl Content {
     }
 }
 
-/// Files and directories after a loss of power.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub(super) directories: BTreeSet<PathBuf>,

@@ -14,7 +14,8 @@ pub const REMOVES_OPEN_FILES: bool = false;
 /// Whether a directory can be renamed while a file in it is open.
 pub const MOVES_FOLDERS_IN_USE: bool = false;
 
-/// Makes opening return at once, whatever has the name. Here pipes have names of their own.
+/// Makes opening return at once, whatever kind of file has the name. Pipes have a separate
+/// namespace here.
 pub fn never_wait(_: &mut OpenOptions, _follows_links: bool) {}
 
 /// The kind of a file that is neither a plain file nor a directory nor a link.
@@ -28,7 +29,7 @@ pub fn is_on_network(_: &Path) -> bool {
     false
 }
 
-/// A state of a file, unknown here.
+/// The state of a file, which is unknown on this system.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp;
 
@@ -37,7 +38,7 @@ impl Stamp {
         Stamp
     }
 
-    /// Whether every later change of the name gives it another stamp.
+    /// Whether every later change of the file or of its name changes the stamp.
     pub fn is_proof(&self, _: &File, _asked: SystemTime) -> bool {
         false
     }
@@ -70,7 +71,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     };
     protect(&mut permissions, false)?;
     fs::remove_file(path).inspect_err(|_| {
-        // The file is mapped by a process. Its other names are protected again, too.
+        // A process has mapped the file. Protects it again, also for its other names.
         let _ = protect(&mut permissions, true);
     })
 }
@@ -223,8 +224,7 @@ pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from.canonicalize()?, to)
 }
 
-/// An open directory whose files are reached through it, even if its name changes its meaning
-/// later. Here it is only a path.
+/// An open directory. On this system it is only a path, so renaming the directory has an effect.
 #[derive(Debug)]
 pub struct Folder(std::path::PathBuf);
 
@@ -238,7 +238,6 @@ impl Folder {
         }
     }
 
-    /// Opens a subdirectory.
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
         let path = self.0.join(name);
         match path.symlink_metadata()? {

@@ -20,7 +20,7 @@ pub const REMOVES_OPEN_FILES: bool = true;
 /// Whether a directory can be renamed while a file in it is open.
 pub const MOVES_FOLDERS_IN_USE: bool = true;
 
-/// Makes opening return at once, whatever has the name.
+/// Makes opening return at once, whatever kind of file has the name.
 pub fn never_wait(options: &mut OpenOptions, follows_links: bool) {
     let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | links).bits().cast_signed());
@@ -74,8 +74,8 @@ fn is_network_type(number: u32) -> bool {
     )
 }
 
-/// A state of a file: its device and number, its length, and the time of its last change, which no
-/// program can set.
+/// The state of a file: its device and number, its length, and the time of its last change, which
+/// no program can set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp([u64; 3], [i64; 2]);
 
@@ -85,17 +85,17 @@ impl Stamp {
         Stamp([found.dev(), found.ino(), found.len()], changed)
     }
 
-    /// Whether every later change of the name gives it another stamp, while `file`, of which this is
-    /// the stamp, is open. `asked` is a time before the contents were read.
+    /// Whether every later change of the file or of its name changes the stamp, while `file`, the
+    /// file of this stamp, is open. `asked` is a time before the contents were read.
     ///
     /// * Another file under the name has another number: the number of an open file is not reused,
     ///   whatever the names, and neither is the number of its device.
     /// * A change of this file sets the time of its last change. The times of file systems are
-    ///   multiples of up to one second, so a change within the same second can leave it equal; until
-    ///   the last change is two seconds old, the stamp proves nothing. The same holds for a time in
-    ///   the future, after the clock was set back.
-    /// * File systems of the network can return old stamps, so the stamp proves nothing there, nor
-    ///   on unknown file systems and other systems.
+    ///   multiples of up to one second, so a change within the same second can leave the time
+    ///   equal. Until the last change is two seconds old, the stamp proves nothing. The same holds
+    ///   for a time in the future, after the clock was set back.
+    /// * Network file systems can return old stamps, so the stamp proves nothing there, nor on
+    ///   unknown file systems and other operating systems.
     pub fn is_proof(&self, file: &File, asked: SystemTime) -> bool {
         let asked = asked.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |asked| asked.as_secs());
         let is_old = u64::try_from(self.1[0]).is_ok_and(|changed| changed + 2 < asked);
@@ -245,8 +245,8 @@ pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// An open directory. Its files are opened relative to it, so renaming the directory or replacing it
-/// by a link has no effect. Links in it are not followed.
+/// An open directory. Its files are opened relative to it, so renaming it or replacing it by a link
+/// has no effect. Links in it are not followed.
 #[derive(Debug)]
 pub struct Folder(File);
 impl Folder {
@@ -264,7 +264,6 @@ impl Folder {
         }
     }
 
-    /// Opens a subdirectory.
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
         match rustix::fs::openat(&self.0, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
             // Systems report one or the other for a link.
