@@ -22,7 +22,7 @@ fn stores() -> Vec<(Store, Vec<u64>)> {
     names.map(open).into()
 }
 
-/// Queries at the distances 0 to 4 of stored values, some of them repeated, and far ones.
+/// Queries at the distances 0 to 4 of stored values, some of them repeated, and distant values.
 fn queries(values: &[u64]) -> Vec<Fingerprint> {
     let near = values.iter().step_by(151).zip(0_u32..).flat_map(|(value, at)| {
         let flips = [0, 1, 0b11, 0b111, 0b1111_u64];

@@ -93,7 +93,7 @@ pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     values.into_iter().zip(0..).map(|(value, id)| (value, number(id))).collect()
 }
 
-/// Dense values: dead leading bits, few distinct prefixes, runs of neighbours, extremes.
+/// Dense values: leading zeros, few distinct prefixes, runs of neighbouring values, extreme values.
 pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let value = |random: &mut Random| match random.below(6) {

@@ -215,7 +215,7 @@ fn damage_is_not_copied_and_a_damaged_copy_is_made_again() {
     assert!(take(&path, &to).is_ok(), "nothing is to be copied");
 }
 
-/// Deletion files have numbers of their own, and a later state may reuse the number of another one.
+/// Copies that were changed independently can use one number for different deletion files.
 #[test]
 fn deletions_of_both_copies_are_another_history() {
     let folder = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let is_over = AtomicBool::new(false);
     let mut found: Vec<(String, bool, Option<Content>)> = Vec::new();
     std::thread::scope(|scope| {
-        // Even if an assertion fails: the scope waits for its threads.
+        // Ends the threads even if an assertion fails, since the scope waits for them.
         let _ends = Ends(&is_over);
         scope.spawn(|| {
             let mut random = Random::new(11);

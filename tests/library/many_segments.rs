@@ -202,7 +202,7 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
 }
 
 /// The tables in memory belong to the newest queried snapshot; a searcher of an older snapshot
-/// keeps using its own tables and shares no others.
+/// keeps using its own tables and shares no other tables.
 #[test]
 fn a_searcher_of_an_older_state_changes_nothing_for_those_of_a_newer_one() {
     let records = uniform(3_200, 409);

@@ -122,7 +122,7 @@ fn assert_each_once(temp: &TempStore, records: &[Record], case: &str) {
 }
 
 /// Whether a search probes the last table, which has syndromes, and a table between it and the
-/// first.
+/// first table.
 fn probes_between(store: &Store, k: u32) -> bool {
     let tables = &store.info().segments[0].tables;
     let PlanPath::Probe { tables: probed } = &store.plans(k).unwrap()[0].path else { return false };

@@ -118,8 +118,8 @@ pub fn spelled(id: &str, as_number: bool) -> Id {
     }
 }
 
-/// A fingerprint in one of several stores: its ids, each once, with their labels, or, without ids, the labels
-/// of its segments.
+/// A fingerprint in one of several stores: its ids, each once, with their labels, or without ids
+/// the labels of its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub store: usize,
