@@ -264,7 +264,7 @@ impl<R> Results<R> {
     }
 }
 
-/// A result is lost only if all workers panicked, and then the caller has received a panic before.
+/// A result is lost only if all workers panicked, and then the caller has already received a panic.
 fn lost() -> ! {
     unreachable!("a worker sends a result or a panic for each item")
 }

@@ -52,7 +52,7 @@ pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
     Ok(is_unheld(&file)?.then_some(file))
 }
 
-/// Locks a plain file of this user. Returns whether that succeeded, so that no process uses it.
+/// Locks a plain file of this user. Returns whether that succeeded: then no other process uses it.
 fn is_unheld(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;
     // Files of other users must not be changed, and locking them may have no effect.

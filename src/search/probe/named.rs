@@ -82,7 +82,7 @@ impl Named {
     /// The named values, each once, in order.
     pub(super) fn distinct(&mut self) -> &[NamedValue] {
         // Different entries name different values, and equal entries are adjacent. But this
-        // order is not checked when a table is read, so values can repeat.
+        // order is not checked here, so values can repeat.
         self.values.sort_unstable();
         self.values.dedup();
         &self.values
