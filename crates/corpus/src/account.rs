@@ -1,12 +1,12 @@
 //! Counts of kept and removed documents of a cleaning.
 
-/// The account of a cleaning: each document of the inputs is kept, removed, or counted as one that
-/// cannot be compared.
+/// Counts of a cleaning: each document of the inputs is kept, removed, or counted as not
+/// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Kept documents: those near no other kept or stored document, and [`Account::spared_count`]
-    /// more.
+    /// Kept documents: the documents near no other kept or stored document, plus the
+    /// [`Account::spared_count`].
     pub kept_count: u64,
     /// Documents removed or annotated because they are near a kept new document.
     pub near_new_count: u64,
@@ -22,20 +22,20 @@ pub struct Account {
     /// Bad records that are damaged records of web archives. They are in no output: a reader would
     /// take the bytes after a damaged record for a part of it.
     pub damaged_count: u64,
-    /// Where passages are removed: documents with passages cut out, or with removed passages in
+    /// If passages are removed: documents with passages cut out, or with removed passages listed in
     /// their attributes.
     pub changed_count: u64,
-    /// Where passages are removed: documents removed as a whole because of them.
+    /// If passages are removed: documents removed as a whole because of removed passages.
     pub dropped_count: u64,
     /// Documents added to the store.
     pub added_count: u64,
     /// Written outputs.
     pub file_count: u64,
-    /// Files found in folders that could not be read to their ends or copied; each was reported by
-    /// an [`Event`](super::Event). None of their documents is in an output, added to the store, or
-    /// kept instead of another document.
+    /// Files from searched folders that could not be read to the end or copied; each was reported
+    /// by an [`Event`](super::Event). None of their documents is in an output, added to the store,
+    /// or kept instead of another document.
     pub uncopied_count: u64,
-    /// Documents read from these files.
+    /// Documents read from the files of `uncopied_count`.
     pub left_out_count: u64,
     /// Whether the store had already added the documents of the same run, so that nothing was done.
     pub was_added_before: bool,

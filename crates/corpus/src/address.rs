@@ -11,8 +11,8 @@ use super::work::Work;
 use fpstore::rows::Reason;
 use fpstore_base::fields::is_missing;
 
-/// Query parameters that track readers and do not select a page; in addition to names that begin
-/// with `utm_`.
+/// Query parameters that track readers and do not select a page. Names that begin with `utm_` are
+/// also such parameters.
 const TRACKING: [&str; 20] = [
     "_ga",
     "_gl",
@@ -50,8 +50,8 @@ const TRACKING: [&str; 20] = [
 ///   similar ones. The others keep their order.
 /// * Percent-encoded letters, digits and `-._~` are decoded; other codes are written in capitals.
 ///
-/// Nothing else is equal: neither hosts with and without `www`, nor parameters in another order. Of
-/// a text without `://`, such as a DOI, only the white space around it is removed.
+/// All other differences are kept, such as `www` in the host or the order of parameters. From a
+/// text without `://`, such as a DOI, only surrounding white space is removed.
 ///
 /// # Examples
 ///
@@ -159,7 +159,7 @@ pub(super) fn address_digest(address: &str) -> Option<u128> {
     Some(hasher.finish128().as_u128().max(1))
 }
 
-/// All documents except the best of each address, by ascending number.
+/// The documents that have the same address as a better document, by ascending number.
 pub(super) fn namesakes(
     work: &Work<'_>,
     spools: &Spools,

@@ -1,5 +1,5 @@
-//! The bar for near-duplicates: the bar of the settings, or the strictest one that reaches a target
-//! number of documents.
+//! The bar for near-duplicates (the least similarity or greatest distance): the bar of the
+//! settings, or the strictest bar that reaches a target number of documents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +38,7 @@ impl Bars {
         }
     }
 
-    /// How far a document is from the kept one, in the measure of the bar; 0 is the nearest.
+    /// How far a document is from the document kept instead, in the measure of the bar; at least 0.
     fn remoteness(self, dropped: &Dropped, distance: u32) -> f64 {
         match self {
             Bars::Similarity(_) => 1.0 - dropped.similarity.unwrap_or(1.0),
@@ -55,9 +55,9 @@ pub(super) struct Decided {
 }
 
 /// Drops documents at the bar of the settings. With a target, drops them at the strictest bar that
-/// leaves no more documents than the target, those without fingerprint included; the bar is found
-/// by bisection. If fewer are left, dropped documents are taken back: the least similar to their
-/// kept document first, then the better ones first, and at most one of equal documents.
+/// leaves no more documents than the target, documents without fingerprint included; the bar is
+/// found by bisection. If fewer are left, dropped documents are kept again: first the least similar
+/// to their kept document, of equally similar ones the better-ranked, of equal documents only one.
 ///
 /// `drop_at` returns the documents dropped at a bar. Its first call is for the last, most lenient
 /// bar.
@@ -92,7 +92,7 @@ pub(super) fn set_bar(
     Ok(Decided { dropped: best, bar: bars.at(high) })
 }
 
-/// Takes back up to `count` dropped documents, those farthest from their kept document first.
+/// Keeps up to `count` dropped documents again, the farthest from their kept document first.
 fn bring_back(
     dropped: &mut Vec<Dropped>,
     count: u64,
@@ -131,7 +131,7 @@ fn bring_back(
         if back.len() as u64 >= count || remoteness <= 0.0 {
             break;
         }
-        // Documents in the store need not be kept again.
+        // Documents near a stored document are not kept again.
         if matches!(one.other, KeptDocument::New(_)) && seen.insert(contents[&one.number]) {
             back.insert(one.number);
         }

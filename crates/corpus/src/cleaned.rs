@@ -1,4 +1,4 @@
-//! A cleaning with all outputs written: lists of its documents, and the end of the work.
+//! A cleaning with all outputs written: lists its documents, and adds kept documents to a store.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub struct Cleaned<'a> {
     pub(super) job: Job,
     pub(super) targets: Option<Targets>,
     pub(super) writer: Option<Writer>,
-    /// The name under which the store remembers that it has added the documents.
+    /// The name of the run, which the store records when it adds the documents.
     pub(super) run: String,
     pub(super) spools: Spools,
     pub(super) decisions: Decisions,
@@ -103,8 +103,7 @@ impl Cleaned<'_> {
         };
         let mut settings = work.describe();
         if let Some(settings) = settings.as_object_mut() {
-            // Settings with fields of their own in the manifest, and the reading options of this
-            // machine.
+            // Removed: settings with a separate field in the manifest, and machine-specific values.
             for name in ["version", "recipe", "reading", "files"] {
                 settings.remove(name);
             }
@@ -220,8 +219,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Checks that each document read is kept, dropped for a kept or stored one, or left out with
-    /// its file.
+    /// Checks that each document in the spools is kept, or dropped for a kept or stored document.
     pub(super) fn check_sums(&self) -> Result<()> {
         let mut count = 0;
         self.spools.each(|number, _| {
@@ -254,15 +252,15 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] of the store. The same settings then resume the work from there.
+    /// [`Error::Store`] if adding fails. The same settings then resume the work from there.
     pub fn finish(self) -> Result<Account> {
         let account = self.account();
         let (work, addition) = self.split();
         addition.commit(&|event| work.tell(event)).map(|()| account)
     }
 
-    /// The part that is left to do: the addition to the store, for a caller that first writes an
-    /// output of its own. The lock of the store is held until then.
+    /// Returns the remaining step, the addition to the store, so that the caller can first write an
+    /// output of its own. The store is locked until the [`Addition`] is committed or dropped.
     pub fn into_addition(self) -> Addition {
         self.split().1
     }
@@ -289,17 +287,17 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// Adds the kept documents to the store if the settings require it, and ends the work. `tell`
-    /// is called with events after the addition took effect.
+    /// Adds the kept documents to the store if the settings require it, and ends the work. Calls
+    /// `tell` with events that occur after the addition took effect.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] of the store. The same settings then resume the work from there.
+    /// [`Error::Store`] if adding fails. The same settings then resume the work from there.
     pub fn commit(mut self, tell: &Listener<'_>) -> Result<()> {
         if let Some(writer) = self.writer.take() {
             self.add_to(writer, tell)?;
         }
-        // All effects have taken place, so this is no failure of the cleaning.
+        // The cleaning is complete: a failure to remove its folder is only reported.
         if let Err(error) = self.job.finish() {
             tell(Event::NotRemoved(&error));
         }
@@ -307,7 +305,7 @@ impl Addition {
     }
 
     fn add_to(&self, mut writer: Writer, tell: &Listener<'_>) -> Result<()> {
-        // Earlier work of this job may have added them before it was stopped.
+        // Before it was stopped, this job may already have added the documents.
         if writer.store().has_run(&self.run) {
             return Ok(());
         }

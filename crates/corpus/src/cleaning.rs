@@ -31,7 +31,7 @@ impl<'a> Cleaner<'a> {
     ///
     /// # Errors
     ///
-    /// As these three.
+    /// The errors of these three methods.
     pub fn run(self) -> Result<Account> {
         match self.begin()? {
             Some(cleaning) => cleaning.run()?.finish(),
@@ -51,7 +51,7 @@ impl<'a> Cleaner<'a> {
     /// * [`Error::Text`] if files cannot be found or copied.
     /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
     /// * [`Error::KnownRun`] if the store has already added the documents of the same run and an
-    ///   output is missing: all documents would be found stored, and none kept.
+    ///   output is missing: all documents would be near stored ones, and none would be kept.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
@@ -116,7 +116,7 @@ impl<'a> Cleaner<'a> {
             _ => None,
         };
         if let Some(writer) = &writer {
-            // Another process may have added them while this one waited for the lock.
+            // Another process may have added the documents while this one waited for the lock.
             if !job.is_resumed() && writer.store().has_run(&run) {
                 job.finish()?;
                 return known(&run);
@@ -140,7 +140,7 @@ pub struct Cleaning<'a> {
     job: Job,
     targets: Option<Targets>,
     writer: Option<Writer>,
-    /// The name under which the store remembers that it has added the documents.
+    /// The name of the run, which the store records when it adds the documents.
     run: String,
 }
 
@@ -170,13 +170,13 @@ impl<'a> Cleaning<'a> {
         loop {
             work.steps.begin(READ);
             let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
-            // Work that reached its decisions has already reported them.
+            // A resumed job with decisions has already reported repeated ids.
             let is_told = !std::mem::take(&mut is_first) || job.has(DECISIONS);
             if !is_told && spools.repeated_ids().count > 0 {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
-            // Settings that do not fit the documents are corrected by the user; work with other
-            // settings cannot resume from here.
+            // After a refusal, the user corrects the settings, and work with other settings cannot
+            // resume this job.
             work.steps.begin(DECIDE);
             let decisions = check_fields(work, &spools)
                 .and_then(|()| decide::run(work, job, &spools, was_added))
@@ -213,7 +213,7 @@ impl<'a> Cleaning<'a> {
                 return Ok(cleaned);
             }
             // A document may be kept instead of others only if it is copied. So everything is
-            // decided again without the documents of these files.
+            // decided again without the documents of the failed files.
             let known = spools.left_out().into_iter().map(|number| number as u32);
             job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
         }

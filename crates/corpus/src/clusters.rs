@@ -8,7 +8,7 @@ use super::number::Number;
 use super::ranking::Ranking;
 use fpstore_base::{Fingerprint, Id};
 
-/// The leader: the document that the others are near.
+/// The leader of a cluster: the document that the others are near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leader<'a> {
     New(Number),
@@ -24,8 +24,8 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// The leader of the cluster of a dropped or spared document. A document dropped for its
-    /// address may have been dropped for a spared document, whose leader it then gets.
+    /// The leader of the cluster of a dropped or spared document. If the document was dropped for a
+    /// spared one (one with the same address), the leader of the spared one is returned.
     pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
         match &dropped.other {
             KeptDocument::New(number) => {
@@ -36,9 +36,9 @@ impl<'a> Leader<'a> {
     }
 }
 
-/// Takes documents out of the dropped ones and returns them, so that up to `per_cluster` documents
-/// of each cluster are kept: the leader, then the documents of the best ranks. Documents near a
-/// stored one are dropped in any case: the store has the stored one.
+/// Removes documents from `dropped` and returns them, so that up to `per_cluster` documents of each
+/// cluster are kept: the leader, then the documents with the best ranks. Documents near a stored
+/// one remain dropped, because the store already contains one document of their cluster.
 pub(super) fn spare(
     dropped: &mut Vec<Dropped>,
     per_cluster: u32,

@@ -93,7 +93,7 @@ fn decide(work: &Work<'_>, job: &Job, spools: &Spools) -> Result<(Decided, Vec<D
 }
 
 /// Drops documents with the same address as a better one, or judged to be its duplicates. Each is
-/// dropped for the better one, or for the document that is kept instead of it.
+/// dropped for the better one, or for the document kept instead of the better one.
 fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.sort_unstable_by_key(|one| one.number);
     let of_namesakes: Vec<Dropped> = namesakes
@@ -110,8 +110,8 @@ fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.extend(of_namesakes);
 }
 
-/// The inputs of the decisions that are not settings of the job. The name of the job is included:
-/// neither decisions nor outputs of an earlier job count for this one.
+/// The inputs of the decisions that are not settings of the job. The name of the job is included,
+/// so that decisions and outputs of an earlier job are not reused.
 fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     let stored = work.stored.as_ref();
     let generation = stored.map_or(0, fpstore::Store::generation);

@@ -1,4 +1,4 @@
-//! Step 2 without a similarity: documents are near if their fingerprints are.
+//! Step 2 without a similarity: documents are near if their fingerprints are near.
 
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, KeptDocument};

@@ -9,7 +9,7 @@ use fpstore_base::Interrupted;
 /// The result of work on documents.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why documents could not be taken or cleaned.
+/// The reason why documents could not be read or cleaned.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,8 +33,8 @@ pub enum Error {
         /// of them.
         adds: bool,
     },
-    /// An output exists that the same cleaning wrote. The cleaning was stopped when only its own
-    /// folder was left to be removed.
+    /// An output exists that an earlier run of the same cleaning wrote. That run was stopped when
+    /// only its job folder remained to be removed.
     #[error(
         "{} exists: an earlier run of the same cleaning completed its outputs, so nothing is left \
          to do",
@@ -45,7 +45,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The store has already added the documents of a run of this name, and not all outputs exist:
-    /// all documents would be found stored, and none kept.
+    /// all documents would be near stored ones, and none would be kept.
     #[error(
         "{}{} already has the documents of the run '{run}', so all of them would be removed as \
          stored; nothing was changed",

@@ -5,8 +5,7 @@ use fpstore_documents::{DocumentSummary, RepeatedIds};
 use super::error::Error;
 use fpstore::join::confirm::Unlike;
 
-/// An event reported to the user of long work at once. The order of the calls places it among the
-/// documents.
+/// An event of long work, reported to the user as soon as it occurs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -22,22 +21,21 @@ pub enum Event<'a> {
     Read(&'a DocumentSummary),
     /// Documents share ids, so lists by id are ambiguous. All documents are read by then.
     RepeatedIds(&'a RepeatedIds),
-    /// Judged pairs without effect: neither of their ids, or no second one, is the id of a
-    /// document.
+    /// Judged pairs without effect, because at least one of their ids is not the id of a document.
     UnknownPairs {
         /// The number of these pairs.
         unknown: u64,
         /// The number of all judged pairs.
         count: u64,
     },
-    /// Very many documents are compared and not similar, which takes long.
+    /// Very many dissimilar documents have to be compared, which takes long.
     ManyUnlike(Unlike),
-    /// A file found in a folder could not be copied; the other files are.
+    /// A file found in a folder could not be copied; the other files are copied.
     NotCopied(&'a Error),
     /// The kept documents are added to the store, but a due merge of segments failed.
     Unmerged(&'a fpstore::Error),
-    /// All work is done, but its folder could not be removed. The same settings find nothing to do
-    /// in it, and remove it.
+    /// All work is done, but the job folder could not be removed. A later run with the same
+    /// settings finds nothing to do and removes the folder.
     NotRemoved(&'a Error),
 }
 

@@ -13,7 +13,7 @@ use fpstore::join::DisjointSets;
 use fpstore::rows::Reason;
 use fpstore_base::labels::Label;
 
-/// The judged pairs whose documents are both known.
+/// The judged pairs of new documents, and of new documents with stored ones.
 #[derive(Debug, Default)]
 pub(super) struct JudgedPairs {
     /// The fingerprint and the id of each judged new document.

@@ -24,8 +24,8 @@ pub enum Judgement {
     Features {
         /// The least similarity; 0 if only containment is required.
         similarity: f64,
-        /// The least part of the features of a document that the kept document contains, which has
-        /// at least as many; `None` if containment is not required.
+        /// The least part of the features of a document that the kept document contains; the kept
+        /// document has at least as many features. `None` if containment is not required.
         contained: Option<f64>,
     },
     /// The similarity estimated from sketches.

@@ -108,7 +108,7 @@ impl KeepRule {
     }
 
     /// The merit of a document: of near documents the one with the largest merit is kept. A
-    /// document without the field has the least merit, 0. The error is the fault of the field.
+    /// document without the field has the least merit, 0. The error describes an invalid value.
     /// `value` is the value of the field of the rule, or the source.
     pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
         let value = value.filter(|text| !text.trim().is_empty());
@@ -145,8 +145,8 @@ fn ordered(number: f64) -> u64 {
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
-/// A compact year, month, date or time of 1900 to 2199, such as 20260105, with dashes: as seconds it
-/// would be a day of 1970. Any other text is unchanged.
+/// Inserts dashes in a compact year, month, date or time of 1900 to 2199, such as 20260105, which
+/// as seconds would be a day of 1970. Any other text is unchanged.
 fn dashed(text: &str) -> Cow<'_, str> {
     let is_compact = text.bytes().all(|byte| byte.is_ascii_digit())
         && ["19", "20", "21"].iter().any(|century| text.starts_with(century));
@@ -162,8 +162,8 @@ fn dashed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Seconds since 1970 of a number of seconds, or of milliseconds, microseconds or nanoseconds: as
-/// seconds, the limits of these units are after the year 5000, and the smallest ones before 1974.
+/// Converts seconds, milliseconds, microseconds or nanoseconds since 1970 to seconds. The size of
+/// the number decides on the unit: 1e11 is the year 5138 in seconds, and 1973 in milliseconds.
 fn seconds_of_number(number: f64) -> Option<f64> {
     match number.abs() {
         ..1e11 => Some(number),

@@ -117,8 +117,9 @@ impl KeepRules {
         self.0.iter().filter(|rule| rule.leaves_ties())
     }
 
-    /// The merits of a document by all rules of [`KeepRules::rating`], or the fault of one of its
-    /// fields. `value` returns the value of a field; `source` is the value of the source field.
+    /// The merits of a document by all rules of [`KeepRules::rating`], or a message about an
+    /// invalid field. `value` returns the value of a field; `source` is the value of the source
+    /// field.
     pub(super) fn merits<'a>(
         &self,
         source: Option<&'a str>,

@@ -64,7 +64,7 @@ impl Loss {
         self.removed_count as f64 / self.document_count.max(1) as f64
     }
 
-    /// As a row.
+    /// The loss as a [`LossRow`].
     pub fn row(&self) -> LossRow<'_> {
         let (kind, name) = match &self.of {
             LossOf::All => ("all", ""),

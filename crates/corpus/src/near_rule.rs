@@ -7,17 +7,17 @@ use super::error::Result;
 use super::settings::Cleaner;
 use fpstore::Store;
 
-/// The Jaccard similarity of a cleaning with neither a similarity nor a distance.
+/// The default Jaccard similarity, if neither a similarity nor a distance is set.
 pub const USUAL_SIMILARITY: f64 = 0.8;
 
-/// The longest default distance for that similarity, which MinHash needs. SimHash needs 17 bits,
-/// and a join within 17 bits takes too long.
+/// The largest default distance for that similarity. MinHash needs 12 bits. SimHash would need 17
+/// bits, and a join within 17 bits takes too long.
 const USUAL_K_MAX: u32 = 12;
 
 impl Cleaner<'_> {
     /// The least similarity of near documents, if features decide, and the distance within which
     /// documents are compared: the settings, with defaults where they are not set. The similarity is
-    /// 0 if only a contained part is set. See [`Cleaner::confirm`].
+    /// 0 if only [`Cleaner::confirm_contains`] is set. See [`Cleaner::confirm`].
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl Cleaner<'_> {
         Ok((self.confirm, k))
     }
 
-    /// Whether the features of documents can be compared: there are texts, and a store has sketches
-    /// of its own.
+    /// Whether the features of documents can be compared: there are texts, and the compared store,
+    /// if any, has sketches.
     fn can_confirm(&self) -> bool {
         let has_sketches = self.against.as_ref().is_none_or(|stored| stored.sketch_len() > 0);
         self.source.text_hasher().is_ok() && has_sketches

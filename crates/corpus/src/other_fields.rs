@@ -44,7 +44,7 @@ impl OtherFields {
         }
     }
 
-    /// The merits of a document by the rules with merits, or the fault of one of its fields.
+    /// The merits of a document by the keep rules, or a message about an invalid field.
     pub(super) fn merits(
         &self,
         settings: &Cleaner<'_>,

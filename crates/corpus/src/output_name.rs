@@ -1,7 +1,7 @@
 //! Checks that the name of an output fits its contents.
 //!
-//! The output of a single file is compressed by the extension of its own name, because the bytes
-//! inside are the same. Its format is the format of the file: the extension of another format is
+//! If the output is a single file, its extension selects its compression: the input may have
+//! another compression. Its format is the format of the input: the extension of another format is
 //! refused.
 
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// The format whose extensions files of this format have.
+/// The format whose file extensions are used by files of this format.
 fn named(format: DocumentFormat) -> DocumentFormat {
     match format {
         DocumentFormat::Features => DocumentFormat::JsonLines,

@@ -196,7 +196,7 @@ impl<'a> PassageCopier<'a> {
                 false => Err(self.changed(number)),
             }
         })?;
-        // The file was read to its end before, so it has changed if it cannot be now.
+        // The file could be read to its end before. If it cannot be read now, it was changed.
         match summary.unread.is_empty() && met_count == of_file.len() {
             true => Ok(()),
             false => Err(self.changed(number)),

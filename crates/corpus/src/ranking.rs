@@ -65,18 +65,18 @@ impl Rank {
     }
 }
 
-/// A document with the same address as a better document.
+/// A document removed because a better one has the same address, or is judged to be its duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namesake {
     pub(super) number: Number,
-    /// The best document of the address.
+    /// The best document of the address or of the judged duplicates.
     pub(super) best: Number,
     pub(super) best_fingerprint: u64,
-    /// Here always [`Reason::Address`].
+    /// [`Reason::Address`] or [`Reason::Judged`].
     pub(super) reason: Reason,
 }
 
-/// The documents that are compared: all except those removed for their addresses.
+/// The documents that are compared: all documents that are not [`Namesake`]s.
 pub(super) struct ComparedDocuments {
     pub(super) ranking: Ranking,
     /// For each document whether it is excluded; empty if no document is.

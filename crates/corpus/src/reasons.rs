@@ -17,7 +17,7 @@ use fpstore::rows::Reason;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reasons {
-    /// The address of a better document; see [`Cleaner::url_field`](super::Cleaner::url_field).
+    /// The same address as a better one; see [`Cleaner::url_field`](super::Cleaner::url_field).
     pub address: bool,
     /// The same bytes of text.
     pub bytes: bool,

@@ -47,8 +47,8 @@ impl Cleaned<'_> {
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
             return Ok(Vec::new());
         };
-        // The documents with the least hashes, so that the sample does not depend on the order of
-        // the files.
+        // The documents whose numbers have the smallest hashes: a sample of the whole corpus that
+        // is the same each time.
         let hash_of = |number: Number| {
             let mut hasher = SipHasher13::new();
             hasher.write_u32(number.0);

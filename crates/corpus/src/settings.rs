@@ -24,11 +24,11 @@ use fpstore_base::labels::LabelFile;
 /// similarity of [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY) or more, the first one is kept, and
 /// no output is written. The other fields are set with update syntax, as in the example.
 ///
-/// The memory is the memory of joins, and for each document 33 bytes more, or 130 where features
-/// are compared, and 8 bytes for each rule of [`Cleaner::keep`] after the first. By default,
-/// temporary files are in the folder of the unfinished work, or in the system's directory for them
-/// if there is no output. Where features are compared, they contain the features of all documents, 8
-/// bytes each.
+/// A cleaning needs the memory of joins and, for each document, 33 bytes (130 if features are
+/// compared) and 8 bytes for each rule of [`Cleaner::keep`] after the first. By default, temporary
+/// files are in the folder of the unfinished work, or in the system's temporary directory if there
+/// is no output. If features are compared, the files contain the features of all documents, 8 bytes
+/// each.
 ///
 /// # Examples
 ///
@@ -62,7 +62,7 @@ pub struct Cleaner<'a> {
     /// `.fpstore-dedup` of the output until the job is done. Without an output it cannot be resumed.
     pub output: Option<PathBuf>,
     /// Whether existing outputs are replaced, each when its new file is complete, and unfinished
-    /// work with other settings is given up.
+    /// work with other settings is discarded.
     pub replace: bool,
     /// The store to compare with: documents near a stored one are removed, and new documents are
     /// compared with each other only with [`Cleaner::within`]. Several stores are given
@@ -71,11 +71,11 @@ pub struct Cleaner<'a> {
     /// Whether new documents are compared with each other, too. Without a store they always are.
     pub within: bool,
     /// Adds the kept documents to the store of [`Cleaner::against`] with these options, all of them
-    /// after the output is written, or none. The recipe is the recipe of the documents. With the
+    /// or none, after the output is written. The recipe is the recipe of the documents. With the
     /// name of a run the work is safe to repeat; see [`WriterOptions::run`].
     pub add: Option<WriterOptions>,
-    /// The distance within which fingerprints are near. Without [`Cleaner::confirm`] the
-    /// fingerprints then decide alone: faster, and wrong more often, above all on short texts.
+    /// The distance within which fingerprints are near. Without [`Cleaner::confirm`], only
+    /// fingerprints are compared: faster, but wrong more often, above all for short texts.
     pub k: Option<u32>,
     /// The least Jaccard similarity of the features of near-duplicates, above 0 and at most 1.
     /// Without a store it is exact, all such documents are found, and [`Cleaner::k`] is refused.
@@ -83,17 +83,17 @@ pub struct Cleaner<'a> {
     /// compared within the distance at which one in a hundred pairs of that similarity is missed.
     ///
     /// If neither this nor [`Cleaner::k`] is set, the similarity is
-    /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY) wherever it can be computed, with a store of
-    /// documents within 12 bits. It cannot for ready fingerprints and a store without sketches.
-    /// There fingerprints decide alone, within the distance that the store is tuned for, or without
-    /// a store the usual distance of the recipe.
+    /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY) if it can be computed; with a store, only for
+    /// documents within 12 bits. It cannot be computed for ready fingerprints, or if the store has
+    /// no sketches. Then only fingerprints are compared, within the distance that the store is
+    /// tuned for, or without a store within the usual distance of the recipe.
     /// [`Overview::judgement`](super::Overview::judgement) contains the criterion that was used.
     pub confirm: Option<f64>,
     /// The least part of the features of a document that the kept one must contain, above 0 and at
     /// most 1. The kept document then has at least as many features. With 1, all features of a
     /// removed document are in the kept one. All such documents are found; with
-    /// [`Cleaner::confirm`], those that have the similarity, too. The features of both documents are
-    /// needed, so a store is refused.
+    /// [`Cleaner::confirm`], both conditions must hold. The features of both documents are needed,
+    /// so a store is refused.
     pub confirm_contains: Option<f64>,
     /// The reasons for which documents are removed; `None` means all that apply. A document is
     /// removed for the first reason that holds:
@@ -106,11 +106,11 @@ pub struct Cleaner<'a> {
     /// Pairs of ids that people have judged. Of new documents judged to be duplicates, the best by
     /// [`Cleaner::keep`] is compared with others, and the others are removed, as with equal
     /// addresses. A document judged different from the one for which it would be removed is kept,
-    /// whatever else it is near. Pairs with unknown ids have no effect.
+    /// even if it is near other documents. Pairs with unknown ids have no effect.
     pub pairs: Option<LabelFile>,
-    /// The fate of removed passages in the outputs, where each passage of a text is read as a
-    /// document; see [`DocumentOptions::unit`](fpstore_documents::DocumentOptions::unit). Outputs
-    /// of passages need it.
+    /// The fate of removed passages in the outputs, if each passage of a text is read as a
+    /// document; see [`DocumentOptions::unit`](fpstore_documents::DocumentOptions::unit). Required
+    /// if there is an output then.
     pub passages: Option<PassageFate>,
     /// The name of the field that contains the address of a document. Of new documents whose
     /// addresses have the same [canonical form](super::canonical_address), the best by
@@ -118,7 +118,7 @@ pub struct Cleaner<'a> {
     /// too, because it is near another document, that document is kept instead of all of them. A
     /// store contains no addresses.
     pub url_field: Option<String>,
-    /// The rules that choose which of near new documents is kept; by default the first one.
+    /// The rules that select the kept one of near new documents; by default the first is kept.
     pub keep: KeepRules,
     /// The name of the field that contains the source of a document: losses are counted by source,
     /// and [`KeepRule::Source`](super::KeepRule::Source) orders sources by preference. For that
@@ -130,7 +130,7 @@ pub struct Cleaner<'a> {
     /// changed; the same settings with another limit resume the work from there. With
     /// [`Cleaner::annotate`] nothing is removed, so a limit is refused.
     pub max_loss: Option<LossLimit>,
-    /// Whether copies are written even if the disk seems too small for all of them. Otherwise
+    /// Whether copies are written even if the disk seems too small for all of them. By default
     /// [`Cleaning::run`](super::Cleaning::run) then ends with [`NoSpace`](fpstore::Error::NoSpace)
     /// before the first copy. The length of a copy is estimated from the length of its file and the
     /// part of all documents that is kept.
@@ -144,10 +144,10 @@ pub struct Cleaner<'a> {
     /// a similarity from 1 down to [`Cleaner::confirm`], in hundredths, or a distance from 0 up to
     /// [`Cleaner::k`]. The bar is the same for the whole corpus, and is found by bisection.
     ///
-    /// If it leaves fewer documents, removed ones are taken back: the least similar to their kept
-    /// document first, then the better ones first, and at most one of equal documents. Equal
-    /// documents are removed in any case, so fewer may be left. If more are left at the last bar,
-    /// [`Cleaning::run`](super::Cleaning::run) ends with
+    /// If it leaves fewer documents, removed ones are kept again: first the least similar to their
+    /// kept document, of equally similar ones the better, of equal documents only one. Documents
+    /// equal to a kept one are always removed, so fewer may be left. If more are left at the most
+    /// lenient bar, [`Cleaning::run`](super::Cleaning::run) ends with
     /// [`Error::TargetNotReached`](super::Error::TargetNotReached).
     pub target: Option<u64>,
     /// Keeps all documents, and adds a field of this name to each: the id of the document that it

@@ -104,7 +104,7 @@ pub(super) fn by_sketches(
     })
 }
 
-/// A document dropped for the most similar stored one, of equally similar ones the nearest; `None`
+/// Drops a document for the most similar stored one, or the nearest of equally similar ones; `None`
 /// if all are less similar than `threshold`.
 fn most_similar(
     number: Number,

@@ -20,10 +20,10 @@ use fpstore_disk::{DigestReader, OwnFolder};
 use fpstore_text::TextDigests;
 
 const MAGIC: &[u8; 8] = b"fpspool8";
-/// Replaces the length of an entry at the end of a spool.
+/// Marks the end of the entries, in place of the length of an entry.
 const END: u32 = u32::MAX;
 
-/// A document.
+/// A document in a spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     /// The number of its file.
@@ -39,7 +39,7 @@ pub(super) struct Entry<'a> {
     pub(super) digests: Option<TextDigests>,
     /// The digest of its address, if needed and the document has an address.
     pub(super) address: Option<u128>,
-    /// Its merits by the rules with merits.
+    /// Its merits by the keep rules.
     pub(super) merits: Vec<u64>,
     /// Its source, if sources are needed and the document has a source.
     pub(super) source: Option<&'a str>,
@@ -60,12 +60,12 @@ pub(super) struct Counts {
     pub(super) damaged_count: u64,
 }
 
-/// The number of documents without fingerprint of a file and a source.
+/// The number of documents without fingerprint from one file and with one source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Empties {
     /// The number of the file.
     pub(super) file: u32,
-    /// As the source of an [`Entry`].
+    /// The source, as in [`Entry::source`].
     pub(super) source: Option<String>,
     pub(super) count: u64,
 }
@@ -218,12 +218,12 @@ pub(super) struct RecordOf {
     pub(super) number: Number,
 }
 
-/// The documents of a batch with their records, as the files are copied in order. They are streamed
-/// from the spool, not kept in memory.
+/// The documents of a batch with their records, in the order in which the files are copied. They
+/// are streamed from the spool, not kept in memory.
 pub(super) struct BatchRecords<'a> {
     spools: &'a Spools,
     entries: Entries<'a>,
-    /// The next one; `None` at the end.
+    /// The next document; `None` at the end.
     next: Option<RecordOf>,
     number: Number,
 }
@@ -503,7 +503,7 @@ impl Spools {
     }
 
     /// Calls `each` with each document, its number, and the position of its first feature among the
-    /// features of all files. Returns the position for each spool.
+    /// features of all files. Returns that position for the first document of each spool.
     pub(super) fn each_with_start(
         &self,
         mut each: impl FnMut(Number, u64, &Entry<'_>) -> Result<()>,

@@ -96,7 +96,7 @@ fn largest_clusters(
     list.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
     list.truncate(CLUSTERS_MAX);
 
-    // An early document is found again sooner.
+    // Of the two documents, the earlier one is shown, because it is found sooner.
     let early = |(kept, (_, first)): &(Leader<'_>, (u64, Number))| match kept {
         Leader::New(number) => (*number).min(*first),
         Leader::Stored(..) => *first,

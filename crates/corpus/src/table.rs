@@ -147,7 +147,7 @@ impl DocumentTable {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the copy cannot be read, or is not one of this table.
+    /// [`Error::Store`] if the copy cannot be read, or is not a copy of this table.
     pub fn texts_of(&self, copy: &Path) -> Result<Vec<Option<String>>> {
         let mut texts = vec![None; self.row_count as usize];
         let cannot = || IoError::of("read", copy);
@@ -161,7 +161,7 @@ impl DocumentTable {
         Ok(texts)
     }
 
-    /// The row of the document of a record, counted from 0.
+    /// The row, counted from 0, of the document with this record number.
     pub fn row_of(&self, record: u64) -> u64 {
         // Lines are counted from 1.
         record.saturating_sub(1)

@@ -125,8 +125,8 @@ impl Targets {
         OutputPath { root, path }
     }
 
-    /// The compression of the copy of a file: by the extension of the copy where the user named it;
-    /// a copy in a folder has the name of its file, and its compression.
+    /// The compression of the copy of a file. If the user named the copy, its extension decides; a
+    /// copy in a folder has the name and the compression of its file.
     pub(super) fn compression_of(&self, file: &DocumentFile<'_>) -> Result<Option<Compression>> {
         match (file.format().is_compressed_inside(), self.is_folder) {
             (true, _) => Ok(None),
@@ -226,8 +226,8 @@ impl Targets {
         self.check_named(files)
     }
 
-    /// Refuses outputs that other options of the program name, too, or whose paths it reads or uses
-    /// otherwise; and links between the folder of the output and its files.
+    /// Refuses outputs whose paths are also named by other options of the program, or are otherwise
+    /// used by it; and links between the folder of the output and its files.
     fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
         let output = place_of(&self.output);
         let named = read_inputs::named_outputs();

@@ -33,8 +33,8 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     })
 }
 
-/// Confirms the similar pairs of the documents in files, by their features. `told` is called after
-/// the reading with its summary.
+/// Confirms the similar pairs of the documents in files, by their features. Calls `told` with the
+/// summary of the reading when all files are read.
 ///
 /// # Errors
 ///

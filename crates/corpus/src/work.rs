@@ -25,7 +25,7 @@ use fpstore_disk::Digest;
 /// A batch of files is full at this many bytes or files. After a crash, the files of one batch are
 /// read again.
 const BATCH_LEN: u64 = 64 << 20;
-// The corpora of tests are small, and still have several batches.
+// Test corpora are small, but must have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
 /// The steps. All cleanings read and decide, and some write.
@@ -355,8 +355,8 @@ impl Cleaner<'_> {
         Err(Error::refused(refused))
     }
 
-    /// The useful sketch length. Sketches take time, and serve only for comparison with stored
-    /// ones, or for adding.
+    /// The sketch length to compute, 0 if sketches are not needed. They take time, and are needed
+    /// only for comparison with stored sketches and for documents added to a store.
     fn useful_sketch_len(&self) -> u8 {
         let has_use = self.add.is_some() || self.confirm.is_some();
         let stored = self.against.as_ref().filter(|_| has_use && self.source.has_texts());

@@ -34,8 +34,8 @@ const KEPT_FILES: usize = usize::MAX;
 /// The result of writing.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// The numbers of the files that could not be copied, each reported by an event; the work is
-    /// then not ended.
+    /// The numbers of the files that could not be copied, each reported by an event. If there are
+    /// any, the outputs are not complete.
     pub(super) failed: Vec<u32>,
     /// The numbers of documents with removed passages that were changed or annotated, and that were
     /// removed as a whole.
@@ -177,8 +177,8 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// The compression of the attributes of a file: by their own extension, except attributes that
-    /// have the name of their file in a folder, which are compressed like the file.
+    /// The compression of the attributes of a file. Attributes of JSON Lines have the name of a
+    /// copy and its compression; for other attributes their own extension decides.
     fn compression_of_attributes(
         &self,
         file: &DocumentFile<'_>,
@@ -190,7 +190,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Records a file found in a folder that could not be copied.
+    /// Records the failure to copy a file that was found in a folder; passes on other errors.
     fn note_failure(
         &self,
         number: usize,
@@ -218,7 +218,7 @@ impl Copier<'_> {
         })
     }
 
-    /// Whether earlier work has written this output with the same decisions, and it still exists.
+    /// Whether earlier work wrote this output with the same decisions, and it is unchanged.
     fn is_written(&self, number: usize, path: &Path) -> Result<bool> {
         let Some(output) = self.job.output(number) else { return Ok(false) };
         let found = self.digest_of(path)?;

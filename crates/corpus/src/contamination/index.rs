@@ -1,10 +1,10 @@
 //! An index from shingles to items, to find the items that may be in a document.
 //!
-//! A passage that contains an item has `least` of its `count` distinct shingles. So it has one of
-//! any `count - least + 1` of them, and only the rarest of these, by the number of items that have
-//! them, are indexed. Phrases shared by many items, such as "which of the following", then select
-//! no item (the prefix filter of Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search",
-//! WWW 2007).
+//! A passage that contains an item has at least `least` of the item's `count` distinct shingles. So
+//! it has at least one of any `count - least + 1` of them. Only that many shingles of each item are
+//! indexed: the rarest, those in the fewest items. Phrases shared by many items, such as "which of
+//! the following", then select no item (the prefix filter of Bayardo, Ma and Srikant, "Scaling Up
+//! All Pairs Similarity Search", WWW 2007).
 //!
 //! ```text
 //! items            a: which of the two   b: which of the three    least = 2 of 2 shingles of 3 words
@@ -25,8 +25,8 @@ const BITS_EACH: usize = 16;
 pub(super) struct Index {
     /// The number of words of a shingle.
     pub(super) shingle: usize,
-    /// A Bloom filter with a single bit for each shingle, selected by its first bits. Nearly all
-    /// shingles of documents are rejected here.
+    /// A Bloom filter with a single bit for each shingle, selected by the high bits of its hash. It
+    /// rejects nearly all shingles of documents.
     filter: Vec<u64>,
     shift: u32,
     /// The range in `items` of each shingle.

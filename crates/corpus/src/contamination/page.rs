@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use fpstore_report::page::{ContaminationPage, HeldItem};
 
 impl FoundItem<'_> {
-    /// The values that a page keeps of the item.
+    /// The values of the item that a page shows.
     pub fn held(&self) -> HeldItem {
         let row = &self.row;
         HeldItem {

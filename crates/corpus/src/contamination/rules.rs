@@ -18,9 +18,9 @@ pub struct ShingleRule {
 
 /// The rules for all items.
 ///
-/// The defaults are measured; see docs/measurements/cleaning.md. If the part of a short item leaves
-/// no room for a changed word in its middle, a passage must contain all its shingles: by default an
-/// item of 6 to 11 words is found only if it is unchanged.
+/// The defaults are measured; see docs/measurements/cleaning.md. If the part required of a short
+/// item leaves no room for a changed word in its middle, a passage must contain all its shingles:
+/// by default an item of 6 to 11 words is found only if it is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShingleRules {
     /// For items of [`SHORT_WORDS`] words and more.
@@ -85,20 +85,20 @@ impl ShingleRule {
     /// The least number of `count` distinct shingles of a short item that a passage must contain.
     ///
     /// A word in the middle of an item is in as many shingles as a shingle has words; its last word
-    /// is in a single shingle. If the part leaves no room for a changed word in the middle, it
-    /// would allow changed words at the ends alone, where questions of the same pattern differ.
-    /// Then all shingles are required.
+    /// is in a single shingle. If [`ShingleRule::contained`] leaves no room for a changed word in
+    /// the middle, it would allow changes only at the ends, where different questions of the same
+    /// pattern differ. Then all shingles are required.
     ///
     /// ```text
-    /// contained 0.8, 3 words a shingle     8 words: 6 shingles, 5 are the part, 1 may go: all 6
-    ///                                     20 words: 18 shingles, 15 are the part, 3 may go: 15
+    /// contained 0.8, 3 words a shingle     8 words: 5 of 6 shingles, 1 may be missing: all 6
+    ///                                     20 words: 15 of 18 shingles, 3 may be missing: 15
     /// ```
     pub(super) fn least_of_short(&self, count: usize) -> usize {
         let least = self.least_of(count);
         if count - least < self.shingle { count } else { least }
     }
 
-    /// The least number of `count` distinct shingles that is at least the part.
+    /// The least number of `count` distinct shingles that is at least the part `contained`.
     pub(super) fn least_of(&self, count: usize) -> usize {
         let is_enough = |some: usize| some as f64 / count as f64 >= self.contained;
         let mut least = (self.contained * count as f64).ceil() as usize;

@@ -8,14 +8,14 @@ use fpstore_documents::DocumentOptions;
 use super::rules::ShingleRules;
 use crate::event::Listener;
 
-/// Finds the items of a benchmark in a corpus, and copies the corpus without the documents that hold
-/// an item.
+/// Finds the items of a benchmark in a corpus, and copies the corpus without the documents that
+/// contain an item.
 ///
 /// An item is in a document if a single passage of the document, at most one and a half times as
-/// many words long as the item, holds the part of its shingles that the [rules](ShingleRules)
-/// require. Words are compared as [`PlacedWords`](fpstore_text::PlacedWords) cuts them, so case,
-/// punctuation, white space, invisible characters and the form of apostrophes make no difference.
-/// All such items are found, and no others: shingles are compared by hashes of 64 bits.
+/// many words long as the item, contains the part of the item's shingles that the
+/// [rules](ShingleRules) require. [`PlacedWords`](fpstore_text::PlacedWords) splits the words, so
+/// case, punctuation, white space, invisible characters and the form of apostrophes make no
+/// difference. Exactly these items are found, except for collisions of 64-bit hashes of shingles.
 ///
 /// The items take about 24 bytes of memory for each of their words. The corpus is read once, on all
 /// threads.
@@ -28,9 +28,9 @@ pub struct ContaminationCheck<'a> {
     pub paths: Vec<PathBuf>,
     /// How the documents are read.
     pub options: DocumentOptions,
-    /// How much of an item a passage must hold.
+    /// How much of an item a passage must contain.
     pub rules: ShingleRules,
-    /// Where the documents without items are copied, byte for byte, as with
+    /// The path for copies of the documents without items, byte for byte, as with
     /// [`Cleaner::output`](crate::Cleaner::output); skipped bad records and documents without words
     /// are copied, too. The corpus is then read twice. Each output appears when it is complete.
     pub output: Option<PathBuf>,

@@ -21,8 +21,8 @@ fn words(text: &str) -> (Vec<String>, Vec<std::ops::Range<usize>>) {
     (words, places)
 }
 
-/// The largest part of the shingles of an item found in any passage of a document, if it reaches
-/// the threshold; and the shortest first such passage, in bytes.
+/// The largest part of an item's shingles in any passage of a document, if it reaches the
+/// threshold; and the byte range of that passage: the shortest, and the first of these.
 fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops::Range<usize>)> {
     let (item, (words, places)) = (words(item).0, words(text));
     if item.len() < rules.words_min {
@@ -185,7 +185,7 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
     assert!(found_count > 200, "{found_count}");
 }
 
-/// A phrase present in all items selects none of the items; the rest of each item does.
+/// A phrase present in all items selects no item; the rest of an item selects it.
 #[test]
 fn items_that_share_their_beginnings_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();

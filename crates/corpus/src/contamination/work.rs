@@ -34,14 +34,14 @@ pub struct FoundItem<'a> {
 }
 
 impl ContaminationCheck<'_> {
-    /// Does the work, and calls `take` with each item in a document: documents in order, the items
-    /// of a document in order, each once with the passage that contains the most of it.
+    /// Runs the check, and calls `take` once for each item in each document, with the passage that
+    /// contains the most of the item; in the order of the documents, then of the items.
     ///
     /// # Errors
     ///
     /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) for invalid
-    ///   settings, if no item has words, an output would overwrite an input, or an input to copy
-    ///   can be read only once.
+    ///   settings, if no item has enough words, an output would overwrite an input, or an input to
+    ///   copy can be read only once.
     /// * [`Error::Text`] if the documents cannot be read or copied, [`Error::Items`] if the items
     ///   cannot be read.
     /// * [`Error::Exists`] if an output exists.
@@ -242,7 +242,7 @@ pub struct Contamination {
     pub unjudged: Vec<Id>,
     /// Items found in a document.
     pub found_item_count: u64,
-    /// Items with all shingles in a single document.
+    /// Items with all shingles in a single passage of a document.
     pub whole_item_count: u64,
     /// Pairs of a document and an item in it.
     pub found_count: u64,
@@ -252,8 +252,8 @@ pub struct Contamination {
     pub contaminated_count: u64,
     /// Outputs written.
     pub file_count: u64,
-    /// Files found in folders that could not be read to their ends or copied; each was reported by
-    /// an [`Event`](crate::Event). None of their documents is in an output.
+    /// Files from searched folders that could not be read to the end or copied; each was reported
+    /// by an [`Event`](crate::Event). None of their documents is in an output.
     pub uncopied_count: u64,
     /// Counts for the benchmark.
     pub items_read: DocumentSummary,

@@ -60,7 +60,7 @@ pub(super) fn run(
     Ok(failed)
 }
 
-/// The number of missing outputs, whose files are skipped.
+/// The number of outputs that are missing because their files were skipped.
 pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
     failed.iter().filter(|&&number| targets.copy_of(number).is_some()).count() as u64
 }

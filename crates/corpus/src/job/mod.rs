@@ -3,7 +3,7 @@
 //! A file of the folder appears when it is complete. It begins with a line that contains the job
 //! and the name of the file, and ends with its digest. A file that is damaged, of another job, or
 //! under another name counts as missing. The folder is removed when the job is finished. All files
-//! are opened through the handle of the folder, so another folder that gets its name meanwhile is
+//! are opened through the handle of the folder, so if another folder takes its name, that folder is
 //! not touched.
 
 mod written;
@@ -31,10 +31,10 @@ const MARK: &str = "fpstore-dedup";
 const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
-/// How often, and after which pause, a folder is created again that another job is removing.
+/// The attempts to create a folder that another job is removing, and the pause between them.
 const OPEN_TRIES: u32 = 1000;
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
-/// The key of a description with the meaning that nothing is left to do.
+/// The key that marks the description of a finished job.
 const DONE: &str = "done";
 /// Prefix of the names of the spools.
 pub(super) const PART: &str = "spool-";
@@ -52,9 +52,9 @@ pub(super) struct Job {
     place: Place,
     space: Option<WorkingSpace>,
     is_resumed: bool,
-    /// Whether a job with the same settings had ended here, and only its folder was left.
+    /// Whether a job with the same settings ended here and left only its folder.
     has_ended: bool,
-    /// The name of the job, under which a store remembers that it has added its records.
+    /// The name of the job, which a store records when it adds the records of the job.
     run: String,
     written: Mutex<Outputs>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Job {
 enum Place {
     /// A temporary folder: the job cannot be resumed.
     Scratch(ScratchDirectory),
-    /// A folder of its own name, under a lock that other processes respect.
+    /// A folder next to or in the output, with a lock file against other processes.
     Named { lock: Mutex<Option<File>> },
 }
 
@@ -84,8 +84,8 @@ impl Job {
     }
 
     /// Opens the job in this folder if its settings are the same, or begins a new one. With `force`
-    /// another job in the folder is given up, unless a store `has_added` its documents: cleaning
-    /// them again would find all of them stored, and leave no documents in the outputs.
+    /// another job in the folder is discarded, unless a store `has_added` its documents: a new job
+    /// would remove all of them as near stored ones, and leave no documents in the outputs.
     pub(super) fn open(
         path: &Path,
         settings: &Value,
@@ -139,8 +139,8 @@ impl Job {
         let earlier = earlier.filter(|_| !is_done);
         let resumed = earlier.as_ref().filter(|earlier| is_same(earlier));
         let resumed = resumed.and_then(|earlier| earlier["run"].as_str()).map(str::to_string);
-        // Files without a description, or with the description of another job, are of a job that
-        // never began, or that lost its description.
+        // Files without a description, or with the description of another job, belong to a job that
+        // never began, or whose description was lost.
         let runs = job.runs(&names, earlier.as_ref()).map_err(cannot())?;
         let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
         if !is_done && others.any(|run| has_added(run)) {
@@ -301,8 +301,8 @@ impl Job {
         Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
     }
 
-    /// Removes the spools, the features and the decisions, the decisions first. Files that cannot be
-    /// removed are refused later.
+    /// Removes the spools, the features and the decisions, the decisions first. Errors are ignored:
+    /// the copying of changed files refuses old spools again.
     pub(super) fn forget_read(&self) {
         let names = self.folder.names().unwrap_or_default();
         let parts = names.iter().filter(|name| is_of_a_batch(name)).map(String::as_str);
@@ -330,13 +330,13 @@ impl Job {
             .collect())
     }
 
-    /// Records exactly these numbers.
+    /// Replaces the recorded numbers of uncopied files by these.
     pub(super) fn leave_out(&self, numbers: &[u32]) -> Result<()> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.save_bytes(LEFT_OUT, &bytes)
     }
 
-    /// Removes the folder if no work is done that would be lost.
+    /// Removes the folder if it contains no finished work.
     pub(super) fn give_up(&self) {
         let names = self.folder.names().unwrap_or_default();
         if !names.iter().any(|name| name.starts_with(PART)) {
@@ -344,8 +344,8 @@ impl Job {
         }
     }
 
-    /// Removes the folder with all results, which cannot be resumed. The next job gives up the
-    /// files that cannot be removed.
+    /// Removes the folder with all results, if no later work can use them. The next job discards
+    /// the files that cannot be removed now.
     pub(super) fn drop_all(&self) {
         let _ = self.remove();
     }
@@ -383,8 +383,8 @@ impl Job {
         self.clear()?;
         self.folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {
-            // The system removes its name when it is closed. No other process can open it from now
-            // on.
+            // The system removes the name of the lock file when the file is closed. From now on no
+            // other process can open it.
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         self.folder.remove()

@@ -153,7 +153,7 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
     assert!(left > 6, "{left} left files that could not be removed");
 }
 
-/// An operation that meets a full disk returns that error, and the next attempt completes the work.
+/// If the disk is full, the work ends with an error about it, and the next attempt completes it.
 #[test]
 fn a_full_disk_is_told_while_features_are_compared() {
     let similar = |folder: &Path| {
@@ -641,8 +641,8 @@ fn a_replaced_input_is_another_one_whatever_its_times_say() {
     assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
 }
 
-/// All its documents are stored: compared with the store, each would be removed as a duplicate of
-/// itself.
+/// All documents of a known run are stored: compared with the store, each would be removed as a
+/// duplicate of itself.
 #[test]
 fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let folder = site();
