@@ -1,4 +1,4 @@
-//! Measures how well HTML pages are distinguished by each part of them that may be their text.
+//! Measures how well near-duplicate HTML pages are found by each part that can serve as their text.
 //!
 //!     cargo run --release -p fpstore-documents --example measure_html -- DATA [SET]...
 //!
@@ -116,7 +116,7 @@ fn page(text: &str, number: usize, comments: &[&String], comment_count: usize) -
         .collect();
     let said: String = (0..comment_count)
         .map(|at| {
-            // Half of the readers write the same below every article.
+            // Half of the comments are the same below every article.
             let at = if at % 2 == 0 { at * 31 } else { at * 31 + number * 104_729 };
             let said = escaped(comments[at % comments.len()]);
             format!("<li class=\"comment\"><b>reader {at}</b> <p>{said}</p></li>\n")

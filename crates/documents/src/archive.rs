@@ -131,8 +131,8 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// A record with a wrong length is not followed by a record, and the checksum of its member of
-    /// gzip comes later.
+    /// Checks the bytes after a block: no record begins there if the length of the block is wrong,
+    /// and the checksum of the record's member of gzip comes after the block.
     fn look_behind(&mut self, len: u64) -> io::Result<Option<Next>> {
         if !self.skip_bad {
             return Ok(None);
@@ -169,7 +169,7 @@ impl<R: BufRead> Archive<R> {
         self.member == Some(self.members.load(Ordering::Relaxed))
     }
 
-    /// A block should be followed by two line ends; some writers use more or fewer.
+    /// Skips the line ends after a block; some writers use more or fewer than the required two.
     fn pass_line_ends(&mut self) -> io::Result<()> {
         while !self.is_begun && matches!(self.reader.fill_buf()?.first(), Some(b'\r' | b'\n')) {
             self.reader.consume(1);

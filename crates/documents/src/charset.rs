@@ -1,8 +1,8 @@
 //! The encoding that a page declares about itself (HTML standard, 13.2.3 and 13.2.6.4.4).
 //!
 //! Browsers look for a declaration in the first 1024 bytes, and begin again when the parser meets a
-//! later one. Both are one search here: the tokenizer of the parser skips comments, scripts and
-//! texts, and reads attributes.
+//! later one. Here a single search does both: the tokenizer of the parser skips comments, scripts
+//! and texts, and reads attributes.
 
 use std::cell::Cell;
 
@@ -15,8 +15,8 @@ use html5ever::tokenizer::{
 
 use super::decode::{HEAD_LEN, TextEncoding};
 
-/// The encoding of a page: `said`, which the caller gives, else declared in it, else to be detected. A byte order
-/// mark in the page takes precedence when it is decoded.
+/// The encoding of a page: `said` if it is given, else the declared encoding, else detection. A
+/// byte order mark in the page takes precedence when it is decoded.
 pub(super) fn of_page(page: &[u8], said: Option<TextEncoding>) -> TextEncoding {
     let head = || page.get(..HEAD_LEN).unwrap_or(page);
     said.or_else(|| declared(head()).map(TextEncoding::of_encoding)).unwrap_or(TextEncoding::DETECT)
@@ -33,7 +33,7 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
     tokenizer.sink.found.get().or_else(|| xml_encoding(head))
 }
 
-/// Receives tags, and keeps the first encoding that one declares.
+/// Receives tags, and keeps the first declared encoding.
 #[derive(Default)]
 struct Declarations {
     found: Cell<Option<&'static Encoding>>,
@@ -90,8 +90,8 @@ fn label_in(content: &str) -> Option<&str> {
     }
 }
 
-/// The encoding with a label; a label that could not have been read in its encoding stands for the
-/// encoding in which browsers read it.
+/// The encoding with a label. As in browsers, UTF-16 is replaced by UTF-8, because a label in
+/// UTF-16 could not have been read, and x-user-defined by windows-1252.
 fn of_label(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).map(|encoding| match encoding {
         _ if encoding == UTF_16BE || encoding == UTF_16LE => UTF_8,

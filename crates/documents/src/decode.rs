@@ -58,8 +58,8 @@ impl TextEncoding {
         if encoding == UTF_8 { TextEncoding::UTF_8 } else { TextEncoding(Choice::Named(encoding)) }
     }
 
-    /// The encoding of a text that starts with `head`, and the length of its byte order mark. Lines
-    /// may have padding between them.
+    /// The encoding of a text that starts with `head`, and the length of its byte order mark. With
+    /// `is_lines`, there may be padding between lines.
     fn of(self, head: &[u8], is_lines: bool) -> Result<(&'static Encoding, usize), Undecodable> {
         if let Some((encoding, len)) = Encoding::for_bom(head) {
             return Ok((encoding, len));
@@ -103,7 +103,7 @@ fn guess(head: &[u8]) -> &'static Encoding {
 pub(super) struct Undecodable {
     /// The offset of the first invalid byte, from the start of the text.
     pub(super) offset: u64,
-    /// The name of the encoding, and of a likely other one.
+    /// The name of the expected encoding, and of a more likely one.
     expected: String,
 }
 

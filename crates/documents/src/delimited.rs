@@ -66,7 +66,7 @@ enum Step {
 /// Reads records; see [`FieldReader::next`].
 pub(super) struct FieldReader<R> {
     reader: R,
-    /// Bytes taken from it.
+    /// The number of bytes consumed from `reader`.
     taken: u64,
     delimiter: u8,
     has_quotes: bool,
@@ -162,7 +162,7 @@ impl<R: BufRead> FieldReader<R> {
         Ok(len > 0)
     }
 
-    /// Takes some bytes of a record.
+    /// Consumes some bytes of a record.
     fn step(&mut self, fields: &mut Fields) -> io::Result<Step> {
         let bytes = self.reader.fill_buf()?;
         let Some(&first) = bytes.first() else { return Ok(Step::EndOfInput) };
@@ -258,7 +258,7 @@ impl<R: BufRead> FieldReader<R> {
         }
     }
 
-    /// The last record of a file without a line end, or a fault.
+    /// The last record, if the file does not end with a line end; or the fault of that record.
     fn end(&mut self, fields: &mut Fields) -> Option<Result<(), String>> {
         let state = std::mem::replace(&mut self.state, State::FieldStart);
         let was_lost = std::mem::take(&mut self.is_lost);
@@ -278,7 +278,7 @@ impl<R: BufRead> FieldReader<R> {
     }
 }
 
-/// The name of another separator of columns.
+/// The name of a usual separator of columns.
 fn separator(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b';' => "';'",
@@ -294,8 +294,8 @@ fn of_separator(found: &str, is_tsv: bool) -> String {
     format!("the columns are separated by {found}, expected {expected}")
 }
 
-/// The reason why the first line of a table without the expected columns is not its header, if it
-/// shows one.
+/// The reason why the first line of a table without the expected columns is not a header; `None` if
+/// the line shows no reason.
 pub(super) fn header_fault(names: &[&str], is_tsv: bool) -> Option<String> {
     let first = names.first()?;
     let is_alone = names.len() == 1;

@@ -16,10 +16,10 @@ pub(super) enum Disguise {
     Binary,
 }
 
-/// A text may contain a NUL for each this many bytes: some programs terminate fields with NUL.
+/// A text may contain one NUL per this many bytes: some programs terminate fields with NUL.
 const BYTES_PER_NUL: usize = 10;
 
-/// After a crash, blocks of files can be full of NUL: this many in a row, or at the end this many.
+/// The least length of padding in a file and at its end: after a crash, blocks can be full of NUL.
 pub(super) const PADDING_LEN: usize = 512;
 const PADDING_LEN_AT_END: usize = 4;
 
@@ -37,7 +37,7 @@ pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
 }
 
-/// Whether bytes are lines with padding: lines are then read, and padding makes a line bad.
+/// Whether bytes are lines with padding. Such lines are read, and padding makes a line bad.
 pub(super) fn is_padded(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     let end = if head.len() - end < PADDING_LEN_AT_END { head.len() } else { end };
@@ -58,7 +58,7 @@ pub(super) fn is_utf8(head: &[u8]) -> bool {
     str::from_utf8(head).map_or_else(|fault| fault.error_len().is_none(), |_| true)
 }
 
-/// The byte order of UTF-16 for which ASCII characters have their NULs on one side.
+/// The byte order of a text in UTF-16: the NULs of ASCII characters are mostly on one side.
 fn utf16(head: &[u8]) -> Option<&'static Encoding> {
     let nuls = |first: usize| head.iter().skip(first).step_by(2).filter(|&&b| b == 0).count();
     let (high_first, low_first) = (nuls(0), nuls(1));

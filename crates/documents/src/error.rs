@@ -94,7 +94,7 @@ pub enum Error {
     },
 }
 
-/// The most likely fields where none are named.
+/// The most likely fields, proposed if the caller names none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LikelyFields {
@@ -104,14 +104,14 @@ pub struct LikelyFields {
     pub line_ids: bool,
     /// The field of the texts, if it is not the default one.
     pub text_field: Option<String>,
-    /// The field of fingerprints, if there is one and no text.
+    /// The field of fingerprints, if there is such a field and no field of texts.
     pub fingerprint_field: Option<String>,
     /// The spelling of fingerprints, if it is ambiguous.
     pub radix: Option<fpstore_base::Radix>,
 }
 
 impl Error {
-    /// Whether the error concerns a single file, so that others can be read or copied.
+    /// Whether the error concerns a single file, so that other files can be read or copied.
     pub fn is_of_file(&self) -> bool {
         matches!(
             self,

@@ -1,12 +1,12 @@
-//! Guesses the fields of ids and texts where the caller names none.
+//! Guesses the fields of ids and texts if the caller names none.
 //!
 //! The first file with fields decides for all files: the header of a table, the columns of Parquet,
 //! or the first object of JSON Lines. `id` and `text` are taken if they exist. Otherwise the only
 //! field with one of the names in [`fields::ID`] or [`fields::TEXT`] is taken; several such fields,
 //! or no such field, are an error, which proposes a field of texts only if its values are several
-//! times longer than those of the others. Skipping bad records changes nothing about that, except
-//! that a bad file of a folder is left out, and the next one decides. Standard input is not
-//! examined, because it can be read only once.
+//! times longer than the values of the other fields. The same rules apply if bad records are
+//! skipped, but a bad file of a folder is left out, and the next file decides. Standard input is
+//! not examined, because it can be read only once.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ use fpstore_base::source::{self, Source};
 
 /// The maximum length of an examined record; a longer first record yields no guess.
 const RECORD_LEN_MAX: u64 = 4 << 20;
-/// The maximum number of records, and of bytes, whose lengths of texts are compared.
+/// The maximum number of records and of bytes in which the lengths of texts are compared.
 const SAMPLE_COUNT: usize = 100;
 const SAMPLE_LEN: u64 = RECORD_LEN_MAX;
 /// A field is proposed as the text only if it has this many times the bytes of every other field:
@@ -69,15 +69,15 @@ struct Found {
     fields: Vec<Field>,
     /// By the name of the field, or by a path to the texts in it, if it is an array or an object.
     texts: HashMap<String, Texts>,
-    /// Whether a line of names may be a line of values.
+    /// Whether the line of names may be a line of values.
     has_doubtful_names: bool,
 }
 
 /// The values of a field in the sampled records.
 struct Texts {
-    /// Their length in bytes.
+    /// Their total length in bytes.
     len: u64,
-    /// The number of texts of several words, less the number of other texts.
+    /// The number of texts of several words minus the number of other texts.
     prose: i64,
     /// Whether the field can be named as the text.
     is_readable: bool,
@@ -93,8 +93,8 @@ impl Found {
         texts.prose += if is_prose { 1 } else { -1 };
     }
 
-    /// The field that is clearly the text: by its length among `several`, else among all fields
-    /// with texts of several words that are no keys.
+    /// The field that is clearly the text, by the length of its values: one of `several`, else one
+    /// of all fields with texts of several words, keys excluded.
     fn clear_text(&self, several: Option<&[String]>) -> Option<String> {
         let is_candidate = |(path, texts): &(&String, &Texts)| match several {
             Some(names) => names.contains(path),
@@ -113,7 +113,7 @@ impl Found {
         (is_clear && self.is_name(path)).then(|| path.clone())
     }
 
-    /// Whether the name of a field is no value of a table without a header.
+    /// Whether the name of a field is really a name, not a value of a table without a header.
     fn is_name(&self, name: &str) -> bool {
         !self.has_doubtful_names || !name.contains(char::is_whitespace)
     }
@@ -145,7 +145,7 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     refused.map_or(Ok(FieldGuess::default()), Err)
 }
 
-/// The fields of a file; `None` if it cannot be read, which is an error later, when it is read.
+/// The fields of a file; `None` if it cannot be read: the error is returned when it is read later.
 fn guess_of(
     input: &Input,
     options: &DocumentOptions,
@@ -203,7 +203,7 @@ fn choices(found: &[Field], (wants_id, wants_text): (bool, bool)) -> (Choice, Ch
     let id = if wants_id { choose(found, ID_FIELD, &fields::ID, ids) } else { Choice::Default };
     let text =
         if wants_text { choose(found, TEXT_FIELD, &fields::TEXT, texts) } else { Choice::Default };
-    // Features are in the place of a text.
+    // Features replace a text.
     let has_features = found.iter().any(|field| field.name == "features");
     (id, if has_features && text == Choice::None { Choice::Default } else { text })
 }
@@ -214,7 +214,8 @@ fn is_clear(found: &[Field], wants: (bool, bool)) -> bool {
     unclear(&id, "id").or_else(|| unclear(&text, "text")).is_none()
 }
 
-/// Several candidates, the most usual name first, in the order of `names_known`.
+/// Chooses the field `usual`, else the only candidate. Several candidates are in the order of
+/// `names_known`, the most usual name first.
 fn choose(
     found: &[Field],
     usual: &str,
@@ -270,7 +271,7 @@ fn unclear_fields(
     // The key of records in MongoDB and Elasticsearch.
     let key = found.iter().find(|field| field.name == "_id" && field.can_be_id);
     let key = key.filter(|_| *id == Choice::None).map(|field| field.name.clone());
-    // Without a likely text no command would work.
+    // Without a likely text, any proposed command would fail.
     let has_content = *text == Choice::Default || is_table_of_fingerprints || text_field.is_some();
     let likely = LikelyFields {
         line_ids: *id == Choice::None && key.is_none(),
@@ -310,7 +311,7 @@ fn first_fields(input: &Input, options: &DocumentOptions, wants: (bool, bool)) -
     }
 }
 
-/// The fields of the first record for which `is_bad` is not true, else of the first one.
+/// The fields of the first record for which `is_bad` is false, else of the first record.
 fn fields_of_json(
     reader: impl BufRead,
     skip_bad: bool,
@@ -411,7 +412,7 @@ fn inner_texts(name: &str, value: &Value) -> Option<(String, u64, bool)> {
             let mut texts = object.iter().filter(|(key, _)| fields::is_text(key));
             let text = texts.find_map(|(key, value)| Some((key, value.as_str()?)));
             let text = text.map(|(key, text)| (format!("{name}.{key}"), text.len() as u64, true));
-            // A key with these characters is not a part of a path.
+            // A key with these characters cannot be a part of a path.
             let mut inner = object.iter().filter(|(key, _)| !key.contains(['.', '[']));
             text.or_else(|| inner.find_map(|(key, it)| inner_texts(&format!("{name}.{key}"), it)))
         }

@@ -1,4 +1,4 @@
-//! Finds the files in a folder, and selects those to read.
+//! Finds the files in a folder, and selects the files to read.
 
 use std::path::{Path, PathBuf};
 

@@ -101,7 +101,7 @@ impl DocumentFormat {
             "parquet" => DocumentFormat::Parquet,
             "warc" | "wet" => DocumentFormat::Warc,
             "html" | "htm" | "xhtml" => DocumentFormat::Html,
-            // The content is refused with the command that unpacks it.
+            // Such a file is refused later, with the command to unpack it.
             "xz" | "bz2" | "lz4" | "lz" => {
                 return DocumentFormat::of_name(&path.with_extension(""));
             }

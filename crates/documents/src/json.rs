@@ -100,7 +100,7 @@ fn parse<'a>(
         }
     }
     let own_id = match id {
-        // The caller reports the line.
+        // A placeholder: the caller replaces it by the line number, or needs no id.
         None => Id::U64(0),
         Some(id) => found.id.ok_or_else(|| missing(id))?,
     };

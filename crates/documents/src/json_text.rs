@@ -13,7 +13,7 @@ pub(super) fn twice<E: serde::de::Error>(key: &str) -> E {
     E::custom(format!("field '{key}' occurs twice"))
 }
 
-/// A text, borrowed if it has no escapes.
+/// The name of a field, borrowed if it has no escapes.
 pub(super) struct KeyText<'a>(pub(super) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for KeyText<'de> {

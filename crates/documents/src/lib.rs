@@ -21,11 +21,11 @@
 //! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) iterate over the inputs,
 //! `reading` splits them into raw documents (`raw`) on one thread, `task` decodes and hashes these
 //! on the other threads, and the caller receives the results in order. The formats are in `records`
-//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; a
-//! page is decoded by `charset` and made to text by `page_text`;
-//! `field_guess` tries the usual names of fields; `ready` is for fingerprints in place of texts.
-//! The reader does as little as possible: it finds the end of a document and leaves the rest to the
-//! workers. [`DocumentFile::copy_records`] copies a file without some of its documents.
+//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`.
+//! `charset` finds the encoding of a page, `page_text` extracts its text, `field_guess` tries the
+//! usual names of fields, and `ready` reads fingerprints in place of texts. The reader does as
+//! little as possible: it finds the end of a document and leaves the rest to the workers.
+//! [`DocumentFile::copy_records`] copies a file without some of its documents.
 //!
 //! Inputs may be hostile. `capped` limits the length of a document, `page_tree` limits the tree of
 //! a page, and `guard` converts panics of external parsers to errors. Nothing here depends on
@@ -33,10 +33,10 @@
 //!
 //! # Features
 //!
-//! | feature | brings |
+//! | feature | adds |
 //! |---|---|
 //! | none | JSON Lines, CSV, TSV, plain text, HTML, web archives, in any encoding, compressed or not |
-//! | `parquet` | documents in Parquet, which brings many crates |
+//! | `parquet` | documents in Parquet, and many dependencies |
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]

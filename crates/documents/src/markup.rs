@@ -10,7 +10,7 @@ use super::options::DocumentOptions;
 use super::whole_file;
 
 impl DocumentOptions {
-    /// The text in a field.
+    /// The text in the value of a field, without its markup.
     pub(super) fn text_in<'a>(&self, field: Cow<'a, str>) -> Result<Cow<'a, str>, String> {
         match self.text_format {
             TextFormat::Plain => Ok(field),

@@ -25,8 +25,9 @@ const IN_FLIGHT_LEN: u64 = 64 << 20;
 /// Options for reading documents.
 ///
 /// By default the name of each file determines its format, the id is in the field `id`, and the
-/// text in the field `text`, or in the only field of the first file with another usual name. Texts
-/// are UTF-8, the first bad record is an error, and all cores work.
+/// text in the field `text`; if such a field is missing, the only field of the first file with
+/// another usual name is used. Texts are UTF-8, the first bad record is an error, and all cores
+/// work.
 #[derive(Clone, Debug)]
 pub struct DocumentOptions {
     pub(crate) format: Option<DocumentFormat>,
@@ -175,9 +176,9 @@ impl DocumentOptions {
         self
     }
 
-    /// Limits the memory for documents to about `memory` bytes: lowers the limit of
-    /// [`DocumentOptions::max_document`] to an eighth of it, unless that is set after this, and
-    /// likewise the total length of the documents in progress.
+    /// Limits the memory for documents to about `memory` bytes: lowers the length of the longest
+    /// document ([`DocumentOptions::max_document`], which a later call can set again) and the total
+    /// length of the documents in progress to an eighth of it.
     #[must_use]
     pub fn memory(mut self, memory: impl Into<Option<u64>>) -> Self {
         if let Some(memory) = memory.into() {

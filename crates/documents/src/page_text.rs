@@ -1,8 +1,7 @@
 //! The text of a tree of HTML, as a browser lays it out.
 //!
-//! The elements and their boxes are those of the HTML standard, section 15.3 (rendering,
-//! non-replaced elements), so that a page has the same text with and without white space between
-//! its tags.
+//! The boxes of elements follow the HTML standard, section 15.3 (rendering, non-replaced elements),
+//! so that a page has the same text with and without white space between its tags.
 
 use dom_query::{Document, NodeRef};
 
@@ -48,9 +47,8 @@ fn is_preformatted(name: &str) -> bool {
     matches!(name, "listing" | "plaintext" | "pre" | "textarea" | "xmp")
 }
 
-/// Removes the white space around blocks, lines and cells, so that the extractor of the main part
-/// judges pages with and without it alike. Cells get one space, because the extractor may remove
-/// their tags.
+/// Removes the white space around blocks, lines and cells, so that the extractor finds the same
+/// main part with and without it. Cells get one space, because the extractor may remove their tags.
 pub(super) fn normalise(page: &Document) {
     let name_of = |node: &NodeRef<'_>| node.qual_name_ref().map(|name| name.local.to_string());
     let ends_word = |node: Option<NodeRef<'_>>| {

@@ -4,7 +4,7 @@
 //! with the sum of the depths of all nodes, and it recurses as deep as the tree. The parser walks
 //! its stack of open elements at every tag. A hostile page of a megabyte would keep both busy for
 //! hours. So the page is parsed in small pieces, and the parser is stopped at the first limit that
-//! the tree exceeds. Pages written for readers come nowhere near the limits.
+//! the tree exceeds. Ordinary pages are far below the limits.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -19,7 +19,7 @@ use html5ever::{Attribute, ParseOpts, QualName, parse_document};
 const PIECE_LEN: usize = 1 << 14;
 /// Maximum depth of an element, the same as in browsers.
 const DEPTH_MAX: u32 = 512;
-/// A page may have a node or attribute for each this many bytes of the longest document.
+/// A page may have one node or attribute per this many bytes of the maximum document length.
 const LEN_PER_NODE: u64 = 64;
 /// The limit for the sum of all depths: a base, plus an amount for each byte of the page. Pages of
 /// 5 kB to 10 MB written by people have a sum of 0.2 to 1.5 for each byte.
@@ -34,7 +34,7 @@ const ADDED_ATTRS_MAX: usize = 1 << 10;
 
 /// The tree of a page, as `Document::from` builds it, or the reason why the page is refused.
 ///
-/// `len_max` is the length of the longest document; the number of nodes of a page is limited in
+/// `len_max` is the maximum length of a document; the number of nodes of a page is limited in
 /// proportion.
 pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
     let limits = Limits {

@@ -8,7 +8,7 @@ use ::parquet::file::reader::FileReader;
 
 use super::parquet_file::reason;
 
-/// Checks the columns whose first names are `wanted`, in all row groups.
+/// Checks the codecs and numbers of values of the top-level columns `wanted`, in all row groups.
 pub(super) fn check(reader: &dyn FileReader, wanted: &[&str]) -> Result<(), String> {
     for at in 0..reader.num_row_groups() {
         let group = reader.get_row_group(at).map_err(reason)?;
@@ -20,7 +20,7 @@ pub(super) fn check(reader: &dyn FileReader, wanted: &[&str]) -> Result<(), Stri
             check_codec(chunk)?;
             let pages = group.get_column_page_reader(column).map_err(reason)?;
             let held = value_count(pages, row_count).map_err(reason)?;
-            // A row of lists has as many values as its lists, and at least one.
+            // A row with lists has as many values as its lists, and at least one.
             let is_flat = chunk.column_descr().max_rep_level() == 0;
             if held < row_count || is_flat && held > row_count {
                 return Err(format!(

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use fpstore_base::IoError;
 
-/// Opens a file and reads its description.
+/// Opens a file and reads its metadata.
 pub(super) fn open(path: &Path, name: &str) -> Result<SerializedFileReader<ParquetFile>> {
     let file = File::open(path).map_err(IoError::of("open", path))?;
     SerializedFileReader::new(ParquetFile(file)).map_err(|fault| broken(name, fault))
@@ -25,7 +25,7 @@ pub(super) fn broken(name: &str, fault: ParquetError) -> Error {
     Error::BadFile { name: name.to_string(), reason: reason(fault) }
 }
 
-/// The fault of a file.
+/// The reason why a file is invalid.
 pub(super) fn reason(fault: ParquetError) -> String {
     match fault {
         ParquetError::External(cause) => format!("Parquet: {cause}"),
@@ -54,7 +54,7 @@ impl ChunkReader for ParquetFile {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let left = Length::len(&self.0).saturating_sub(start);
-        // The buffer is created before the bytes are read.
+        // The call below allocates the whole buffer before it reads any bytes.
         if length as u64 > left {
             return Err(ParquetError::EOF(ends_within(&format!("{length} bytes at {start}"))));
         }
@@ -87,7 +87,7 @@ pub(super) struct Column {
     pub(super) is_text: bool,
     pub(super) is_utf8: bool,
     pub(super) is_whole: bool,
-    /// The length of the texts in it, or in columns of it, without compression.
+    /// The uncompressed length of the texts in it, or in its inner columns.
     pub(super) len: u64,
 }
 

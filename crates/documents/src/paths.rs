@@ -1,9 +1,9 @@
 //! Paths of fields into objects and arrays: `meta.url`, `messages[].content`.
 //!
 //! A name is first tried as a whole, because a field may have dots in its name. Otherwise the part
-//! before `.` is the name of an object, and the part before `[]` the name of an array, in each
-//! element of which the rest of the path is followed. A text may be in an array; an id may not,
-//! because it is a single value.
+//! before `.` is the name of an object, and the part before `[]` the name of an array: the rest of
+//! the path is followed in each element. A text may be in an array; an id may not, because it is a
+//! single value.
 
 /// The separator between the texts of an array.
 const SEPARATOR: char = '\n';
@@ -33,12 +33,12 @@ pub(super) fn is_array(key: &str) -> String {
     )
 }
 
-/// The error for a path of objects to a text that meets the array `key`.
+/// The error for a path to a text on which `key` is an array, not an object.
 pub(super) fn is_array_before(key: &str, rest: &str) -> String {
     format!("'{key}' is an array; '{key}[].{rest}' names the texts in its objects")
 }
 
-/// The error for a path of objects to a single value that meets the array `key`.
+/// The error for a path to a single value on which `key` is an array, not an object.
 pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
     format!(
         "'{key}' is an array, and '{rest}' below it may have many values; name a field with a \

@@ -62,7 +62,7 @@ pub enum Admission {
 /// decompressed.
 ///
 /// Documents are read one after the other and hashed on several threads; about 64 MiB of them are
-/// in memory at a time. A document in a plain file of its own is not held as a whole.
+/// in memory at a time. A plain file that is a single document is read piece by piece.
 ///
 /// A text id that is empty, too long, or contains NUL, CR or LF makes its record bad, and so does
 /// [`Admission::Refused`] from `take`.
@@ -112,7 +112,7 @@ pub fn hash_documents<E: From<Error>>(
     DocumentFiles::find(paths, options)?.hash(hasher, options, take)
 }
 
-/// As [`hash_documents`], and also passes the features of each document to `take`.
+/// Same as [`hash_documents`], and also passes the features of each document to `take`.
 ///
 /// # Errors
 ///
@@ -130,8 +130,8 @@ pub fn read_features<E: From<Error>>(
 /// calls `take` as [`hash_documents`] does.
 ///
 /// The spelling of texts is set by `form`, a [`Radix`](fpstore_base::Radix) of 64 bits or a
-/// [`ReadyForm`]; numbers are used as they are, negative ones by their bits. An empty or null field
-/// means a document without fingerprint. The text length of [`Document`] is 0.
+/// [`ReadyForm`]. The bits of a number, also of a negative one, are the fingerprint. An empty or
+/// null field means a document without fingerprint. The text length of [`Document`] is 0.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub fn read_fingerprints<E: From<Error>>(
 }
 
 impl DocumentFiles {
-    /// As [`read_fingerprints`], for these files.
+    /// Same as [`read_fingerprints`], for these files.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl DocumentFiles {
         Ok(summary)
     }
 
-    /// As [`hash_documents`], for these files.
+    /// Same as [`hash_documents`], for these files.
     ///
     /// # Errors
     ///
@@ -218,8 +218,8 @@ impl DocumentFiles {
         })
     }
 
-    /// As [`read_features`], for these files. If `wanted` is given, only documents at the places for
-    /// which it returns `true` are read.
+    /// Same as [`read_features`], for these files. If `wanted` is given, only documents at the
+    /// places for which it returns `true` are read.
     ///
     /// # Errors
     ///
@@ -257,8 +257,8 @@ impl DocumentFiles {
         })
     }
 
-    /// As [`read_texts`], for these files, and also passes the place of each document. If `wanted`
-    /// is given, only documents at the places for which it returns `true` are read.
+    /// Same as [`read_texts`], for these files, and also passes the place of each document. If
+    /// `wanted` is given, only documents at the places for which it returns `true` are read.
     ///
     /// # Errors
     ///
@@ -343,7 +343,7 @@ fn admit<E>(
     Ok(admission)
 }
 
-/// Counts for each feature the number of documents in the files and folders `paths` with it.
+/// Counts for each feature the documents in the files and folders `paths` that contain it.
 ///
 /// # Errors
 ///
@@ -503,7 +503,7 @@ impl Doubt {
         self.count += 1;
         self.is_hex |= ready.is_hex == Some(true);
         self.plain += u64::from(ready.is_hex == Some(false));
-        // The records of a stream are used as they arrive.
+        // The records of a stream are used as they arrive, so the first two decide.
         let told_count = if files.list[file].len.is_none() { 2 } else { TOLD_COUNT };
         if self.count >= told_count { self.end(files, field) } else { Ok(()) }
     }

@@ -23,8 +23,8 @@ use fpstore_base::{InputPlace, IoError};
 /// A batch is full when it holds this many documents or bytes.
 const BATCH_COUNT: usize = 256;
 const BATCH_LEN: usize = 1 << 20;
-/// Counted for a file whose path alone is in a batch: a batch has few files, because each may be
-/// long.
+/// The least length counted for a file that is a document: a batch contains only the path, but has
+/// few files, because each may be long.
 const FILE_LEN: usize = BATCH_LEN / 16;
 
 /// A decompressed input being read.
@@ -286,7 +286,7 @@ impl<'p> Reader<'p> {
     }
 
     fn push_file(&mut self, input: &Input, body: impl Fn(String, PathBuf) -> Body) -> Result<()> {
-        // A compressed file may be longer than it looks.
+        // A compressed file is assumed to be 16 times as long after decompression.
         let grows = if source::doing(&input.path) == "decompress" { 16 } else { 1 };
         let len = (input.len.unwrap_or(0) * grows).min(self.options.len_max);
         self.batch_len += usize::try_from(len).unwrap_or(usize::MAX).max(FILE_LEN);
@@ -300,7 +300,7 @@ impl<'p> Reader<'p> {
         Ok(self.counting(Source::open(&input.path)?))
     }
 
-    /// Opens a web archive likewise; its damaged records can be skipped.
+    /// Opens a web archive in the same way; its damaged records can be skipped.
     fn open_archive(&mut self, input: &Input) -> Result<Archive<Opened>> {
         let (skip_bad, members) = (self.options.skip_bad, Arc::<AtomicU64>::default());
         let source = archive::open(&input.path, skip_bad, &members)?;
@@ -313,7 +313,7 @@ impl<'p> Reader<'p> {
         BufReader::with_capacity(source::BUFFER_LEN, source.reader)
     }
 
-    /// Opens an input likewise, converted to UTF-8.
+    /// Opens an input in the same way, converted to UTF-8.
     fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
         let reader = Box::new(self.open_bytes(input)?);
         let may_pause = input.len.is_none();

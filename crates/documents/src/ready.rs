@@ -13,8 +13,8 @@ const IS_PLAIN: char = '?';
 /// The form of ready fingerprints in a field: their spelling in texts, and their width.
 ///
 /// Without a spelling texts are read as hex; a file whose texts may all be decimal is then refused.
-/// Numbers are used as they are, negative ones by their bits. A value with a bit above the width
-/// makes its record bad.
+/// The bits of a number, also of a negative one, are the fingerprint. A value with a bit above the
+/// width makes its record bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadyForm {
     /// The spelling in texts.
@@ -89,13 +89,13 @@ impl ReadyForm {
 #[derive(Default)]
 pub(super) struct Ready {
     pub(super) fingerprint: Option<Fingerprint>,
-    /// Whether its text is hex, or may be decimal; `None` for a number, or a text with the same
-    /// value in both.
+    /// True if its text is hex, false if it may be decimal; `None` for a number, or a text with the
+    /// same value in both.
     pub(super) is_hex: Option<bool>,
 }
 
 impl Ready {
-    /// The fingerprint of the digits made by a reader.
+    /// Parses the digits written by a reader.
     pub(super) fn of(digits: &str) -> Self {
         let is_hex = match digits.chars().next() {
             Some(IS_HEX) => Some(true),

@@ -20,22 +20,22 @@ pub(super) struct Lines<R> {
     len_max: u64,
     /// The number of the line, from 1.
     pub(super) number: u64,
-    /// The line with its end, truncated after the longest text and its end.
+    /// The line with its end, truncated after the maximum length of a text and its end.
     raw: Vec<u8>,
-    /// The number of CRs that follow, and whether the line continues after them.
+    /// The number of CRs after `raw`, and whether the line continues after them.
     more_cr: u64,
     has_rest: bool,
     is_too_long: bool,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// A line whose text has more than `len_max` bytes is bad, and is not held in memory.
+    /// The lines of `reader`. A line with more than `len_max` bytes is bad, and not held in memory.
     pub(super) fn new(reader: R, len_max: u64) -> Self {
         let raw = Vec::new();
         Lines { reader, len_max, number: 0, raw, more_cr: 0, has_rest: false, is_too_long: false }
     }
 
-    /// Goes to the next line; `false` at the end of the file.
+    /// Reads the next line; `false` at the end of the file.
     pub(super) fn next(&mut self) -> io::Result<bool> {
         if std::mem::take(&mut self.has_rest) {
             self.reader.skip_until(b'\n')?;

@@ -19,7 +19,7 @@ pub struct DocumentSummary {
     pub document_count: u64,
     /// Documents without features, which have no fingerprint.
     pub empty_count: u64,
-    /// The ids of the first ten of them.
+    /// The ids of the first ten documents without features.
     pub empty: Vec<Id>,
     /// Documents that share an id with an earlier one, with or without features. This is not a
     /// fault.
@@ -28,13 +28,13 @@ pub struct DocumentSummary {
     pub other_count: u64,
     /// Bad records that were skipped.
     pub skipped_count: u64,
-    /// The faults of the first ten, with the names of their inputs and their places.
+    /// The faults of the first ten bad records, with the names of their inputs and their places.
     pub skipped: Vec<String>,
     /// Skipped records that are damaged records of web archives, which copies omit.
     pub damaged_count: u64,
-    /// Files in folders that could not be read, in whole or to their ends, and were skipped.
+    /// Files in folders that could not be read to their ends, and were skipped.
     pub bad_file_count: u64,
-    /// The faults of the first ten, with their names.
+    /// The faults of the first ten bad files, with their names.
     pub bad_files: Vec<String>,
     /// The numbers of these files among all files: the documents taken from such
     /// [places](DocumentPlace::file) are not all documents of their file.

@@ -58,8 +58,8 @@ impl Task for HashTask {
     }
 }
 
-/// Computes the fingerprint and the hashes of the distinct features. The hasher must be a counting
-/// one.
+/// Computes the fingerprint and the hashes of the distinct features. The hasher must be made by
+/// [`TextHasher::counting`].
 pub(super) struct BothTask(pub(super) TextHasher);
 
 impl Task for BothTask {
@@ -199,7 +199,7 @@ impl<T: Send + 'static, F: FnMut(&str) -> T> Task for MapTask<F> {
     }
 }
 
-/// Takes the digits of fingerprints.
+/// Parses the digits of ready fingerprints.
 #[derive(Default)]
 pub(super) struct ReadyTask(String);
 
@@ -269,7 +269,7 @@ pub(super) enum Failure {
     Damaged(String),
     /// The rest of a file in a folder cannot be read; the number of its documents that were read.
     File(Error, u64),
-    /// Its file cannot be read.
+    /// The file of the document cannot be read.
     Unreadable(Error),
 }
 

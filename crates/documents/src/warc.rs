@@ -1,7 +1,8 @@
 //! Records of web archives, WARC 1.0 and 1.1 (ISO 28500), and the documents in them.
 //!
-//! Records are split here, because existing readers do not return the original bytes of a record,
-//! and the headers of responses, because parsers of live connections refuse what servers have sent.
+//! This module splits the records itself, because existing readers do not return the original bytes
+//! of a record, and parses the headers of responses itself, because parsers for live connections
+//! refuse the invalid headers of some servers.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -40,7 +41,7 @@ impl Header {
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// The URI of the record, else its own name.
+    /// The URI of the record, else its record id.
     pub(super) fn id(&self) -> Option<&str> {
         let id = self.get("WARC-Target-URI").or_else(|| self.get("WARC-Record-ID"))?;
         Some(id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id))
@@ -203,8 +204,8 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
 }
 
 /// The status code, the fields and the body of a response. Crawlers write the version of the
-/// connection, such as `HTTP/2`, before fields in the form of HTTP/1.1, and the fields as the server
-/// sent them, so any version is read, and lines that are no fields are skipped.
+/// connection, such as `HTTP/2`, before fields in the form of HTTP/1.1, and keep invalid fields of
+/// the server. So any version is accepted, and lines that are not fields are skipped.
 fn response_of(response: &[u8]) -> Result<(u16, Fields, &[u8]), String> {
     let response = response.trim_ascii_start();
     let mut line_start = 0;
@@ -230,7 +231,7 @@ fn response_of(response: &[u8]) -> Result<(u16, Fields, &[u8]), String> {
     }
 }
 
-/// A body without a coding of its content or its transfer; `None` if it does not have the coding:
+/// Removes a content or transfer coding from a body; `None` if the body does not have the coding:
 /// archives often keep these fields although they have decoded the body.
 fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, String> {
     match coding {
@@ -248,7 +249,7 @@ fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, S
             }
         }
         "deflate" if !is_plain(body) || is_zlib(body) => {
-            // Some servers leave out the format of zlib (RFC 9110, 8.4.1.2).
+            // Some servers send raw deflate without the zlib format (RFC 9110, 8.4.1.2).
             let of_raw = |of_zlib| {
                 let is_zlib = is_zlib(body);
                 inflated(body, false, len_max).map_err(|raw| if is_zlib { of_zlib } else { raw })
@@ -262,7 +263,7 @@ fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, S
     }
 }
 
-/// A body without the compression of deflate (RFC 1951), or of zlib (RFC 1950).
+/// Decompresses a body in the format of zlib (RFC 1950), or of raw deflate (RFC 1951).
 fn inflated(body: &[u8], is_zlib: bool, len_max: u64) -> Result<Vec<u8>, String> {
     let mut inflater = Decompress::new(is_zlib);
     let mut whole = Vec::new();
@@ -288,7 +289,7 @@ fn is_zlib(body: &[u8]) -> bool {
     matches!(body, [0x78, flags, ..] if (0x7800 + u16::from(*flags)).is_multiple_of(31))
 }
 
-/// Whether a body is a text that was decoded before.
+/// Whether a body is text, so that no coding is left to remove.
 fn is_plain(body: &[u8]) -> bool {
     encoding_rs::Encoding::for_bom(body).is_some() || !body.iter().copied().any(is_binary)
 }

@@ -50,7 +50,7 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
     }
 }
 
-/// The text of an HTML page; `said` is the encoding given for it outside the page.
+/// The text of an HTML page; `said` is the encoding if it is declared outside the page.
 ///
 /// The result can change with the version of the extractor, so it is not part of a recipe.
 pub(super) fn text_of_page(
@@ -71,7 +71,7 @@ pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<S
     // The extractor looks for the title in the head only.
     let title = tree.select_single("title").text();
     page_text::normalise(&tree);
-    // The extractor modifies the tree.
+    // The extractor modifies the tree, so all other texts need a new one.
     let again = || page_tree::parse(html, len_max);
     let mut reader = Readability::with_document(tree, None, None).map_err(|it| it.to_string())?;
     let Ok(article) = reader.parse() else { return Ok(all_text(&again()?)) };
@@ -121,7 +121,7 @@ fn text_without_menus(page: &Document) -> String {
     all_text(page)
 }
 
-/// The text below a node.
+/// The length of the text below a node.
 #[derive(Clone, Copy, Default)]
 struct TextLen {
     /// Bytes, whitespace not counted.
@@ -135,8 +135,8 @@ fn is_menu(lens: &HashMap<NodeId, TextLen>, node: &NodeRef<'_>) -> bool {
     lens.get(&node.id).is_some_and(|len| len.linked * 2 > len.all)
 }
 
-/// The text below each node that has any, in one pass from the last node to the first, so that all
-/// children are added before their parent.
+/// The length of the text below each node with text, computed in one pass from the last node to the
+/// first, so that all children are added before their parent.
 fn lens_below(page: &Document) -> HashMap<NodeId, TextLen> {
     let mut lens: HashMap<NodeId, TextLen> = HashMap::new();
     for node in page.root().descendants().iter().rev() {

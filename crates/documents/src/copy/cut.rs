@@ -31,12 +31,12 @@ pub(super) fn without(text: &str, cuts: &[Range<usize>]) -> Result<String, Strin
     Ok(rest)
 }
 
-/// Cuts a line that is a text.
+/// Cuts ranges out of a line that is a whole text.
 pub(super) fn cut_line(line: &[u8], cuts: &[Range<usize>]) -> Result<Vec<u8>, String> {
     without(utf8_line(line)?, cuts).map(String::into_bytes)
 }
 
-/// Cuts a line of JSON whose text is the field `path`.
+/// Cuts ranges out of the text in the field `path` of a line of JSON.
 pub(super) fn cut_json(line: &[u8], path: &str, cuts: &[Range<usize>]) -> Result<Vec<u8>, String> {
     let all = utf8_line(line)?;
     let value = value_at(all, path).ok_or(CHANGED)?;
@@ -57,8 +57,8 @@ fn value_at<'a>(object: &'a str, path: &str) -> Option<&'a str> {
         .find_map(|(key, value)| value_at(value.get(), paths::rest(path, key)?.strip_prefix('.')?))
 }
 
-/// Cuts a record of a table, with its line end, whose text is the field at `place`. Comma-separated
-/// fields may be quoted.
+/// Cuts ranges out of the text in the field at `place` of a record of a table. The record ends with
+/// its line end. Comma-separated fields may be quoted.
 pub(super) fn cut_field(
     record: &[u8],
     place: usize,
@@ -140,7 +140,7 @@ mod tests {
         for line in [&b"{\"text\":\"short\"}"[..], b"{\"text\":7}", b"{\"other\":\"\"}", b"[]"] {
             assert_eq!(cut_json(line, "text", &[4..9]).unwrap_err(), CHANGED);
         }
-        // A lone surrogate.
+        // A range that begins inside a character.
         assert_eq!(without("\u{f6}", &[1..2]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,b\n", 2, b',', &[0..1]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,\"b\n", 1, b',', &[0..1]).unwrap_err(), CHANGED);

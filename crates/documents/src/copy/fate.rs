@@ -58,7 +58,7 @@ pub(super) struct Fates<'a> {
     decisions: Peekable<&'a mut RecordDecisions<'a>>,
     /// The fate of records without a decision.
     other: &'a RecordFate,
-    /// The kind of the record numbers.
+    /// Converts a record number to a place: a line, a row or a record.
     at: fn(u64) -> InputPlace,
 }
 

@@ -13,8 +13,8 @@ use super::cut;
 use super::fate::{Fates, NewField, RecordFate};
 use fpstore_base::Id;
 
-/// Copies the lines. The text is in the field `text_field`, or is the line. A line that is too long
-/// gets no new field.
+/// Copies the lines. The text is in the field `text_field`, or is the whole line. A line that is
+/// too long gets no new field.
 pub(super) fn copy(
     mut lines: Lines<impl BufRead>,
     encoding: &'static Encoding,

@@ -42,7 +42,7 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if not: see [`DocumentFile::check_copy_format`], or its encoding can
+    /// [`Error::BadFile`] as for [`DocumentFile::check_copy_format`], or if its encoding can
     /// contain newline bytes that do not end a line.
     pub fn check_copy(&self, options: &DocumentOptions, is_marked: bool) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
@@ -84,7 +84,7 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if not, and as [`DocumentFile::check_copy`].
+    /// [`Error::BadFile`] if parts cannot be cut out, and as for [`DocumentFile::check_copy`].
     pub fn check_cut(&self, options: &DocumentOptions) -> Result<()> {
         self.check_cut_format(options)?;
         self.check_copy(options, false)
@@ -149,7 +149,7 @@ impl DocumentFile<'_> {
         })
     }
 
-    /// The part that may make external parsers panic.
+    /// Runs a function in which external parsers may panic; a panic becomes an error.
     fn guarded<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
         guarded(act)
             .unwrap_or_else(|reason| Err(Error::BadFile { name: self.name().into(), reason }))
@@ -182,12 +182,13 @@ impl DocumentFile<'_> {
         let reader = observed(Source::open(self.path())?);
         let begun = decode::begin(reader, options.text_encoding(), false).map_err(failed)?;
         let KnownEncoding { encoding, mark, rest } = begun;
-        // A file of a folder was not refused before.
+        // Earlier checks ignored this fault for files found in folders.
         decode::check_line_ends(encoding)
             .map_err(|reason| Error::BadFile { name: self.name().into(), reason })?;
         // The byte order mark is not part of the first record.
         out.write_all(&mark).map_err(failed)?;
-        // A character has at most twice the bytes that it has in UTF-8, by which records were read.
+        // When records were read, the limit applied to their length in UTF-8; in other encodings
+        // a character has at most twice as many bytes.
         let factor = if encoding == encoding_rs::UTF_8 { 1 } else { 2 };
         let len_max = options.len_max.saturating_mul(factor);
         let copied = match format {
@@ -262,7 +263,7 @@ mod tests {
         places
     }
 
-    /// Copies a file without the documents at these of the `places`.
+    /// Copies a file without the documents `dropped`, which are indexes of `places`.
     fn copy(
         path: &Path,
         options: &DocumentOptions,
@@ -292,8 +293,8 @@ mod tests {
         )
     }
 
-    /// For each format and encoding: a name, the pieces of a file (each piece except the first is a
-    /// document), and whether changing a digit in a piece makes it another record.
+    /// For each format and encoding: a name, the encoding, and the pieces of a file. Each piece
+    /// except the first is a document.
     fn files() -> Vec<(&'static str, TextEncoding, Vec<Vec<u8>>)> {
         let cr = "\r".repeat(200);
         let gbk = TextEncoding::named("gbk").unwrap();
@@ -367,8 +368,8 @@ mod tests {
             for (at, place) in places.iter().enumerate() {
                 let mut changed = pieces.clone();
                 let is_id = |byte: &u8| byte.is_ascii_digit();
-                // Changes the last digit, but in archives a digit of the URI: the last one is part of
-                // a length.
+                // Changes the first digit, but in archives the digit in the URI: the first digit is
+                // part of the version.
                 let digit = match name {
                     "e.warc" => {
                         changed[at + 1].windows(5).position(|it| it == b"URI: ").unwrap() + 5

@@ -118,7 +118,7 @@ fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypeP
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
 
-/// The codecs, the version and the entries of the file.
+/// The metadata entries, codecs and sorting columns of the file.
 fn properties(reader: &dyn FileReader, is_marked: bool) -> WriterProperties {
     let metadata = reader.metadata();
     let entries = metadata.file_metadata().key_value_metadata().map(|entries| {
@@ -345,7 +345,7 @@ mod tests {
 
     const GROUP_LEN: i64 = 3000;
 
-    /// A file of two row groups with a required, an optional, a repeated and an old column.
+    /// A file of two row groups with a required, an optional, a repeated and an INT96 column.
     fn file() -> Vec<u8> {
         let schema = "message docs { required int64 id; optional binary text (UTF8); \
                       optional group tags (LIST) { repeated group list { optional int64 element; } } \
@@ -502,8 +502,8 @@ mod tests {
         assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
     }
 
-    /// The places of the rows as read, and the result of copying a file of `bytes` with the places
-    /// in [`file`].
+    /// The places of the rows of a file of `bytes`, and the result of copying it with decisions for
+    /// the rows at the places `shown`.
     fn checked(bytes: &[u8], shown: &[DocumentPlace]) -> (Vec<DocumentPlace>, Result<Vec<u8>>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("docs.parquet");

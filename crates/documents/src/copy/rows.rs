@@ -49,7 +49,7 @@ pub(super) fn copy_rows(
         let Some(read) = read else { return out.write_all(&record) };
         if read.is_err() {
             out.write_all(&record)?;
-            // Its rest may be long.
+            // The rest of the bad record may be long.
             while table.skip_some()? {
                 let rest = &mut table.reader_mut().bytes;
                 out.write_all(rest)?;
@@ -101,7 +101,7 @@ fn field_of(value: &str, delimiter: u8) -> io::Result<Cow<'_, str>> {
     match delimiter {
         _ if is_plain => Ok(Cow::Borrowed(value)),
         b',' => Ok(Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")))),
-        // A quote is an ordinary character.
+        // Between tabs, a quote is an ordinary character.
         _ if !value.contains(['\n', '\r', '\t']) => Ok(Cow::Borrowed(value)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -145,7 +145,7 @@ impl<R: BufRead> BufRead for Recorded<R> {
     }
 
     fn consume(&mut self, len: usize) {
-        // It was filled before.
+        // The buffer was filled before, so this call reads nothing.
         if let Ok(bytes) = self.reader.fill_buf() {
             self.bytes.extend_from_slice(&bytes[..len]);
         }
