@@ -37,7 +37,8 @@ pub(crate) fn cosine_transform(values: [f64; LEN]) -> [f64; LEN] {
     })
 }
 
-/// Half of the coefficients, by the definition, with the rounding errors of the first version.
+/// Half of each coefficient, summed as in the definition, with the rounding errors of
+/// [`PictureVersion::One`](crate::PictureVersion::One).
 pub(crate) fn sums(values: [f64; LEN]) -> [f64; LEN] {
     // The angle repeats after 4 * LEN steps; small angles have exact symmetries.
     let wave = |frequency: usize, at: usize| {
@@ -47,8 +48,8 @@ pub(crate) fn sums(values: [f64; LEN]) -> [f64; LEN] {
     std::array::from_fn(|of| (0..LEN).map(|at| values[at] * wave(of, at)).sum())
 }
 
-/// The inverse Fourier transform, without a factor, of the spectrum of real values: each value at
-/// `length - at` is the conjugate of the value at `at`.
+/// The unnormalised inverse Fourier transform of the spectrum of real values, in which the value at
+/// `len - at` is the conjugate of the value at `at`.
 fn real_inverse(spectrum: &[Complex]) -> Vec<f64> {
     let len = spectrum.len();
     if len == 1 {
@@ -87,7 +88,7 @@ fn real_inverse(spectrum: &[Complex]) -> Vec<f64> {
     (0..len).map(|at| parts[at % radix][at / radix]).collect()
 }
 
-/// The point on the unit circle at `steps` of 128, up to a quarter.
+/// The point on the unit circle after `steps` of 128 equal steps, at most a quarter of the circle.
 fn unit(steps: usize) -> Complex {
     let angle = |steps: usize| steps as f64 * (PI / (2 * LEN) as f64);
     match steps < 16 {

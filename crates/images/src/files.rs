@@ -34,16 +34,16 @@ pub struct PictureOptions {
     pub skip_bad: bool,
     /// The number of threads; 0 is one for each core.
     pub threads: usize,
-    /// Bytes of memory for the pictures that are decoded at the same time. One picture is always
-    /// decoded, however large it is within the limits for each.
+    /// Bytes of memory for the pictures that are decoded at the same time. A single picture may
+    /// need more, up to the limits for each picture.
     pub memory: usize,
-    /// An observer, which gets the number of pictures read, and may end the work.
+    /// An observer, which receives the number of pictures read, and may end the work.
     pub observer: Option<Observer>,
 }
 
 impl PictureOptions {
     /// Reads pictures by `recipe`, on all cores, within 1 GiB of memory; an unreadable picture is
-    /// an error in the end.
+    /// an error, returned after all pictures are read.
     pub fn new(recipe: PictureRecipe) -> Self {
         PictureOptions { recipe, skip_bad: false, threads: 0, memory: MEMORY, observer: None }
     }
@@ -67,8 +67,8 @@ pub enum Admission {
 pub struct PictureSummary {
     /// Pictures with a fingerprint.
     pub picture_count: u64,
-    /// Pictures whose pixels have one grey value. They are similar to each other, whatever they show
-    /// by transparency.
+    /// Pictures whose pixels have one grey value. Their fingerprints are similar, even if they show
+    /// different things by transparency.
     pub one_colour_count: u64,
     /// Unreadable pictures.
     pub bad_count: u64,
@@ -119,7 +119,7 @@ pub enum Error {
 ///
 /// * [`Error::BadPictures`] after all pictures are read, if some are unreadable and
 ///   [`PictureOptions::skip_bad`] is not set.
-/// * [`Error::Io`] if the folder, or one below it, cannot be read.
+/// * [`Error::Io`] if the folder or a subfolder cannot be read.
 /// * [`Error::Interrupted`] if the observer ends the work.
 /// * Any error from `take`.
 pub fn hash_pictures<E: From<Error>>(

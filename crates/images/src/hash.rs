@@ -21,8 +21,8 @@ fpstore_base::named! {
     ///
     /// For the same pixels both hashes equal the hashes of the Python package imagehash with its
     /// defaults, bit for bit; the most significant bit is the first bit of its rows. The transform
-    /// has the roundings of scipy on x86-64, so pictures of one colour, mirrored pictures and drawn
-    /// gradients are equal, too.
+    /// has the roundings of scipy on x86-64, so the hashes of pictures of one colour, mirrored
+    /// pictures and drawn gradients are equal, too.
     ///
     /// # Examples
     ///
@@ -38,7 +38,7 @@ fpstore_base::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum PictureHash {
-        /// The signs of the 64 lowest frequencies against their median: `imagehash.phash`.
+        /// Whether each of the 64 lowest frequencies is above their median: `imagehash.phash`.
         PHash = "phash",
         /// Whether each of 8 times 8 pixels is brighter than the one to its left:
         /// `imagehash.dhash`.
@@ -83,7 +83,7 @@ pub enum Orientation {
     /// By the EXIF data, as in viewers.
     #[default]
     Exif,
-    /// As the pixels are stored. imagehash uses it unless its caller turns the picture.
+    /// As the pixels are stored, as in imagehash unless its caller rotates the picture.
     Stored,
 }
 
@@ -104,7 +104,7 @@ impl PictureRecipe {
         PictureRecipe { hash, orientation, version: PictureVersion::default() }
     }
 
-    /// The fingerprint of a picture, which is already turned.
+    /// The fingerprint of a picture that already has its final orientation.
     pub fn fingerprint(self, picture: &Gray) -> Fingerprint {
         Fingerprint::new(match self.hash {
             PictureHash::PHash => phash(picture, self.version),
@@ -162,8 +162,8 @@ fn small(picture: &Gray, width: usize, height: usize, version: PictureVersion) -
     }
 }
 
-/// The coefficients of the lowest frequencies in both directions; the vertical frequency counts the
-/// rows. Columns are transformed first, as in imagehash.
+/// The coefficients of the lowest frequencies in both directions, a row for each vertical
+/// frequency. Columns are transformed first, as in imagehash.
 fn low_frequencies(pixels: &[u8], version: PictureVersion) -> [f64; LOW * LOW] {
     let transform = match version {
         PictureVersion::One => sums,
@@ -183,7 +183,7 @@ fn dhash(picture: &Gray, version: PictureVersion) -> u64 {
     )
 }
 
-/// 64 bits, the first the most significant.
+/// Packs 64 bits; the first bit is the most significant.
 fn bits(bits: impl Iterator<Item = bool>) -> u64 {
     bits.fold(0, |value, bit| value << 1 | u64::from(bit))
 }

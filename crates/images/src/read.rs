@@ -71,7 +71,7 @@ fn check_end(path: &Path) -> Result<(), String> {
 fn jpeg_ends(bytes: &[u8]) -> bool {
     let mut at = 2;
     while let Some(rest) = bytes.get(at..) {
-        // Markers inside the coded pixels: a stuffed 0, a restart, a fill byte.
+        // In coded pixels 0xff can be followed by a stuffed 0, a restart marker or a fill byte.
         let is_marker =
             |pair: &[u8]| pair[0] == 0xff && !matches!(pair[1], 0 | 1 | 0xd0..=0xd7 | 0xff);
         let Some(found) = rest.windows(2).position(is_marker) else { return false };
@@ -92,7 +92,7 @@ pub(crate) fn memory_of(path: &Path) -> usize {
     usize::try_from(len).unwrap_or(usize::MAX)
 }
 
-/// Reads the header.
+/// Opens a picture and reads its header.
 fn open(path: &Path) -> Result<impl ImageDecoder, String> {
     let file = fpstore_base::read_inputs::open(path)
         .map_err(|error| format!("cannot open it: {error}"))?;

@@ -17,8 +17,8 @@ struct Weights {
     weights: Vec<i32>,
 }
 
-/// A picture of `width` times `height` pixels, as in Pillow 13: columns are resized first if that
-/// shortens the picture by far more.
+/// A picture of `width` times `height` pixels, as in Pillow 13: columns are resized first if the
+/// height shrinks by more than twice as many pixels as the width.
 pub(crate) fn resized(picture: &Gray, width: usize, height: usize) -> Gray {
     let [rows, columns] = [(picture.height(), height), (picture.width(), width)]
         .map(|(old, new)| old as i64 - new as i64);

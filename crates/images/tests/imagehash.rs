@@ -58,7 +58,7 @@ fn the_fingerprints_are_those_of_imagehash() {
     }
 }
 
-/// Fingerprints of the first version, from the program that made such stores.
+/// Fingerprints of the first version, computed before the second version existed.
 #[test]
 fn a_store_of_the_first_version_goes_on_with_its_fingerprints() {
     for (hash, name, expected) in [

@@ -1,4 +1,4 @@
-"""Writes the pictures of tests/data and the hashes that imagehash has of them."""
+"""Writes the pictures of tests/data and their hashes, computed by imagehash."""
 import io, random, sys
 from pathlib import Path
 import imagehash
