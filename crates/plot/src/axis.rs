@@ -1,4 +1,4 @@
-//! Axes: from numbers to places between 0 and 1, with their ticks.
+//! Axes, which map numbers to places between 0 and 1, and their ticks.
 
 /// A label on an axis: its place from 0 to 1, and its text.
 pub type Tick = (f64, String);
@@ -19,7 +19,8 @@ impl Column {
     }
 }
 
-/// An axis of shares from 0 to a round number above `most`: that number, and its ticks in percent.
+/// An axis of shares from 0 to a round number of at least `most`: returns that number and the ticks
+/// in percent.
 pub fn percent_axis(most: f64) -> (f64, Vec<Tick>) {
     let (top, step) = [(0.02, 0.005), (0.05, 0.01), (0.1, 0.02), (0.2, 0.05), (0.5, 0.1)]
         .into_iter()
@@ -41,7 +42,7 @@ pub struct LogAxis {
 }
 
 impl LogAxis {
-    /// From the power of ten below `least` to that above `most`.
+    /// From the power of ten below `least` to the power of ten above `most`.
     pub fn around(least: f64, most: f64) -> Self {
         let low = (least.log10() + 1e-9).floor();
         let high = (most.log10() - 1e-9).ceil().max(low + 1.0);
@@ -58,7 +59,7 @@ impl LogAxis {
         ((number.log10() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
-    /// Powers of ten, with 2 and 5 between them where there are few.
+    /// Powers of ten, with numbers between them if there are few.
     pub fn ticks(&self, name: impl Fn(f64) -> String) -> Vec<Tick> {
         let powers = self.low.ceil() as i32 - 1..=self.high.floor() as i32;
         let steps: &[f64] = match self.high - self.low {

@@ -12,19 +12,19 @@ pub const STYLE: &str = include_str!("chart.css");
 /// A chart without its marks.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
-    /// An id that no other chart of the page has.
+    /// An id that is unique in the page.
     pub id: &'a str,
     /// The subject in a few words.
     pub title: &'a str,
     /// The content in a sentence, for readers who do not see the chart.
     pub description: &'a str,
-    /// The name of the level axis.
+    /// The name of the horizontal axis.
     pub x_label: &'a str,
-    /// The name of the upright axis.
+    /// The name of the vertical axis.
     pub y_label: &'a str,
-    /// The labels of the level axis.
+    /// The labels of the horizontal axis.
     pub x_ticks: Vec<Tick>,
-    /// The labels of the upright axis, each with a line across the data.
+    /// The labels of the vertical axis, each with a line across the data.
     pub y_ticks: Vec<Tick>,
 }
 

@@ -7,27 +7,27 @@ use crate::axis::Column;
 /// The height of a line of labels.
 const LINE_HEIGHT: f64 = 15.0;
 
-/// The size of a chart in units of its drawing, and the room around the data.
+/// The size of a chart in SVG units, and the margins around the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// The width of the drawing.
     pub(crate) width: f64,
     /// The height of the drawing.
     pub(crate) height: f64,
-    /// Room to the left of the data, for the labels of the upright axis.
+    /// Margin to the left of the data, for the labels of the vertical axis.
     pub(crate) left: f64,
-    /// Room to the right of the data.
+    /// Margin to the right of the data.
     pub(crate) right: f64,
-    /// Room above the data, for the name of the upright axis.
+    /// Margin above the data, for the name of the vertical axis.
     pub(crate) top: f64,
-    /// Room below the data, for the labels of the level axis.
+    /// Margin below the data, for the labels of the horizontal axis.
     pub(crate) bottom: f64,
-    /// The width of a letter, at most on average.
+    /// An upper bound for the average width of a letter.
     pub(crate) letter: f64,
 }
 
 impl Size {
-    /// One of several charts on a page.
+    /// The size of one of several charts on a page.
     pub const CARD: Size = Size {
         width: 320.0,
         height: 220.0,
@@ -38,7 +38,7 @@ impl Size {
         letter: 7.2,
     };
 
-    /// A chart in a file of its own, with a title above and room for names at the right.
+    /// The size of a chart in a separate file, with a title above and room for names at the right.
     pub const SHEET: Size = Size {
         width: 800.0,
         height: 500.0,
@@ -79,7 +79,7 @@ pub struct Label<'a> {
 }
 
 impl Marks {
-    /// No marks, for a chart of this size.
+    /// An empty list of marks for a chart of this size.
     pub fn new(size: Size) -> Self {
         Marks { size, elements: String::new() }
     }
@@ -98,12 +98,12 @@ impl Marks {
         self.elements.write_fmt(element).expect("a string takes every write");
     }
 
-    /// A bar in a column, from one height to another. `text` is shown to the pointer.
+    /// A bar in a column, from one height to another. `text` is its tooltip.
     pub fn bar(&mut self, column: Column, heights: (f64, f64), class: &str, text: &str) {
         let full = self.size.x(1.0) - self.size.x(0.0);
         let width = (full / column.count.max(1) as f64 * 0.76).min(full / 6.0);
         let top = self.size.y(heights.0.max(heights.1));
-        // At least one unit, so that the least bar is visible.
+        // At least one unit, so that the smallest bar is visible.
         let height = (self.size.y(heights.0.min(heights.1)) - top).max(1.0);
         let x = self.size.x(column.middle()) - width / 2.0;
         self.add(format_args!(
@@ -128,14 +128,14 @@ impl Marks {
         self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>\n"));
     }
 
-    /// A short level line in a column.
+    /// A short horizontal line in a column.
     pub fn level(&mut self, column: Column, height: f64, class: &str) {
         let half = (0.46 / column.count.max(1) as f64).min(0.1);
         let middle = column.middle();
         self.line(&[(middle - half, height), (middle + half, height)], class);
     }
 
-    /// A dot. `text` is shown to the pointer.
+    /// A dot. `text` is its tooltip.
     pub fn dot(&mut self, at: (f64, f64), radius: f64, class: &str, text: &str) {
         let (x, y) = (number(self.size.x(at.0)), number(self.size.y(at.1)));
         self.add(format_args!(
@@ -145,9 +145,9 @@ impl Marks {
         ));
     }
 
-    /// Names of points, the most important first. A name stands to the right of its point, or to
-    /// the left where the chart ends. It is raised over the names before it that are in its way,
-    /// by three lines at most; beyond that it is left out.
+    /// Names of points, the most important first. A name is placed to the right of its point, or to
+    /// the left if there is no room. If it overlaps earlier names, it is raised by up to three
+    /// lines; if it still overlaps, it is left out.
     pub fn labels(&mut self, labels: &[Label<'_>]) {
         let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         for label in labels {
@@ -187,12 +187,12 @@ impl Marks {
     }
 }
 
-/// A coordinate with as many digits as can be seen.
+/// A coordinate with two decimals; more digits make no visible difference.
 pub(crate) fn number(coordinate: f64) -> String {
     format!("{coordinate:.2}")
 }
 
-/// Text for an element or an attribute of XML.
+/// Text, escaped for an element or an attribute of XML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -20,12 +20,12 @@ pub fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
 }
 
-/// A number of bytes in the largest binary unit that leaves at least one: `1.5 MiB`.
+/// A number of bytes in the largest binary unit that it reaches: `1.5 MiB`.
 pub fn bytes(len: u64) -> String {
     ByteSize::b(len).display().iec().to_string()
 }
 
-/// A number with about three digits that matter: `12 345`, `123`, `1.23`, `0.0123`, `1.2e-9`.
+/// A number with about three significant digits: `12 345`, `123`, `1.23`, `0.0123`, `1.2e-9`.
 pub fn rounded(number: f64) -> String {
     let size = number.abs();
     match size {
