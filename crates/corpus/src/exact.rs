@@ -1,5 +1,5 @@
-//! Documents with equal texts: those removed for equal texts alone, and near documents whose texts
-//! are also equal.
+//! Documents with equal texts: documents removed only for equal texts, and near documents whose
+//! texts are also equal.
 
 use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;

@@ -13,7 +13,7 @@ use super::work::Work;
 const LINE_LEN: usize = 80;
 
 /// The place of a document: its file number, its record number in the file, and its id. The
-/// passages of a document share the place and have ids of their own.
+/// passages of a document share the place and differ in their ids.
 pub(super) type Place = (usize, u64, Id);
 
 /// The reason why reading a file ends.

@@ -50,7 +50,7 @@ use fpstore_base::labels::LabelFile;
 /// # Ok(()) }
 /// ```
 pub struct Cleaner<'a> {
-    /// How documents become fingerprints.
+    /// The options for reading documents, and the recipe of their fingerprints.
     pub source: DocumentSource,
     /// The files and folders of documents. They are read again if there is an output, so a pipe is
     /// then refused.
@@ -137,10 +137,10 @@ pub struct Cleaner<'a> {
     pub skip_space_check: bool,
     /// The number of documents kept of each cluster of near new ones, 1 by default: the leader, and
     /// of the documents near it the best by the rules of [`Cleaner::keep`]. Documents near a
-    /// stored one are removed in any case.
+    /// stored one are always removed.
     pub per_cluster: u32,
     /// The largest number of documents that may be left, documents without fingerprint included,
-    /// which are kept in any case. The bar of near-duplicates is the strictest that leaves no more:
+    /// which are always kept. The bar of near-duplicates is the strictest that leaves no more:
     /// a similarity from 1 down to [`Cleaner::confirm`], in hundredths, or a distance from 0 up to
     /// [`Cleaner::k`]. The bar is the same for the whole corpus, and is found by bisection.
     ///

@@ -1,4 +1,4 @@
-//! How documents become fingerprints: from their texts, or from a field of ready fingerprints.
+//! The source of fingerprints of documents: their texts, or a field of ready fingerprints.
 //!
 //! Builders, writers and the cleaning of a corpus all read documents through a [`DocumentSource`].
 //! It has the recipe of its fingerprints; it does not use a store.
@@ -14,7 +14,7 @@ use super::error::{Error, Result};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 
-/// How documents in files become fingerprints.
+/// Reads documents from files, and computes or reads their fingerprints.
 ///
 /// # Examples
 ///

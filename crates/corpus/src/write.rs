@@ -225,8 +225,8 @@ impl Copier<'_> {
         Ok(output.decisions == self.decisions && found == Some((output.len, output.digest)))
     }
 
-    /// Gives an output its name. An existing file is replaced if it is an earlier output of this
-    /// job, or if the settings allow it.
+    /// Publishes an output under its name. An existing file is replaced if it is an earlier output
+    /// of this job, or if the settings allow it.
     fn publish(&self, number: usize, new: NewOutput, to: &Path) -> Result<()> {
         let cannot = || IoError::of("write", to);
         let (file, out) = new;

@@ -16,9 +16,9 @@ pub(super) struct Input {
     pub(super) path: PathBuf,
     /// The name in messages: the id below a folder, else the path.
     pub(super) name: String,
-    /// The base of the ids of documents without an id of their own: the path below the given
-    /// folder, with slashes; for a file, the path itself. `None` if it is not UTF-8, because two
-    /// names could then have the same id.
+    /// The base of ids, for documents without an id: the path below the given folder, with slashes;
+    /// for a file, the path itself. `None` if it is not UTF-8, because two names could then have
+    /// the same id.
     pub(super) id: Option<String>,
     /// The length in bytes, if it is a regular file.
     pub(super) len: Option<u64>,

@@ -21,7 +21,7 @@ const EXACT_IDS_MAX: usize = 1 << 18;
 pub struct RepeatedIds {
     /// The number of such documents; a lower bound if only a part of the ids was noted.
     pub count: u64,
-    /// The id of the first of them.
+    /// The id of the first of these documents.
     pub first: Option<Id>,
     /// Whether only a part of the ids was noted, because there are more than 262,144.
     pub is_least: bool,

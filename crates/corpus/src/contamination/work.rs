@@ -234,7 +234,7 @@ enum ItemPresence {
 pub struct Contamination {
     /// The number of searched items.
     pub item_count: u64,
-    /// Items with few words, which follow a rule of their own.
+    /// Items with few words, which follow [`ShingleRules::short`].
     pub short_count: u64,
     /// Items that were skipped, because they have too few words.
     pub unjudged_count: u64,

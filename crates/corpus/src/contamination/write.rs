@@ -81,7 +81,7 @@ fn copy(
     publish(check, new, to.path)
 }
 
-/// Gives an output its name.
+/// Publishes an output under its name.
 fn publish(check: &ContaminationCheck<'_>, (file, _): NewOutput, to: &Path) -> Result<()> {
     if !check.replace && to.symlink_metadata().is_ok() {
         return Err(Error::Exists { path: to.into(), adds: false });

@@ -450,7 +450,7 @@ fn is_of_a_batch(name: &str) -> bool {
 
 /// Whether jobs create files or folders of this name.
 fn is_of_a_job(name: &str) -> bool {
-    // Earlier releases kept the name of the run and the connected documents in files of their own.
+    // Earlier releases kept the name of the run and the connected documents in separate files.
     [LOCK, DESCRIPTION, DECISIONS, LEFT_OUT, WRITTEN, "connections", "run"].contains(&name)
         || is_of_a_batch(name)
         || ScratchDirectory::is_name(name)

@@ -77,7 +77,7 @@ fn a_job_that_had_ended_is_known_by_its_settings() {
 }
 
 /// The description of another job with the same settings is next to the files of a job whose
-/// documents are in the store: all of them would be found stored, and no document would be kept.
+/// documents are in the store: all of them would be near stored ones, and none would be kept.
 #[test]
 fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added() {
     let parent = tempfile::tempdir().unwrap();
