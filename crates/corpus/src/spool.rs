@@ -74,7 +74,6 @@ pub(super) fn write_start(out: &mut impl Write) -> io::Result<()> {
     out.write_all(MAGIC)
 }
 
-/// Writes an entry.
 pub(super) fn write_entry(out: &mut impl Write, entry: &Entry<'_>) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(128 + entry.sketch.len());
     put_u32(&mut bytes, 0);

@@ -63,7 +63,6 @@ pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) ->
     Ok([all].into_iter().chain(files.into_iter().flatten()).chain(sources).collect())
 }
 
-/// The whole overview.
 pub(super) fn overview(
     work: &Work<'_>,
     spools: &Spools,

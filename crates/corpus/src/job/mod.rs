@@ -229,7 +229,6 @@ impl Job {
         Ok(path)
     }
 
-    /// Removes the working space.
     pub(super) fn remove_working_space(&mut self) {
         self.space = None;
     }
