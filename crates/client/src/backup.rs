@@ -17,7 +17,7 @@ use fpstore::Result;
 use fpstore::state::StateId;
 use fpstore::writer::{BackedUp, BackupOptions, StateSource, backup_from};
 
-/// The longest time for the answer to a question for the state.
+/// The longest time for the answer to a request for the state.
 const STATE_TIME: Duration = Duration::from_secs(10);
 /// The longest time for one part of a file.
 const PART_TIME: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ fn runtime_for(client: &Client) -> Result<Runtime> {
 #[derive(Debug)]
 pub struct Followed {
     client: Client,
-    /// A connection belongs to one runtime.
+    /// The runtime of the connection.
     runtime: Runtime,
 }
 
@@ -94,7 +94,7 @@ impl Followed {
         self.client.url()
     }
 
-    /// The state that the server shows. This is one short request.
+    /// The state that the server serves now. This is one short request.
     ///
     /// # Errors
     ///

@@ -108,7 +108,7 @@ impl Client {
         serde_json::from_slice(&bytes).map_err(|_| refused(head.status, &bytes))
     }
 
-    /// The state that the server shows.
+    /// The state that the server serves now.
     pub(super) async fn state(&mut self) -> Result<StateId, ClientError> {
         let path = format!("/v1/files/{MANIFEST}");
         let (head, bytes) = self.connection.answer(&Call::new(Method::HEAD, &path)).await?;
@@ -135,7 +135,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]; the server then keeps the snapshot that it has.
+    /// As [`Client::info`]; the server then keeps its snapshot.
     pub async fn refresh(&mut self) -> Result<RefreshAnswer, ClientError> {
         self.ask(&Call::new(Method::POST, "/v1/refresh")).await
     }
@@ -306,8 +306,8 @@ impl Client {
         self.change(Method::POST, "/v1/expire", body).await
     }
 
-    /// Sets the label of records added from now on; `today` is the date in UTC, an empty text is no
-    /// label.
+    /// Sets the label of records added from now on; `today` is the date in UTC, an empty text
+    /// removes the label.
     ///
     /// # Errors
     ///

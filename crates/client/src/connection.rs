@@ -116,7 +116,7 @@ impl Connection {
         };
         let again = is_kept.then(|| request.clone());
         let mut answer = open.send_request(request).await;
-        // The server may have closed it just now. A query can be sent twice: it changes nothing.
+        // The server may have just closed the connection. A query can be sent twice.
         if let (Err(error), Some(again)) = (&answer, again)
             && (error.is_canceled() || error.is_closed() || error.is_incomplete_message())
         {

@@ -36,7 +36,7 @@ pub struct ServerInfo<S = ServedStore> {
 /// a client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedStore {
-    /// The directory, as the server was given it.
+    /// The directory, as given to the server.
     pub path: String,
     /// The id of the store, in hex.
     pub store_id: String,

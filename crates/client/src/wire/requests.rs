@@ -90,13 +90,13 @@ pub struct HexText<'a>(#[serde(borrow)] pub Cow<'a, str>);
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddBody<'a> {
-    /// An item is new if no stored fingerprint lies within this distance.
+    /// An item is new if no stored fingerprint is within this distance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u32>,
     /// Whether the answer waits until all new items are on the disk; true by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable: Option<bool>,
-    /// Whether ready fingerprints were made by the recipe of the store.
+    /// Whether the given fingerprints were made by the recipe of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_recipe: Option<bool>,
     /// The largest expected cost of comparing the items, in microseconds of search; a costlier
@@ -138,7 +138,7 @@ pub struct DeleteBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaceBody<'a> {
-    /// Whether ready fingerprints were made by the recipe of the store.
+    /// Whether the given fingerprints were made by the recipe of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_recipe: Option<bool>,
     /// The documents, each with its id.
@@ -168,8 +168,8 @@ pub struct ExpireBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelBody {
-    /// The label of records added from now on; `today` is the date in UTC, an empty text is no
-    /// label.
+    /// The label of records added from now on; `today` is the date in UTC, an empty text removes
+    /// the label.
     pub label: String,
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Needle<'a> {
 /// The query fingerprints of a request.
 #[derive(Debug)]
 pub(crate) enum Needles {
-    /// Fingerprints without ids, as in most batches. Many batches may wait, so each fingerprint
-    /// takes 8 bytes, which count in the memory budget if they came in a body.
+    /// Fingerprints without ids, as in most batches: 8 bytes each, because many batches may wait.
+    /// `_charge` counts fingerprints of a body in the memory budget.
     Bare { values: Vec<Fingerprint>, _charge: Option<Charge> },
     /// Fingerprints of a stream.
     Named(Vec<NamedNeedle>),
@@ -94,8 +94,8 @@ impl Encoder {
         out.extend_from_slice(b"}\n");
     }
 
-    /// Adds the answer to one query. It stops once `out` exceeds `len_max` bytes; the answer is
-    /// then incomplete.
+    /// Adds the answer to one query. Stops once `out` exceeds `len_max` bytes; the answer is then
+    /// incomplete.
     pub(crate) fn push(
         self,
         out: &mut Vec<u8>,
@@ -120,7 +120,7 @@ impl Encoder {
             if states.is_empty() {
                 ids_cut |= push_match(out, (&hit, width), None, ids_max, len_max)?;
             }
-            // Of several stores, each store with the fingerprint gives a match.
+            // With several stores, each store that contains the fingerprint is a match.
             for (number, (store, hit)) in hit.stores().enumerate().take(states.len()) {
                 if number > 0 {
                     out.push(b',');
@@ -246,7 +246,7 @@ fn push_hex(out: &mut Vec<u8>, fingerprint: Fingerprint, width: Width) {
     let value = fingerprint.value();
     let digit = |shift: u32| b"0123456789abcdef"[(value >> shift) as usize & 15];
     let digits: [u8; 16] = std::array::from_fn(|at| digit(60 - 4 * at as u32));
-    // A fingerprint wider than the store was refused, or is printed with all its digits.
+    // A query fingerprint that is too wide for the store is printed with all its digits.
     let count = if width.fits(fingerprint) { width.digits() } else { digits.len() };
     out.extend_from_slice(&digits[digits.len() - count..]);
 }

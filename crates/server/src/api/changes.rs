@@ -73,7 +73,7 @@ pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpR
         }
         items_of(&opened, &items, same_recipe)
     };
-    // Hashing texts takes long.
+    // Hashing texts takes long, so another thread parses the body.
     let check = |limits: &ServeLimits, count| check_items(limits, count, "items");
     let (records, _) = request::parsed_apart(server, bytes, check, parse).await?;
     let named = Arc::new(records);
@@ -153,7 +153,7 @@ pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
             }
         })
         .collect::<Result<_, _>>()?;
-    // A damaged source is no fault of the served store.
+    // A damaged source is an error of the request, not of the served store.
     let bad = |error: Error| {
         let message = format!("{}; {NOTHING_IMPORTED}", chain(&error));
         Failure::bad("bad-source", message)
@@ -161,7 +161,7 @@ pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let found = blocking(move || Arrivals::of(&sources)).await?.map_err(bad)?;
     let begin = move |writer: &mut Writer| writer.begin_import(found);
     let (import, _) = writing.change(&server.live, NOTHING_IMPORTED, begin).await?;
-    // Copying gigabytes must not hold the writer: other clients add meanwhile.
+    // The writer does not wait for this copy of gigabytes: other clients add meanwhile.
     let copied = blocking(move || import.copy()).await?.map_err(|error| match error {
         Error::Corrupt { .. } => bad(error),
         error => not_written(&error),

@@ -41,8 +41,8 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
         drop(bytes);
         records
     } else {
-        // Hashing texts takes long, and the items borrow from the body: another thread parses it
-        // again.
+        // Hashing texts takes long, so another thread does it. It parses the body again, because
+        // the items borrow from the body.
         let opened = Arc::clone(&opened);
         let parse = move |bytes: &[u8]| {
             let AddBody { items, same_recipe, .. } = request::json(bytes)?;

@@ -27,7 +27,7 @@ pub(crate) const PREFIX: &str = "/v1/files/";
 const PART_LEN: u64 = 1 << 18;
 /// The largest number of parts that wait to be sent.
 const PARTS: usize = 2;
-/// Files that never change may be cached for a year.
+/// The header `Cache-Control` of files that never change: cached for a year.
 const KEPT: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 
 /// Answers with a file or a range of it.

@@ -15,13 +15,13 @@ use crate::writing::Writing;
 use fpstore::writer::IdPlaces;
 use fpstore::{Result as StoreResult, Writer};
 
-/// The approximate number of ids that the writer's turn may read, in milliseconds.
+/// The approximate number of ids that the writer may read in its turn, which takes milliseconds.
 const TURN_IDS: u64 = 100_000;
-/// The largest number of reads outside the writer's turn. After that the writer reads the rest.
+/// The largest number of reads outside the writer's turn. Then the writer reads the remaining ids.
 const TRIES: u32 = 5;
 
-/// Changes the store by `change`, whose only use of `ids` is to delete them. As
-/// [`Writing::change`], except that reading the ids of the store does not hold the writer.
+/// Calls `change`, which may use `ids` only to delete them. As [`Writing::change`], except that the
+/// ids of the store are read outside the writer's turn.
 pub(super) async fn change_ids<T: Send + 'static>(
     server: &Arc<Shared>,
     writing: &Writing,
@@ -36,7 +36,7 @@ pub(super) async fn change_ids<T: Send + 'static>(
         if places.unread(server.live.store()) > TURN_IDS {
             places = match tries {
                 1 => id_pass::join(server, ids.clone()).await?,
-                // Only the segments that are new since are read.
+                // Reads only the segments added since.
                 _ => Arc::new(id_pass::read(server, (*places).clone()).await?),
             };
         }

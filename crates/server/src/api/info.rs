@@ -42,7 +42,7 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> HttpResult {
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// `/healthz`: the process answers.
+/// `/healthz`: answers as long as the process runs.
 pub(crate) fn healthy() -> HttpResponse {
     response(StatusCode::OK, JSON, ALIVE)
 }

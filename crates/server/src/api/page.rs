@@ -17,7 +17,7 @@ pub(crate) enum File {
     OpenApi,
 }
 
-/// The page runs its own script and style, sends requests to this server, and shows pictures.
+/// The content security policy: own scripts and styles, requests to this server, any pictures.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src http: https: data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";

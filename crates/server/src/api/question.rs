@@ -48,8 +48,8 @@ pub(crate) enum QueryKind {
 }
 
 impl QueryKind {
-    /// The parameters of such a query. The last two are not for every body: binary answers have no
-    /// `ids`, and `explain` is for a single query.
+    /// The parameters of a query of this kind. The last two are not for every body: binary answers
+    /// have no `ids`, and `explain` is for a single query.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
             QueryKind::Near => &["k", "limit", "max_cost", "ids", "explain"],
@@ -160,12 +160,12 @@ pub(crate) async fn answers_to(
     job.run(price.lane()).await
 }
 
-/// The largest amount of work before the job gives way.
+/// The work after which a job stops, to continue later or in the next lane.
 #[derive(Clone, Copy)]
 struct Effort {
     /// The largest number of values that one search compares.
     compared: Option<u64>,
-    /// The time of the next turn of other work.
+    /// The time when the job stops.
     end: Option<Instant>,
 }
 
@@ -194,7 +194,7 @@ impl Job {
         let here = if lane == Lane::Inline {
             Some(self.question)
         } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
-            // If a cheap, small distance has enough matches, they are the nearest.
+            // If enough matches are within a small, cheap distance, they are the nearest.
             let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();
             let enough = Some(count);
@@ -271,7 +271,7 @@ impl Job {
     ) -> Result<bool, Stopped> {
         let max_answer = self.server.limits.max_answer;
         let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
-        // The clock costs a tenth of a search, and the search itself checks it, too.
+        // Reading the clock takes a tenth of a cheap search, which also reads it itself.
         let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
         let mut is_late = false;
         let Progress { count, bytes: written, sum, cut } = progress;

@@ -87,7 +87,7 @@ fn take_lines(buffer: &mut Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
 
 impl Stream {
     async fn run(mut self, body: RequestBody) {
-        // Without a reader, an error cannot be reported.
+        // The client is gone, so an error cannot be reported to it.
         let _ = self.answer_all(body).await;
     }
 
@@ -165,7 +165,7 @@ impl Stream {
                 self.search(std::mem::take(&mut needles)).await?;
             }
         }
-        // The text after the last newline is not a line.
+        // The text after the last newline was counted, but is not a line.
         self.lines -= 1;
         self.search(needles).await
     }
@@ -177,7 +177,7 @@ impl Stream {
         let count = needles.len();
         match self.search_all(&needles).await {
             Ok(bytes) => self.send(bytes).await,
-            // A query that fails must not spoil the answers to the others.
+            // A failed query must not suppress the answers to the other queries.
             Err(_) if count > 1 => {
                 for needle in needles {
                     self.search_one(needle).await?;
@@ -203,7 +203,7 @@ impl Stream {
 }
 
 fn parse(line: &[u8]) -> Result<NamedNeedle, Failure> {
-    // An untagged enum would keep a wrong line in 16 times its memory.
+    // For an untagged enum, serde would buffer an invalid line in 16 times its memory.
     let fields = match line.first() {
         Some(b'"') => {
             request::json(line).map(|HexText(fingerprint)| Fields { fingerprint, id: None })

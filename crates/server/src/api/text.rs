@@ -93,7 +93,7 @@ fn fingerprint_of(
     hasher.fingerprint(&text).ok_or_else(no_features)
 }
 
-/// The failure for a text without words.
+/// The failure for a text without features.
 pub(crate) fn no_features() -> Failure {
     let message = "the text has no features, so it has no fingerprint";
     Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "no-features", message)

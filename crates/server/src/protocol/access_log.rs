@@ -36,7 +36,7 @@ struct AccessEntry<'a> {
     code: Option<&'a str>,
     /// Bytes of the body of the answer; `None` for a stream.
     bytes: Option<u64>,
-    /// The time from the head of the request to the answer; of a stream, to the head of the answer.
+    /// The time from the head of the request to the answer, or to the head of a streamed answer.
     seconds: f64,
 }
 

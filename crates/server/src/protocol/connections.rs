@@ -1,4 +1,4 @@
-//! Accepts connections, limits their number and time, and ends them in order.
+//! Accepts connections, limits their number and duration, and closes them after open requests.
 //!
 //! hyper serves each connection. The accept loop is written here because frameworks install no
 //! timer: a client that sends its head a byte at a time would hold its connection for ever.
@@ -37,11 +37,11 @@ use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 const TURNED_AWAY_MAX: usize = 64;
 /// The longest time in which an excess connection may read its refusal.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
-/// The connections of a listener for metrics.
+/// The largest number of connections of a listener for metrics.
 const METRICS_CONNECTIONS: usize = 64;
 /// The start of a request for the health of the process.
 const HEALTH_LINE: &[u8; 13] = b"GET /healthz ";
-/// The longest time in which the first bytes of an excess connection show whether it is one.
+/// The longest time to wait for the first bytes of an excess connection, to compare this line.
 const HEALTH_TIME: Duration = Duration::from_millis(200);
 /// The pause after an error that the next connection would meet too, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -216,8 +216,8 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     drop(place);
 }
 
-/// Answers an excess connection with a refusal, unless it only requests `/healthz`: a full server
-/// must not be restarted.
+/// Refuses an excess connection, but answers a request for `/healthz`: supervisors must not restart
+/// a server because it is full.
 async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     most: u64,

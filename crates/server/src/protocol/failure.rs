@@ -10,7 +10,7 @@ use fpstore_client::{FailureBody, FailureFields, FailureLimit};
 
 pub(crate) use fpstore_base::chain;
 
-/// The code of a fault in a successful answer, for the access log.
+/// The code of a fault that `/readyz` reports, for the access log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultCode(pub(crate) &'static str);
 
@@ -64,7 +64,7 @@ impl Failure {
         Failure { status: StatusCode::BAD_REQUEST, ..failure }
     }
 
-    /// Adds the part of the request that failed.
+    /// Names the failed part of the request in the message.
     pub(crate) fn of_part(self, part: impl Display) -> Self {
         Failure { message: format!("{part}: {}", self.message), ..self }
     }

@@ -87,7 +87,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts lost lines, and reports the first of them.
+    /// Counts lost lines, and reports the first loss after a successful write.
     fn lose(&self, mut state: MutexGuard<'_, State>, count: u64, why: &str) {
         self.lost.fetch_add(count, Relaxed);
         let is_first = !std::mem::replace(&mut state.is_losing, true);
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// Takes a line only when the test allows it, and fails on demand.
+    /// An output that takes a line only when the test allows it, and fails on demand.
     struct Slow(Receiver<bool>, Sender<Vec<u8>>);
 
     impl Write for Slow {

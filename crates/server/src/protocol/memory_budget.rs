@@ -6,20 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hyper::body::Bytes;
 
-/// Shorter answers and lines of streams do not count: their number is limited by the connections.
+/// Answers and lines of streams count from this length on. Only the number of connections limits
+/// the shorter ones.
 const SHORT_LEN: usize = 1 << 16;
 
 /// Counts the bytes of all bodies and long answers in memory.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     held: AtomicU64,
-    /// The number of long answers and of long bodies that are parsed.
+    /// The number of long answers, and of long bodies that are being parsed.
     extras: AtomicU64,
     most: u64,
 }
 
 impl MemoryBudget {
-    /// A budget of `most` bytes, or of `longest`, the longest body, if that is more.
+    /// A budget of `most` bytes, but at least of `longest`, the longest accepted body.
     pub(crate) fn new(most: u64, longest: u64) -> Arc<Self> {
         Arc::new(MemoryBudget {
             held: AtomicU64::new(0),
@@ -43,8 +44,8 @@ impl MemoryBudget {
         Charge { counted: 0, budget: Arc::clone(self) }
     }
 
-    /// Counts `len` bytes until the value is dropped; `None` if the budget is exceeded, unless there
-    /// is no other such value.
+    /// Counts `len` bytes until the returned value is dropped. Returns `None` if the budget is
+    /// exceeded; only a single [`Extra`] may exceed it.
     pub(crate) fn extra(self: &Arc<Self>, len: usize) -> Option<Extra> {
         let mut extra = self.start_extra();
         if !extra.charge.cover(len) {
@@ -88,7 +89,7 @@ impl Charge {
         is_covered
     }
 
-    /// The same for a growing buffer: in large steps, and only once it is long.
+    /// As `cover`, for a growing buffer: in large steps, and only once the buffer is long.
     pub(crate) fn cover_long(&mut self, len: usize) -> bool {
         len < SHORT_LEN || len <= self.counted || self.cover(len + SHORT_LEN) || self.cover(len)
     }
@@ -163,7 +164,7 @@ impl Deref for HeldBody {
     }
 }
 
-/// The bytes of an answer. Those of a long answer count in the budget until they are sent.
+/// The bytes of an answer. A long answer counts in the budget until it is sent.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerBytes {
     pub(crate) bytes: Vec<u8>,
@@ -273,7 +274,7 @@ mod tests {
         drop(first);
         let (mut one, mut two) = (answer(SHORT_LEN), answer(SHORT_LEN));
         assert!(one.has_room(&budget) && two.has_room(&budget));
-        // A step written ahead is charged.
+        // Each charge is one step larger than its answer.
         assert_eq!(budget.held() as usize, 3 + 3 * SHORT_LEN);
         let one = one.sealed();
         assert_eq!(budget.held() as usize, 3 + 2 * SHORT_LEN);

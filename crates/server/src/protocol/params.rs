@@ -60,8 +60,8 @@ fn decoded(text: &str) -> Result<Cow<'_, str>, Failure> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| wrong())
 }
 
-/// Returns the `allowed` options, and the value of `own` if present. Any other name is an error: it
-/// would be ignored silently otherwise.
+/// Returns the `allowed` options, and the value of `own` if present. Any other name is an error, so
+/// that no misspelled option is ignored.
 pub(crate) fn options_of<'a>(
     pairs: Vec<Pair<'a>>,
     allowed: &[&str],

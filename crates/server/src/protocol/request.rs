@@ -20,7 +20,7 @@ use crate::state::limits::millis;
 use crate::state::shared::Shared;
 use fpstore_client::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY, ServeLimits};
 
-/// The error of a request body: any error.
+/// An error while reading a request body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a response: complete, or in parts.
@@ -40,7 +40,7 @@ pub(crate) type HttpResult = Result<HttpResponse, Failure>;
 
 /// Shorter JSON bodies are parsed on the thread that read them, in about 100 us.
 const SHORT_LEN: usize = 1 << 16;
-/// The memory that a parsed element of a list takes, with the growth of the list.
+/// Bytes of a parsed list element, spare capacity of the list included.
 const ELEMENT_LEN: usize = 256;
 /// If a body exceeds the limit, up to this multiple of the limit is read and discarded: a client
 /// that is still writing would not see the answer.
@@ -101,7 +101,7 @@ impl From<Failure> for HttpResponse {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if matches!(failure.code, "body-over-limit" | "slow-body" | "bad-body") {
-            // The rest of the body is still to come, and looks like another request.
+            // The rest of the body will still arrive, and would be parsed as the next request.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -167,7 +167,7 @@ pub(crate) async fn whole(
     let mut bytes = server.bodies.body(announced);
     let (mut len, mut has_room) = (0_u64, true);
     if announced > most && headers.contains_key(header::EXPECT) {
-        // The client waits for permission to send the body.
+        // The client waits for permission to send the body, so there is nothing to discard.
         return Err(over(most, announced));
     }
     while let Some(frame) = next_frame(&mut body, end, limits.body_timeout).await? {
@@ -304,8 +304,8 @@ impl<'de> Visitor<'de> for Count {
     }
 }
 
-/// Parses a JSON body with `parse`, which checks the lengths of its lists again. A long body is
-/// parsed by [`parsed_apart`]: this thread answers other requests.
+/// Parses a JSON body with `parse`, which must itself check the lengths of lists. A long body is
+/// parsed by [`parsed_apart`], because this thread answers other requests.
 pub(crate) async fn parsed<T: Send + 'static>(
     server: &Arc<Shared>,
     bytes: HeldBody,
@@ -318,9 +318,8 @@ pub(crate) async fn parsed<T: Send + 'static>(
     }
 }
 
-/// Parses a JSON body with `parse` on a thread for quick work. The elements of its lists are
-/// counted before, `check` limits their number, and the memory for them counts in the budget
-/// meanwhile.
+/// Parses a JSON body with `parse` on a thread for quick work. The list elements are counted first:
+/// `check` limits their number, and their memory counts in the budget during parsing.
 pub(crate) async fn parsed_apart<T: Send + 'static>(
     server: &Arc<Shared>,
     bytes: HeldBody,
@@ -332,7 +331,7 @@ pub(crate) async fn parsed_apart<T: Send + 'static>(
         let Lists { fingerprints, items, ids, from } = json(&bytes)?;
         let count = [fingerprints, items, ids, from].iter().map(|list| list.0).sum();
         check(&held.limits, count)?;
-        // Values of fields may be copied.
+        // Parsing may copy the values of all fields.
         let len = bytes.len() + count * ELEMENT_LEN;
         let _parsing = held.bodies.extra(len).ok_or_else(|| no_room(&held))?;
         Ok((parse(&bytes)?, bytes))

@@ -20,7 +20,7 @@ use crate::api::question::QueryKind;
 use crate::api::{changes, check_and_add, files, find_id, info, page, price, query, text};
 use crate::state::shared::Shared;
 
-/// The routes behind a listener.
+/// The routes that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     All,
@@ -75,7 +75,7 @@ const fn route(method: &'static str, path: &'static str, right: Right, to: To) -
     Route { method, path, right, to }
 }
 
-/// The relation of the page of a request to this server, from browsers.
+/// The header in which browsers state how the site of a requesting page relates to this server.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// All routes. Methods are in capitals, as in hyper.
@@ -128,7 +128,7 @@ pub(crate) async fn handle(
     };
     let code = answered.as_ref().err().map(|failure| failure.code);
     let mut response = answered.unwrap_or_else(Response::from);
-    // The lines of a stream come from several snapshots.
+    // Not for streams: their lines come from several snapshots.
     if matches!(response.body(), Either::Left(_)) {
         server.live.opened().witness.sign(response.headers_mut());
     }
@@ -219,7 +219,7 @@ fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<
     let named = host_of(request)?;
     let authority = request.uri().authority().map(Authority::as_str);
     let host = named.or(authority);
-    // A request line with a full address has a second name, and both are checked.
+    // A request line with a full URL contains a second host name. Both names are checked.
     for host in [named, authority].into_iter().flatten() {
         let Some(allowed) = &server.hosts else { break };
         let name = name_of(host);

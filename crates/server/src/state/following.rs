@@ -46,8 +46,7 @@ pub(crate) struct Following {
 }
 
 struct Progress {
-    /// The last time at which this server had the newest state, or the start of this server, at
-    /// which the state had this age or less.
+    /// A time, and how long before it this server was last known to have the newest state.
     fresh: (Instant, Duration),
     /// The newest known generation of the followed store.
     newest: Option<u64>,
@@ -74,7 +73,7 @@ impl Following {
         };
         let manifest = path.join(MANIFEST);
         let written = manifest.metadata().and_then(|it| it.modified());
-        // The copy was made when the state was the newest one, or later.
+        // The state was last known to be the newest about when it was copied.
         let age = written.ok().map(|then| SystemTime::now().duration_since(then));
         let fresh = (Instant::now(), age.map_or(Duration::ZERO, Result::unwrap_or_default));
         let following = Following {
@@ -126,21 +125,21 @@ impl Following {
         Ok(time)
     }
 
-    /// Notes that the newest state of `time` is shown. Returns whether attempts failed before.
+    /// Notes that the newest state at `time` is now served. Returns whether attempts failed before.
     pub(super) fn note_success(&self, time: Instant) -> bool {
         let mut progress = self.progress();
         progress.fresh = (time, Duration::ZERO);
         progress.failing.take().is_some()
     }
 
-    /// Returns whether this is the first failure, or one for another reason.
+    /// Notes a failure. Returns whether it is the first, or has another reason than the last.
     pub(super) fn note_failure(&self, why: &str) -> bool {
         self.failures.fetch_add(1, Relaxed);
         let before = self.progress().failing.replace(why.into());
         before.as_deref() != Some(why)
     }
 
-    /// How far the `shown` generation is behind.
+    /// How far the `shown` generation is behind the followed server.
     pub(super) fn lag(&self, shown: u64) -> Lag {
         let progress = self.progress();
         let (since, age) = progress.fresh;

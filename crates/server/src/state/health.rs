@@ -26,9 +26,9 @@ pub(crate) struct Health {
 #[derive(Debug)]
 struct Trouble {
     good: Instant,
-    /// The time of the first of the failing refreshes, and the error of the last.
+    /// While refreshes fail: the time of the first failure, and the last error.
     refresh: Option<(Instant, String)>,
-    /// The time of the first of the failing commits, and the error of the last.
+    /// While commits fail: the time of the first failure, and the last error.
     commit: Option<(Instant, String)>,
     /// The damaged file of the current snapshot, if it is known, and the error.
     damage: Option<(Option<PathBuf>, String)>,
@@ -106,7 +106,7 @@ impl Health {
         trouble.refresh.take().is_some()
     }
 
-    /// Returns whether this is the first failure, or one for another reason.
+    /// Notes a failed refresh, see [`note_failure`].
     pub(crate) fn note_bad_refresh(&self, why: &str) -> bool {
         note_failure(&mut self.trouble().refresh, why)
     }
@@ -116,7 +116,7 @@ impl Health {
         self.trouble().commit.take().is_some()
     }
 
-    /// Returns whether this is the first failure, or one for another reason.
+    /// Notes a failed commit, see [`note_failure`].
     pub(crate) fn note_bad_commit(&self, why: &str) -> bool {
         note_failure(&mut self.trouble().commit, why)
     }

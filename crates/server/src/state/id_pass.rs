@@ -19,7 +19,7 @@ pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPla
     let (reply, answer) = oneshot::channel();
     server.id_pass.waiting().push((ids, reply));
     let server = Arc::clone(server);
-    // A task of its own, because others wait for it also if the client of this request is gone.
+    // A separate task, because other requests wait for it even if this client disconnects.
     tokio::spawn(async move {
         let _turn = server.id_pass.turn.lock().await;
         let waiting = std::mem::take(&mut *server.id_pass.waiting());
@@ -58,6 +58,6 @@ pub(crate) async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<I
         }
     };
     server.live.metrics.slow.fetch_add(1, Relaxed);
-    // Requests of one pass wait together, so the pass waits longer than a search.
+    // Many requests share a pass, so it may wait longer for a thread than a search.
     server.lanes.slow_within(&server.live, work, server.limits.deadline).await?
 }

@@ -51,7 +51,7 @@ impl IdPass {
     }
 }
 
-/// A slice of slow work, until about this time. Returns whether the work is finished.
+/// Does a slice of slow work, until about the given time. Returns whether the work is finished.
 type Slice = Box<dyn FnMut(Instant) -> bool + Send>;
 
 /// The queue of slow work that waits for its next slice.
@@ -202,7 +202,7 @@ impl Queue {
     fn work(&self) {
         step_back();
         while let Some(mut slice) = self.next() {
-            // A panic loses the answer to its own request only.
+            // A panic affects only its own request.
             let done = catch_unwind(AssertUnwindSafe(|| slice(Instant::now() + SLICE)));
             if let Ok(false) = done {
                 self.push(slice);

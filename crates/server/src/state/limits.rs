@@ -6,7 +6,7 @@ use crate::protocol::failure::Failure;
 use fpstore::options::{K, NumberOption};
 use fpstore_client::limits::{MAX_BATCH, MAX_ITEMS, MAX_K, ServeLimits};
 
-/// The distance of a request: `asked`, else `default` or the largest allowed distance.
+/// The distance of a request: `asked`, or else `default`, limited to the largest allowed distance.
 pub(crate) fn checked_k(
     limits: &ServeLimits,
     asked: Option<u32>,
@@ -45,7 +45,7 @@ fn check_count(
     Ok(())
 }
 
-/// The value of an option; without a value the limit `most`.
+/// The value of an option, at most `most`; `most` if it is omitted.
 pub(crate) fn number_within(
     option: &NumberOption,
     asked: Option<u64>,

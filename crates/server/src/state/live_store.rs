@@ -19,7 +19,7 @@ use fpstore::{Error, Store, Warm, Warmed};
 /// Receives log lines for the operator.
 pub type Log = fn(fmt::Arguments<'_>);
 
-/// The last epoch of any server of this process: a thread may search for several servers.
+/// The last epoch. Epochs are unique in this process: a thread may search for several servers.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// The served store.
@@ -76,7 +76,7 @@ impl LiveStore {
         }
     }
 
-    /// Copies the states of a followed server.
+    /// Sets the followed server.
     pub(crate) fn following(self, following: Option<Following>) -> Self {
         LiveStore { following, ..self }
     }
@@ -169,8 +169,8 @@ impl LiveStore {
         }
     }
 
-    /// Warms the newest state of the store and makes it the current snapshot. Returns whether it
-    /// changed. A follower copies the state first.
+    /// Warms the newest state of the store and makes it the current snapshot. Returns whether the
+    /// snapshot changed. A follower copies the state first.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(following) = &self.following else { return self.refresh_from_folder() };
@@ -226,8 +226,8 @@ impl LiveStore {
         refreshed
     }
 
-    /// Logs that another store has replaced the served store. A read-only server follows it, since
-    /// a store is rebuilt that way. A writing server has lost its store.
+    /// Logs that another store has replaced the served store. A read-only server serves the new
+    /// store, because stores are rebuilt that way. A writing server has lost its store.
     fn note_identity(&self, before: [u8; 16]) {
         let now = self.store.state_id().store_id;
         if now == before {

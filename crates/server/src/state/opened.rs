@@ -58,7 +58,7 @@ impl Opened {
         let recipe = store.recipe();
         let same = before.filter(|before| before.recipe == recipe);
         let hasher = match (same, &recipe) {
-            // Loading the tables of a hasher takes long.
+            // Reuses the hasher, because loading its tables takes long.
             (Some(before), _) => before.hasher.clone(),
             (None, None) => Err("the store is empty and has no recipe".into()),
             (None, Some(recipe)) => hasher_of(recipe),

@@ -198,9 +198,9 @@ impl Server {
         self.close().await
     }
 
-    /// As [`Server::run`], for `/metrics`, `/healthz` and `/readyz` alone, which need no token
-    /// there: for a Prometheus server that cannot reach a Unix socket or has no token. It has its
-    /// own limit of connections, so it answers also while [`Server::run`] refuses them.
+    /// As [`Server::run`], but serves only `/metrics`, `/healthz` and `/readyz`, without tokens:
+    /// for a Prometheus server that cannot reach a Unix socket or has no token. It has its own
+    /// limit of connections, so it also answers while [`Server::run`] refuses connections.
     pub async fn run_metrics(self, listener: Listener) {
         connections::serve(Arc::clone(&self.shared), listener, Door::Metrics, self.ends()).await;
     }
@@ -211,7 +211,7 @@ impl Server {
         let (live, delay) = (Arc::clone(&self.shared.live), self.drain_delay);
         let mut asked = self.end.subscribe();
         tokio::spawn(async move {
-            // It fails once all handles are dropped, which ends the server as well.
+            // Waiting fails once all handles are dropped, which also ends the server.
             let _ = asked.wait_for(|asked| *asked).await;
             tokio::time::sleep(delay).await;
             live.health.note_end();
@@ -284,9 +284,8 @@ impl Server {
         self.shared.set_pairs(pairs);
     }
 
-    /// Ends the server: `/readyz` reports it at once; after [`ServeSettings::drain_delay`]
-    /// [`Server::run`] accepts no more connections, and streams end with the part that they have
-    /// read.
+    /// Ends the server: `/readyz` reports this at once. After [`ServeSettings::drain_delay`],
+    /// [`Server::run`] accepts no more connections, and streams end after the lines read so far.
     pub fn shutdown(&self) {
         self.shared.live.health.note_draining();
         self.end.send_replace(true);

@@ -270,7 +270,7 @@ impl WriterThread {
         if Identity::of(writer.store(), &self.server.path) == self.identity {
             return self.writer.writer();
         }
-        // Another process may write to the store that has replaced it.
+        // The store was replaced, and another process may write to the new one.
         self.writer.end_turn();
         Err(Error::Replaced { path: self.server.path.clone() })
     }
@@ -378,7 +378,7 @@ impl WriterThread {
         if self.pending() > 0 {
             return Err(self.not_committed("the label is unchanged"));
         }
-        // The label comes first: a turn does not start with a label that the store refuses.
+        // The label is set before the turn, which cannot start with a label that the store refuses.
         let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
         set.map_err(|error| not_written(&error))
     }

@@ -4,7 +4,7 @@
 const $ = id => document.getElementById(id);
 const limits = { templates: {} };
 
-// An element with a text and a class; texts of others never become markup.
+// Makes an element with a text and a class. The text is never parsed as markup.
 function make(name, text, className) {
   const element = document.createElement(name);
   if (text !== undefined) element.textContent = text;
@@ -12,7 +12,7 @@ function make(name, text, className) {
   return element;
 }
 
-// As the program and the other pages group digits.
+// Groups digits as the program and the other pages do.
 const number = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 const counted = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
 
@@ -80,7 +80,7 @@ function askOf(fingerprint) {
   return ask(`v1/${$("which").value === "nearest" ? "nearest" : "query"}?${params}`);
 }
 
-// The answer, and the other fingerprints that have the id.
+// Sends the query. Returns the answer, and for an id its other fingerprints.
 async function question() {
   if (way() === "fingerprint") return { answer: await askOf($("fingerprint").value.trim()) };
   if (way() === "id") {
@@ -125,7 +125,7 @@ function readAddress(search, state) {
   return name !== undefined;
 }
 
-// A link to the answer for a fingerprint, within what is asked for now.
+// A link to the answer for a fingerprint, with the current parameters.
 function linkTo(fingerprint, className) {
   const link = make("a", fingerprint, className);
   link.href = addressOf("fingerprint", fingerprint);
@@ -138,7 +138,7 @@ function linkTo(fingerprint, className) {
   return link;
 }
 
-// The bits of a fingerprint by fours; those that differ from the query are marked.
+// The bits of a fingerprint in groups of four; bits that differ from the query are marked.
 function bits(query, found) {
   const box = make("div", undefined, "bits");
   const differing = BigInt(`0x${query}`) ^ BigInt(`0x${found}`);
@@ -157,7 +157,7 @@ function bits(query, found) {
   return box;
 }
 
-// The address that a template gives for an id, if it leads to a place in the web.
+// The URL of an id by a template; null unless it is an HTTP URL.
 function address(template, id) {
   if (!template) return null;
   const part = template === "{id}" ? id : encodeURIComponent(id);
@@ -246,7 +246,7 @@ function showAnswer(answer, others = []) {
   $("answer").scrollIntoView({ block: "nearest" });
 }
 
-// Says what is wrong. What is no fingerprint may be an id.
+// Shows an error. If the input is not a fingerprint, a button searches for it as an id.
 function showProblem(message) {
   $("answer").hidden = true;
   $("message").textContent = message;
@@ -267,10 +267,10 @@ function showProblem(message) {
   $("problem").hidden = false;
 }
 
-// Answers that are asked for later must not be overtaken by earlier ones.
+// The number of the last request. Late answers to earlier requests are ignored.
 let asked = 0;
 
-// Sends the query of the form. The answer gets an entry in the history, unless it is shown again.
+// Sends the query of the form, and adds its address to the history unless it is there already.
 async function submit(event) {
   event?.preventDefault();
   const isAgain = event?.type === "popstate" || event?.type === "load";
@@ -332,7 +332,7 @@ $("ask").addEventListener("change", showWay);
 $("ask").addEventListener("submit", submit);
 (async () => {
   const isAsked = readAddress(location.search, history.state);
-  // A phone would open its keyboard over the page.
+  // On a phone, the focus would open the keyboard over the page.
   if (!isAsked && !matchMedia("(pointer: coarse)").matches) $("fingerprint").focus();
   await showStore();
   if (isAsked) submit(new Event("load"));

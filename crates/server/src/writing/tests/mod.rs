@@ -76,7 +76,7 @@ async fn delete(writing: &Writing, live: &LiveStore, id: &str) -> Result<(Delete
     writing.change(live, "nothing was deleted", change).await
 }
 
-/// The expected state of an id at the end.
+/// The ids that the store must contain, and the ids that it must not contain.
 #[derive(Default)]
 struct Model {
     there: BTreeSet<&'static str>,
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// Commits only on request or when the server ends.
+/// Options of a server that commits only on request or when it ends.
 fn options() -> WritingOptions {
     WritingOptions {
         writer: WriterOptions::default().compact(false),
@@ -355,7 +355,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
             drop((server, shared));
             let expected: Vec<String> = model.there.iter().map(|id| (*id).into()).collect();
             assert_eq!(ids_in(&path), expected, "{case}");
-            // Another server finds the same.
+            // A new server finds the same records.
             let server = serve(&path);
             let shared = server.shared();
             let writing = shared.writing.as_ref().unwrap();
@@ -414,7 +414,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert_eq!((ids_in(&path), gauge()), (vec!["1".to_string()], false));
-        // Also if nothing is pending.
+        // The server recovers also if nothing is pending.
         fail_points::plan(folder.path(), 1, Fault::Broken);
         assert!(delete(writing, live, "1").await.is_err());
         assert_eq!(code(), Some("commits-failing"));
