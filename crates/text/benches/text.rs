@@ -1,4 +1,4 @@
-//! Fingerprints of texts, compared with a plain pass of the same tokenizer without hashing.
+//! Measures fingerprints of texts against a pass of the same tokenizer without hashing.
 //!
 //! The texts are those of `tests/data/text`, in an order from a fixed seed, joined to documents of
 //! about 4 KB; with `FPSTORE_DATA`, chapters of the Bible and Chinese statutes of the full

@@ -22,7 +22,7 @@ use fpstore_base::Fingerprint;
 /// assert_eq!((alike.common_count, alike.jaccard), (1, 1.0 / 3.0));
 /// assert_eq!(alike.only[0][0].text, "two three");
 /// assert_eq!(alike.only[1][0].text, "two six");
-/// // A text without features is like none.
+/// // A text without features cannot be compared.
 /// assert!(Comparison::of(&mut hasher, ["one two three", ""]).is_err());
 /// # Ok::<(), fpstore_text::Error>(())
 /// ```

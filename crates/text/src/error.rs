@@ -19,7 +19,7 @@ pub enum Error {
     /// The operating system refused an operation.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A line of a list is bad.
+    /// A line of a list is invalid.
     #[error("{name}: {place}: {reason}")]
     BadInput {
         /// The name of the input.
@@ -46,7 +46,7 @@ pub enum Error {
     UselessChange {
         /// The field of [`RecipeChanges`](crate::RecipeChanges).
         part: &'static str,
-        /// The other part of the recipe, with which it has no meaning.
+        /// The part of the recipe with which the change has no meaning.
         with: String,
     },
     /// A recipe, tokenizer, rule, hash, language or list of this name does not exist.

@@ -1,9 +1,9 @@
 //! MinHash in 64 bits: each bit of the fingerprint is one bit of a minimum over the features.
 //!
 //! The features are a set: counts and weights have no effect. [`Minima`] receives the hashes in
-//! batches from `features` and decides like `votes`. Two sets with Jaccard similarity J share each
-//! minimum with probability J, and then the bit; otherwise the bits are equal by chance every
-//! second time. So 64 (1 - J) / 2 bits differ on average.
+//! batches from `features`. Two sets with Jaccard similarity J share each minimum with probability
+//! J, and then also its bit; otherwise the bits are equal by chance every second time. So
+//! 64 (1 - J) / 2 bits differ on average.
 //!
 //! A single hash of a feature serves all bits: six of its bits select one of 64 bins, and the rest
 //! takes part in the minimum of that bin alone. A small set leaves bins empty. They are filled in
@@ -33,7 +33,7 @@ use fpstore_base::{Fingerprint, mix};
 const BINS: usize = 64;
 /// The number of bits that select the bin.
 const BIN_BITS: u32 = BINS.ilog2();
-/// The minimum of an empty bin; a key ends with zeros and is never equal to it.
+/// The minimum of an empty bin. It differs from every other minimum, which ends with zeros.
 const EMPTY: u64 = u64::MAX;
 
 /// The minima of the features of a text.
@@ -42,7 +42,7 @@ pub(crate) struct Minima {
     least: [u64; BINS],
     /// Whether no bin is empty.
     is_full: bool,
-    /// The distinct hashes until then, for further rounds.
+    /// The distinct hashes until no bin was empty, for further rounds.
     distinct: Vec<u64>,
     seen: SeenHashes,
 }

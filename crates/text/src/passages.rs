@@ -1,7 +1,7 @@
 //! The passages of a text and their positions: its paragraphs, its lines, or runs of words.
 //!
-//! Readers of documents convert each passage to a document, so that near passages are found; other
-//! code removes them. Nothing is copied: a passage is a slice of the text.
+//! Readers of documents convert each passage to a document, so that near-duplicate passages are
+//! found; other code removes them. Nothing is copied: a passage is a slice of the text.
 
 use std::fmt;
 use std::num::NonZeroUsize;

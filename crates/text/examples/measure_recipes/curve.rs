@@ -62,7 +62,7 @@ impl Curve {
         self.f1(self.best())
     }
 
-    /// The area under precision over recall, from one k to the next by the trapezoid.
+    /// The area under the curve of precision over recall, by the trapezoidal rule.
     pub fn area(&self) -> f64 {
         let (mut area, mut recall, mut precision) = (0.0, 0.0, self.precision(0));
         for k in 0..=K_MAX {

@@ -3,8 +3,8 @@
 //!     cargo run --release -p fpstore-text --example measure_recipes -- DATA [SET]... > table.md
 //!
 //! DATA is the folder of the collection, with `text/SET/docs.jsonl.zst`, `near.tsv.zst` and, for
-//! some sets, `pairs.tsv.zst`. `RECIPES` may name a file with a recipe on each line, in the form of
-//! `recipes::RECIPES`; by default those are measured.
+//! some sets, `pairs.tsv.zst`. The environment variable `RECIPES` may name a file with a recipe on
+//! each line; the default list is `recipes::RECIPES`.
 //!
 //! Documents in Chinese and in other languages are measured separately: a column contains the
 //! documents of one language in one set, under one truth. A recipe selected on some data looks
@@ -31,7 +31,8 @@ use curve::Curve;
 use recipes::{Candidate, RECIPES};
 use set::{Column, Set, VIEW_COUNT};
 
-/// With one key, the result for a set with many documents made from one template is half luck.
+/// The number of keys. With a single key, chance strongly affects the result for a set with many
+/// documents made from one template.
 const KEY_COUNT: u64 = 3;
 
 /// The values of k for which F1 is printed.

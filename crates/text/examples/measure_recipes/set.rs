@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::Failure;
 use crate::curve::{Curve, K_MAX};
 
-/// All documents, then each half.
+/// The views of a set: all documents, then each half.
 pub const VIEW_COUNT: usize = 3;
 
-/// By language and truth.
+/// The curves of each view, by language and truth.
 pub type Curves = Vec<(Column, [Curve; VIEW_COUNT])>;
 
 /// The documents of one language under one truth.
@@ -76,7 +76,7 @@ impl Set {
             let texts = || texts.iter().zip(&kinds).filter(|(_, k)| **k == kind).map(|(t, _)| t);
             let is_han = |c: &char| ('\u{4e00}'..='\u{9fff}').contains(c);
             let han: usize = texts().map(|text| text.chars().filter(is_han).count()).sum();
-            // Three bytes each.
+            // A character of Han has three bytes.
             han * 6 > texts().map(String::len).sum()
         });
         let second_half = halves(texts.len(), near.iter().chain(&pairs));

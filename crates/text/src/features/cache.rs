@@ -2,7 +2,7 @@
 
 use crate::features::hash::FeatureHash;
 
-/// Features of fewer bytes are cached: up to three characters of any script, four of nearly all.
+/// Features of fewer bytes are cached: all of up to three characters, and nearly all of four.
 const FEATURE_LEN_END: usize = 16;
 const SLOT_COUNT: usize = 1 << 16;
 
@@ -25,8 +25,8 @@ impl HashCache {
         HashCache { slots: vec![Slot::default(); SLOT_COUNT] }
     }
 
-    /// The value of `hash` for the first `len` bytes. Sixteen readable bytes make it faster; the
-    /// bytes after `len` have no effect.
+    /// The value of `hash` for the first `len` bytes. It is faster if `bytes` has at least 16
+    /// bytes; the bytes after `len` have no effect.
     #[inline]
     pub(crate) fn hash(&mut self, bytes: &[u8], len: usize, hash: &FeatureHash) -> u64 {
         let feature = &bytes[..len];

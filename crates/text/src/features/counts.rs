@@ -1,4 +1,4 @@
-//! The hashes of the features of a document: their counts, and the set of distinct ones.
+//! Counts of the feature hashes of a document, and the set of its distinct hashes.
 //!
 //! Both keep their memory from document to document, except the memory of a huge document.
 
@@ -34,8 +34,8 @@ impl FeatureCounts {
     }
 }
 
-/// The hasher of the map: its keys are hashes already, and only need to be spread over the bits
-/// that it uses. With an unkeyed feature hash, a hostile text can still choose them.
+/// The hasher of the map. The keys are hashes already, so it only spreads them over the bits that
+/// the map uses. With an unkeyed feature hash, a hostile text can choose the keys.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread(u64);
 
@@ -95,7 +95,7 @@ impl SeenHashes {
         let mut new_count = 0;
         let mut start = 0;
         while start < hashes.len() {
-            // At most this many hashes leave three quarters free.
+            // With at most this many more hashes, three quarters of the slots stay free.
             let room = self.slots.len() / 4 - self.used_count;
             let end = hashes.len().min(start + room);
             let new_before = new_count;

@@ -5,8 +5,7 @@ use siphasher::sip::SipHasher24;
 
 use crate::features::siphash::SipHash13;
 
-/// The key of the keyed hashes: two 64-bit words, the first of which is the first eight bytes of
-/// the 16-byte key of the SipHash paper, little-endian.
+/// The key of the keyed hashes: the 16-byte key of the SipHash paper as two little-endian words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HashKey(pub [u64; 2]);
 

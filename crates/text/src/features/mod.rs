@@ -1,4 +1,4 @@
-//! The features of a text: hashed, counted, and added to the votes where their weights are equal.
+//! Hashes and counts the features of a text, and adds features of equal weight to the votes.
 //!
 //! `tokens` produces the features, [`TextHasher`](crate::TextHasher) takes the result. Hashes are
 //! first collected in a batch, because they are unpredictable: a branch for each hash would cost a
@@ -78,7 +78,7 @@ impl Mode {
 }
 
 impl Features {
-    /// The features of texts by `recipe`.
+    /// An empty collection of features by `recipe`.
     pub(crate) fn new(recipe: &TextRecipe) -> Self {
         Features {
             hash: recipe.hash,
@@ -101,7 +101,7 @@ impl Features {
         }
     }
 
-    /// These features with a digest of their order.
+    /// Enables the digest of the hashes in their order.
     pub(crate) fn digesting(mut self) -> Self {
         self.digest = Some(0);
         self
@@ -159,7 +159,7 @@ impl Features {
         self.minima.decide()
     }
 
-    /// The fingerprint of features that voted at once; clears them.
+    /// The fingerprint of features that voted when they were added; clears them.
     pub(crate) fn decide(&mut self, ties: TieRule) -> Option<Fingerprint> {
         self.empty_group();
         self.seen.clear();
@@ -201,7 +201,7 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ if len < 16 => {
-                    // Fewer bytes than a block follow it.
+                    // `text` is shorter than a block.
                     let mut block = [0; 16];
                     block[..len].copy_from_slice(&text[..len]);
                     if short.push(block, len) {
@@ -210,7 +210,7 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ => {
-                    // Short features are hashed later, so the digest includes them here.
+                    // Short features are hashed later, so the digest includes their number here.
                     if let Some(digest) = &mut self.digest {
                         *digest = mixed(*digest, short.len() as u64);
                     }
@@ -249,5 +249,5 @@ fn mixed_all(digest: u64, numbers: &[u64]) -> u64 {
     parts.into_iter().chain(rest.iter().copied()).fold(numbers.len() as u64, mixed)
 }
 
-/// Pending hashes are counted when there are this many.
+/// The number of pending hashes at which they are counted.
 const PENDING_MAX: usize = 512;

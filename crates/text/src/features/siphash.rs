@@ -67,7 +67,7 @@ fn finish(mut state: [u64; 4], last: u64) -> u64 {
 fn short_word(bytes: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
-        // For fewer than eight bytes they overlap, in the same bits.
+        // For fewer than eight bytes the words overlap, and the overlapping bits are equal.
         return first | last << (8 * (bytes.len() - 4));
     }
     match *bytes {

@@ -179,8 +179,8 @@ impl TextHasher {
 
     /// The fingerprint of features made elsewhere, with their weights. Only the hash and the method
     /// of the recipe apply, and for a vote the tie rule and the number of heaviest features. A
-    /// repeated feature counts with the sum of its weights; a feature of weight 0 is dropped.
-    /// MinHash uses no other weights.
+    /// repeated feature counts with the sum of its weights; a feature of weight 0 is dropped. With
+    /// MinHash, other weights have no effect.
     pub fn fingerprint_of_features<'a>(
         &mut self,
         features: impl IntoIterator<Item = (&'a str, Weight)>,
@@ -288,7 +288,7 @@ impl TextHasher {
         }
     }
 
-    /// Lets the features vote, and clears them.
+    /// Computes the fingerprint of the features, and clears them.
     fn decide(&mut self) -> Option<Fingerprint> {
         self.take_empty_feature();
         let TextHasher { recipe, tables, features, accumulator, .. } = self;

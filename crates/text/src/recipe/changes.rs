@@ -27,7 +27,7 @@ pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
 /// changes.apply(&mut recipe)?;
 /// assert!(recipe.to_recipe().text().contains("\nsegment=words\nshingle=3\n"));
 ///
-/// // MinHash has no vote, so a tie has no meaning.
+/// // MinHash has no vote, so `top` has no meaning.
 /// let changes = RecipeChanges { top: Some(100), ..RecipeChanges::default() };
 /// assert!(changes.apply(&mut TextRecipe::default()).is_err());
 /// # Ok::<(), fpstore_text::Error>(())
@@ -36,8 +36,8 @@ pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
 pub struct RecipeChanges {
     /// [`TextRecipe::tokenizer`].
     pub segment: Option<Tokenizer>,
-    /// Whether `segment` sets its default shingle, too. Set it if the user named no recipe, whose
-    /// shingle would be kept otherwise.
+    /// Whether `segment` also sets its default shingle. Set this if the user named no recipe; the
+    /// shingle of a named recipe is kept.
     pub usual_shingle: bool,
     /// [`TextRecipe::shingle`]. Counts words unless `segment` is a tokenizer of other tokens.
     pub shingle: Option<u32>,
@@ -121,7 +121,7 @@ impl RecipeChanges {
         Ok(())
     }
 
-    /// A change of a part without a line in the recipe would have no effect.
+    /// Refuses changes of parts without a line in the recipe: they would have no effect.
     fn check_has_lines(&self, recipe: &TextRecipe) -> Result<()> {
         let recipe = recipe.to_recipe();
         let has_line =

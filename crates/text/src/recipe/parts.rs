@@ -106,8 +106,8 @@ pub struct VoteRules {
     pub count: CountWeight,
     /// A second factor in the weight.
     pub factor: Factor,
-    /// Limits the vote to this number of features: the heaviest, and of equal weight those with
-    /// smaller hashes.
+    /// Limits the vote to this number of features: the heaviest, and among equal weights the
+    /// smallest hashes.
     pub top: Option<u32>,
     /// The value of a bit on a tie of votes.
     pub ties: TieRule,

@@ -103,8 +103,7 @@ impl<'a> Lines<'a> {
             None => return Err(invalid("it has no line 'segment'")),
         };
         Ok(TextRecipe {
-            // Without the next two lines, which recipes of earlier stores do not have, a text keeps
-            // these characters.
+            // Recipes of earlier stores do not have the next two lines, and keep these characters.
             ignorables: self.named("ignorables", &MARKS[1..], true)?,
             apostrophes: self.named("apostrophes", APOSTROPHES, true)?,
             nfkc: self.named("nfkc", YES_NO, true)?,

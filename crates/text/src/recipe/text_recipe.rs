@@ -109,7 +109,7 @@ impl TextRecipe {
         TextRecipe {
             tokenizer: Tokenizer::Given,
             method: Method::SimHash(VoteRules::default()),
-            // No text is processed.
+            // Has no effect, because no text is processed.
             featureless: FeaturelessText::NoFingerprint,
             ..TextRecipe::default()
         }

@@ -128,7 +128,7 @@ impl DfTable {
     ///
     /// # Errors
     ///
-    /// As `out`.
+    /// The errors of `out`.
     pub fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
         let body = self.body()?;
         out.write_all(&body)?;

@@ -64,7 +64,7 @@ impl StopWords {
         codes().filter_map(|code| StopWords::of_language(&code).ok())
     }
 
-    /// These words, replaced by what `form` returns for them.
+    /// These words, each replaced by the result of `form`, or kept if that is `None`.
     pub(super) fn formed(&self, mut form: impl FnMut(&str) -> Option<String>) -> Self {
         StopWords::of(self.iter().map(|word| form(word).map_or_else(|| word.into(), Into::into)))
     }
@@ -140,7 +140,7 @@ impl GivenWeights {
         GivenWeights { weights, id }
     }
 
-    /// These weights, of the features that `form` returns for theirs.
+    /// These weights, each feature replaced by the result of `form`, or kept if that is `None`.
     ///
     /// # Errors
     ///

@@ -36,8 +36,8 @@ impl TextResources {
         weights: impl Into<Option<GivenWeights>>,
     }
 
-    /// Sets the ids of all of these in a recipe; weights replace a table. Lists are brought into the
-    /// form of the recipe, so its other parts must be final.
+    /// Sets the ids of these lists and tables in a recipe; weights replace a table. Lists are
+    /// brought into the form of the recipe, so its other parts must be final.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl TextResources {
         Ok(())
     }
 
-    /// The words and features in lists that no text has by a recipe, such as a stop word of two
-    /// words; sorted.
+    /// The listed words and features that a recipe never finds in a text, such as a stop word of
+    /// two words; sorted.
     pub fn unmatched(&self, recipe: &TextRecipe) -> Vec<&str> {
         let mut tokens = Tokens::new(recipe);
         let words = self.stop_words.iter().flat_map(StopWords::iter);
@@ -92,8 +92,8 @@ enum FactorTable {
 }
 
 impl Tables {
-    /// Takes the lists and tables named in the recipe from `resources`. Built-in stop words may be
-    /// missing.
+    /// Takes the lists and tables named in the recipe from `resources`, which need not contain
+    /// built-in stop words.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Tables {
                         None => Box::new(StopWords::built_in()),
                     }
                 };
-                // Recipes of earlier stores name lists as they are written.
+                // Recipes of earlier stores contain the id of the list as it was written.
                 let found = lists().find(|list| list.id() == id).or_else(|| {
                     let formed = |list: StopWords| list.formed(|word| tokens.only_word(word));
                     lists().map(formed).find(|list| list.id() == id)
@@ -147,7 +147,7 @@ impl Tables {
         Ok(Tables { stop_words, factor })
     }
 
-    /// The weight of a feature with this hash, if its count alone weighs `weight`.
+    /// The weight of a feature with this hash, whose count has the weight `weight`.
     pub(crate) fn weigh(&self, weight: Weight, hash: u64) -> Weight {
         match &self.factor {
             FactorTable::None => weight,

@@ -85,7 +85,7 @@ impl Tokens {
         }
     }
 
-    /// The token of a text that is compared with stop words, if it is the only one.
+    /// The only word of a text, as it is compared with stop words; `None` for no or several words.
     pub(crate) fn only_word(&mut self, text: &str) -> Option<String> {
         self.folded.clear();
         self.fold(text);
@@ -96,7 +96,7 @@ impl Tokens {
         words.pop().filter(|_| words.is_empty())
     }
 
-    /// The feature of a text, if it is the only one. A given feature is in no other form.
+    /// The only feature of a text; `None` for no or several features. A given feature is unchanged.
     pub(crate) fn only_feature(&mut self, text: &str) -> Option<String> {
         if self.tokenizer == Tokenizer::Given {
             return Some(text.into());
@@ -142,7 +142,7 @@ impl Tokens {
         self.windows.carry(&self.folded, &mut self.carried, sink);
     }
 
-    /// Keeps a piece of a text without tokens so far, or clears the text after its first token.
+    /// Keeps a piece in `bare` while the text has no token, and clears `bare` at the first token.
     fn note_bare(&mut self, piece: &str) {
         let Some(bare) = &mut self.bare else { return };
         match self.windows.is_untouched() {
@@ -161,14 +161,14 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
-        // The carried characters were checked for membership in the set before.
+        // The carried characters are already known to be in the set.
         let mut letters = std::mem::take(&mut self.folded);
         self.folded = std::mem::take(&mut self.carried);
         self.folded.clear();
         self.fold(piece);
         match stop_words {
             None => characters.push_members(&self.folded, &mut letters),
-            // As in `each`.
+            // As in `each`, stop words are removed before words are split.
             Some(stop_words) => {
                 cut_words(&self.folded, self.tokenizer, self.scripts, &mut |word| {
                     if !stop_words.contains(word.text()) {

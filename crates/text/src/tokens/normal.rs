@@ -26,8 +26,8 @@ impl Form {
         }
     }
 
-    /// The character in place of `c` before the normal form: `None` for a dropped ignorable, and
-    /// the plain apostrophe for all of its forms.
+    /// The replacement of `c` before normalisation: `None` for a dropped ignorable, and the plain
+    /// apostrophe for all of its forms.
     #[inline]
     pub(super) fn seen(self, c: char) -> Option<char> {
         match c {
@@ -38,8 +38,8 @@ impl Form {
         }
     }
 
-    /// The characters of a text as they are seen, in normal form. The normal form of a letter can
-    /// hold an apostrophe (U+0149), which is folded, too; none holds an ignorable.
+    /// The replaced characters of a text, in normal form. The normal form of U+0149 contains an
+    /// apostrophe, which is folded, too; no normal form contains an ignorable.
     fn normal(self, text: &str) -> impl Iterator<Item = char> {
         let seen = text.chars().filter_map(move |c| self.seen(c));
         seen.nfkc().filter_map(move |c| self.seen(c))
@@ -190,7 +190,7 @@ fn inert_len(text: &str) -> usize {
 
 /// Appends an inert text, with full-width characters made narrow.
 fn push_narrow(mut inert: &str, out: &mut String) {
-    // Of inert characters, only full-width ones begin with this byte.
+    // Among inert characters, only full-width ones begin with this byte.
     while let Some(at) = inert.bytes().position(|byte| byte == 0xef) {
         let (plain, rest) = inert.split_at(at);
         out.push_str(plain);

@@ -1,7 +1,7 @@
 //! The words of a text with their positions, for callers that report positions.
 //!
 //! The tokens of a recipe are cut from a folded text, so they have no position in the original
-//! text. Here the text is cut as it is seen, without ignorables and with plain apostrophes, and each
+//! text. Here the original text is cut, without ignorables and with plain apostrophes, and each
 //! word is folded by itself.
 
 use std::ops::Range;

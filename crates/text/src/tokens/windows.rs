@@ -123,7 +123,7 @@ impl Windows {
     /// Forms the features if all tokens are words.
     fn make_words(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let len = self.lens.word;
-        // The number of tokens, up to the last one seen, that are a slice in the form of a feature.
+        // The number of last tokens whose slice of the text already has the form of a feature.
         let mut run_len = 0;
         let mut last_end = usize::MAX;
         for number in 0..self.tokens.len() {
@@ -156,7 +156,7 @@ impl Windows {
             run_len = if follows { run_len + 1 } else { 1 };
             before = span;
             while first <= number && number + 1 - first >= self.len_at(first) {
-                // A short feature may have waited for a long one before it, beyond its own end.
+                // This feature may end before `number`, if it waited for an earlier, longer one.
                 let end = first + self.len_at(first);
                 if run_len > number - first {
                     let start = self.tokens[first].start;

@@ -52,8 +52,8 @@ pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(T
     });
 }
 
-/// The words of UAX #29 in a text that `words` does not cut: with a dictionary, only runs of
-/// letters are cut in addition to Han.
+/// The words of UAX #29 in the text between runs of Han, which a dictionary cuts. Letters of
+/// scripts without spaces become tokens of their own; signs do not.
 pub(crate) fn words_and_letters<'a>(
     mut text: &'a str,
     scripts: Scripts,

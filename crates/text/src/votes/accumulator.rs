@@ -27,7 +27,7 @@ impl Accumulator {
         }
     }
 
-    /// Adds the votes of counted features, each with the weight of its count.
+    /// The fingerprint by the votes of counted features, each with the weight of its count.
     pub(crate) fn vote_by_count(
         &mut self,
         counts: &FeatureCounts,
@@ -43,7 +43,7 @@ impl Accumulator {
         self.decide(|count| rule.of(count), ties)
     }
 
-    /// Adds the votes of weighted features, or only of the `top` heaviest of them.
+    /// The fingerprint by the votes of weighted features, or only of the `top` heaviest of them.
     pub(crate) fn vote_heaviest(
         &mut self,
         features: impl Iterator<Item = (Weight, u64)>,
@@ -73,7 +73,8 @@ impl Accumulator {
         self.decide(Weight::whole, ties)
     }
 
-    /// Adds the groups and clears all votes. The first group has count or weight 1.
+    /// The fingerprint by all votes and groups, which are then cleared. The first group has count
+    /// or weight 1.
     fn decide(&mut self, weight_of: impl Fn(u64) -> Weight, ties: TieRule) -> Option<Fingerprint> {
         for (group, count) in self.groups.iter_mut().zip(1..) {
             let (counts, features) = group.take();

@@ -273,15 +273,15 @@ fn texts_that_look_the_same_have_the_same_fingerprint() {
         for (plain, other) in SAME_TO_READERS {
             let expected = hasher.fingerprint(plain);
             assert_eq!(hasher.fingerprint(other), expected, "{name} {plain}");
-            // In all parts.
+            // Fed in two parts, cut at each position.
             for (cut, _) in other.char_indices() {
                 hasher.feed(&other[..cut]);
                 hasher.feed(&other[cut..]);
                 assert_eq!(hasher.finish(), expected, "{name} {plain}");
             }
         }
-        // Signs that are seen: accents and primes as apostrophes, white space. Letters alone are the
-        // same, but for the acute, whose normal form has a mark.
+        // Visible signs instead of an apostrophe, and white space, change the words. They do not
+        // change tokens of letters, except the acute, whose normal form has a mark.
         let plain = hasher.fingerprint("it's so");
         for seen in ["it`s so", "it\u{b4}s so", "it\u{2032}s so", "it s so", "it\u{a0}s so"] {
             let is_same = hasher.fingerprint(seen) == plain;
@@ -313,12 +313,12 @@ fn lists_are_brought_into_the_form_of_the_recipe() {
     {
         let (mut hasher, same) = named(list, &words_recipe());
         assert_eq!(hasher.fingerprint(text), expected);
-        // The list is named by its words as they are compared.
+        // The id of the list is that of its words in the compared form.
         assert_eq!(same, recipe);
     }
     let kept = TextRecipe { case: Case::Kept, ..words_recipe() };
     assert_ne!(named("The", &kept).1, named("the", &kept).1);
-    // A recipe of an earlier store names the list as it is written, and compares it so.
+    // A recipe of an earlier store contains the id of the list as written, and compares it so.
     let list = StopWords::from_list("The\nhat");
     let stored = TextRecipe { stop_words: Some(list.id()), ..keeping(&words_recipe()) };
     let resources = TextResources::default().stop_words(list);

@@ -36,8 +36,8 @@ fn keeping(recipe: &TextRecipe) -> TextRecipe {
     stored(recipe, &["ignorables=", "apostrophes="])
 }
 
-/// The recipe as stored before that, and before recipes had a length for letters and a text without
-/// features became a feature.
+/// The recipe as stored before the change of [`keeping`], and before recipes had a length for
+/// letters and a text without features became a feature.
 fn before(recipe: &TextRecipe) -> TextRecipe {
     let featureless = FeaturelessText::NoFingerprint;
     let recipe = match recipe.featureless {

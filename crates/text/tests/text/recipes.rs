@@ -63,7 +63,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
     assert!(TextRecipe::named("french").unwrap_err().to_string().contains("1e0ng"));
 }
 
-/// Computed independently of this crate, and shown in docs/recipe-spec.md.
+/// The example in docs/recipe-spec.md, computed independently of this crate.
 #[test]
 fn the_example_of_the_format_page_comes_out() {
     let spec = include_str!("../../../../docs/recipe-spec.md");
