@@ -1,5 +1,5 @@
-//! Gives the shared library the name by which the dynamic linker finds it: `libfpstore.so.0`, where 0 is
-//! `FPS_ABI` of the header. Cargo sets no such name.
+//! Sets the name by which the dynamic linker finds the shared library: `libfpstore.so.0`, where 0
+//! is `FPS_ABI` of the header. Cargo does not set it.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -18,7 +18,7 @@
  *     fps_close(store);
  *
  * ERRORS. Every function that can fail returns an fps_status and takes a buffer for the text of the
- * error: `message` with room for `message_len` bytes, both 0 if the text is not wanted. The text is
+ * error: `message` with room for `message_len` bytes, both 0 if no text is wanted. The text is
  * UTF-8, cut to the buffer, and always ends with a zero byte; on success the text is empty. After an
  * error, output handles are NULL, output structs are all zero, and nothing has to be freed. A null
  * pointer, a distance above 64 and similar mistakes are FPS_USAGE. No function aborts, exits, throws
@@ -30,19 +30,19 @@
  * returns are valid for ever.
  *
  * THREADS. A store may be used by any number of threads at once. A searcher is used by one thread at a
- * time; it may move between threads. A searcher goes on working after its store was closed. A process
- * that forked may use handles that were made before the fork, also in the child.
+ * time; it may move between threads. A searcher can still be used after its store was closed. After a
+ * fork, both processes may use handles that were made before it.
  *
  * SIGNALS. The library installs no signal handlers and starts no threads during searches. With
- * FPS_ACCESS_MAP a store file that is shortened by another program ends the process by SIGBUS: fpstore
- * itself never shortens a file that has a name. Choose FPS_ACCESS_MEMORY where that must not happen, as
- * in Go and Java, whose runtimes cannot recover.
+ * FPS_ACCESS_MAP, SIGBUS ends the process if another program shortens a store file; fpstore itself
+ * shortens only unlinked files. Choose FPS_ACCESS_MEMORY where that must not happen, as in Go and Java,
+ * whose runtimes cannot recover.
  *
  * COMPATIBILITY. FPS_ABI changes with every incompatible change, together with the name of the shared
  * library (libfpstore.so.0). Functions and fields can be added without a new FPS_ABI: fps_open_options
- * begins with its size, and fields that are added to other structs take the place of reserved fields, which
- * are 0 until then. fps_hit and fps_id, the elements of arrays, do not change. The comment of each function
- * names the release in which it first appeared.
+ * begins with its size, and fields added to other structs replace reserved fields, which are 0 until
+ * then. fps_hit and fps_id, the elements of arrays, do not change. The comment of each function names
+ * the release in which the function first appeared.
  */
 #ifndef FPSTORE_H
 #define FPSTORE_H
@@ -99,7 +99,7 @@ typedef struct fps_open_options {
     uint32_t warm;   /* an fps_warmth: what is read and verified before fps_open returns */
 } fps_open_options;
 
-/* What a store holds. Fields that are added later stand behind these. */
+/* The state and the contents of a store. Fields added later replace `reserved`. */
 typedef struct fps_info {
     uint64_t generation;        /* the number of changes that the store has had */
     uint64_t fingerprint_count; /* stored fingerprints, deleted ones excluded */
@@ -118,9 +118,9 @@ typedef struct fps_query {
     uint64_t needle;       /* the fingerprint; fps_search_many takes its own */
     uint32_t k;            /* the distance in bits, inclusive, 0 to 64 */
     uint32_t max_ids;      /* ids returned for each hit; 0 returns none */
-    uint64_t limit;        /* hits, nearest first */
-    uint64_t max_compared; /* stored fingerprints to compare */
-    uint64_t timeout_us;   /* microseconds */
+    uint64_t limit;        /* the largest number of hits, nearest first */
+    uint64_t max_compared; /* the largest number of stored fingerprints to compare */
+    uint64_t timeout_us;   /* the longest time, in microseconds */
     uint64_t reserved[2];  /* 0 */
 } fps_query;
 
@@ -128,7 +128,7 @@ typedef struct fps_query {
 typedef struct fps_hit {
     uint64_t fingerprint;
     uint64_t first_id;
-    uint32_t id_count; /* ids that are returned, at most max_ids */
+    uint32_t id_count; /* returned ids, at most max_ids */
     uint32_t distance;
 } fps_hit;
 
@@ -180,25 +180,25 @@ const char *fps_status_name(fps_status status);
 fps_status fps_open(const char *path, const fps_open_options *options, fps_store **store,
                     char *message, size_t message_len);
 
-/* Frees a store. Its searchers go on with the state that they have. Since 0.1. */
+/* Frees a store. Its searchers can still be used and keep their state of the store. Since 0.1. */
 void fps_close(fps_store *store);
 
-/* Shows the newest state of the store to all later searches; `warm` is read and verified first. Sets
- * `*is_new`, which may be NULL, to 1 if the state changed, else to 0. After an error the store shows the
- * state before. Without a change it takes about a microsecond: one system call. Since 0.1. */
+/* Makes later searches use the newest state of the store; the part `warm` is read and verified
+ * first. Sets `*is_new`, which may be NULL, to 1 if the state changed, else to 0. After an error the
+ * store keeps its state. Without a change it takes about a microsecond: one system call. Since 0.1. */
 fps_status fps_refresh(const fps_store *store, fps_warmth warm, int *is_new, char *message,
                        size_t message_len);
 
-/* Reads a part of the store into memory and verifies its checksums, as far as the memory has room. Sets
- * `*left_out`, which may be NULL, to the number of pages of 4096 bytes that exceed the memory. Since 0.1. */
+/* Reads a part of the store into memory and verifies its checksums, as far as it fits. Sets `*left_out`,
+ * which may be NULL, to the number of pages of 4096 bytes that do not fit. Since 0.1. */
 fps_status fps_warm(const fps_store *store, fps_warmth warm, uint64_t *left_out, char *message,
                     size_t message_len);
 
 /* Fills `*info`. Since 0.1. */
 fps_status fps_get_info(const fps_store *store, fps_info *info, char *message, size_t message_len);
 
-/* The expected time of a search within `k` bits with data in memory, in nanoseconds: the basis for a
- * decision between a call in place and a worker thread. Since 0.1. */
+/* The expected time of a search within `k` bits with data in memory, in nanoseconds. It helps to choose
+ * between a direct call and a worker thread. Since 0.1. */
 fps_status fps_expected_nanos(const fps_store *store, uint32_t k, double *nanos, char *message,
                               size_t message_len);
 
@@ -214,7 +214,8 @@ void fps_searcher_free(fps_searcher *searcher);
 fps_status fps_search(fps_searcher *searcher, const fps_query *query, fps_answer *answer,
                       char *message, size_t message_len);
 
-/* Finds the `count` nearest of them. At the same distance smaller fingerprints come first. Since 0.1. */
+/* Finds the `count` nearest fingerprints within query->k bits. At equal distances, smaller fingerprints
+ * come first. Since 0.1. */
 fps_status fps_nearest(fps_searcher *searcher, const fps_query *query, size_t count,
                        fps_answer *answer, char *message, size_t message_len);
 
@@ -224,9 +225,9 @@ fps_status fps_search_many(fps_searcher *searcher, const uint64_t *needles, size
                            const fps_query *query, fps_batch *batch, char *message,
                            size_t message_len);
 
-/* Finds the fingerprints that are stored with a document id: `len` bytes of UTF-8. An id that is a number
- * is spelled in decimal. Hits have distance 0 and no ids. A store has no index of ids: this reads all of
- * it. Since 0.1. */
+/* Finds the fingerprints stored with a document id: `len` bytes of UTF-8; a number is spelled in
+ * decimal. Hits have distance 0 and no ids. A store has no index of ids, so this reads all ids.
+ * Since 0.1. */
 fps_status fps_find_id(fps_searcher *searcher, const char *id, size_t len, fps_answer *answer,
                        char *message, size_t message_len);
 

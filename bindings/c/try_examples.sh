@@ -27,7 +27,7 @@ for needle in $needles; do
     "$program" query "$needle" -s pages.fps -k 3 --quiet || [ $? -eq 1 ]
 done >expected
 
-# Waits for the first line of a server that was started into the file `address`, and prints it.
+# Waits until a server has written its first line to the file `address`, and prints the line.
 address() {
     while [ ! -s address ]; do
         kill -0 "$server"

@@ -1,7 +1,7 @@
 //! The C interface of fpstore. `fpstore.h` documents every function; the functions here have its names and
 //! its order.
 //!
-//! Every entry goes through `call`, which catches panics and writes the error text into
+//! Every function that can fail runs in `call`, which catches panics and writes the error text into
 //! the caller's buffer.
 
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -160,7 +160,7 @@ fn null(name: &str) -> Failure {
 struct Message(*mut c_char, usize);
 
 impl Message {
-    /// Writes as much of the text as the buffer has room for, whole characters alone, and a zero byte.
+    /// Writes as many whole characters of the text as fit into the buffer, and a zero byte.
     fn write(&self, text: &str) {
         let Message(buffer, len) = *self;
         let Some(room) = len.checked_sub(1).filter(|_| !buffer.is_null()) else { return };
@@ -177,7 +177,7 @@ impl Message {
     }
 }
 
-/// Runs an entry. A panic ends here.
+/// Runs the body of a function and writes the text of an error; a panic becomes an error.
 fn call(message: Message, act: impl FnOnce() -> Result<()>) -> c_int {
     let done = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| {
         Err(Failure(7, "a defect of fpstore: please report what was called".into()))
@@ -194,7 +194,8 @@ fn call(message: Message, act: impl FnOnce() -> Result<()>) -> c_int {
     }
 }
 
-/// NULL for no elements: the address of an empty vector is not NULL, and stops the runtime of Go.
+/// The address of an array, or NULL if it is empty: the Go runtime aborts at the invalid address of
+/// an empty vector.
 fn pointer<T>(of: &[T]) -> *const T {
     if of.is_empty() { std::ptr::null() } else { of.as_ptr() }
 }
@@ -258,8 +259,8 @@ impl Arrays {
         self.cuts.clear();
     }
 
-    /// Appends the hits of an answer. Texts of ids lie in the snapshot that the searcher holds until its
-    /// next call.
+    /// Appends the hits of an answer. Texts of ids point into the snapshot, which the searcher holds
+    /// until its next call.
     fn take(&mut self, answer: &Answer<'_>, max_ids: u32) -> Result<()> {
         for hit in answer.hits() {
             let first_id = self.ids.len() as u64;
@@ -301,7 +302,7 @@ fn cut_of(answer: &Answer<'_>) -> u32 {
         None => 0,
         Some(CutBy::Limit) => 1,
         Some(CutBy::MaxCompared) => 2,
-        // No stop flag is set here.
+        // The deadline: nothing here sets a stop flag.
         Some(_) => 3,
     }
 }
@@ -314,7 +315,7 @@ impl FpsSearcher {
         self.searcher.generation()
     }
 
-    /// Searches for one needle; `nearest` limits the hits to that many.
+    /// Searches for one needle; with `nearest`, for this number of nearest hits.
     fn search(&mut self, query: &FpsQuery, nearest: Option<usize>) -> Result<FpsAnswer> {
         let generation = self.begin();
         let FpsSearcher { searcher, arrays, .. } = self;

@@ -1,5 +1,5 @@
-//! The cases of `tests/doors/cases.json` that search a store, through the functions of `fpstore.h`. The
-//! other doors are tested in `crates/cli/tests/doors` and in Python.
+//! Runs the cases of `tests/doors/cases.json` that search a store through the functions of
+//! `fpstore.h`. `crates/cli/tests/doors` and a Python test run the cases of other interfaces.
 
 use std::ffi::{CString, c_char};
 use std::mem::MaybeUninit;

@@ -169,7 +169,7 @@ static void check_mistakes(const char *path, const char *damaged) {
     CHECK(strcmp(fps_status_name(FPS_CORRUPT), "FPS_CORRUPT") == 0);
     CHECK(strcmp(fps_status_name((fps_status)99), "unknown") == 0);
     fps_close(store);
-    /* A searcher goes on without its store. */
+    /* A searcher can be used after its store was closed. */
     query.needle = values[0];
     CHECK(fps_search(searcher, &query, &answer, message, sizeof message) == FPS_OK);
     CHECK(answer.hit_count == scan(values[0], 3) && answer.ids == NULL);

@@ -109,7 +109,7 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
     }
 }
 
-/// Runs a program, and changes the store from its first line on: a fingerprint gets the same id again.
+/// Runs a program. From its first line on, changes the store: adds an already stored record again.
 fn run_beside_changes(command: &mut Command, store: &Path) -> String {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -134,7 +134,7 @@ fn run_beside_changes(command: &mut Command, store: &Path) -> String {
     printed
 }
 
-/// A manifest of one state takes the place of the other while ids are searched.
+/// The manifests of two states replace each other while ids are searched.
 #[test]
 fn an_id_and_the_generation_of_its_answer_are_of_one_state() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ package main
 #include <stdlib.h>
 #include <fpstore.h>
 
-// The memory of the calls of a searcher; Go need not copy it, nor check pointers to it.
+// Memory for the calls of a searcher, allocated by C: Go need not copy it or check pointers to it.
 typedef struct {
 	fps_searcher *searcher;
 	fps_query query;
@@ -54,7 +54,7 @@ func Open(path string) (*Store, error) {
 	return store, check(status, &message[0])
 }
 
-// Close frees the store. Searchers go on with the state that they have.
+// Close frees the store. Searchers can still be used and keep their state of the store.
 func (store *Store) Close() { C.fps_close(store.handle); store.handle = nil }
 
 // Searcher makes a searcher, which follows every refresh of the store.
@@ -71,7 +71,7 @@ func (searcher *Searcher) Close() {
 	searcher.calls = nil
 }
 
-// Batch has the hits of many needles, until the next call of their searcher.
+// Batch has the hits of many needles, valid until the next call of their searcher.
 type Batch struct {
 	ends []C.uint64_t
 	hits []C.fps_hit

@@ -1,4 +1,4 @@
-// Searches a store from Java 17, with JNA; java/Search.java needs no JNA, and Java 22.
+// Searches a store from Java 17, with JNA; java/Search.java needs Java 22, but no JNA.
 //
 //     java -cp jna.jar -Djna.library.path=PREFIX/lib Search.java STORE HEX...
 import com.sun.jna.Memory;
@@ -22,7 +22,7 @@ public final class Search {
 
     record Hit(long fingerprint, int distance, List<String> ids) {}
 
-    /** The hits of many needles, until the next call of their store. */
+    /** The hits of many needles, valid until the next call of their store. */
     record Batch(Pointer ends, Pointer hits, Pointer ids, long hitCount) {
         int distance(long hit) {
             return hits.getInt(24 * hit + 20);
@@ -50,7 +50,7 @@ public final class Search {
         }
     }
 
-    /** A store in memory, because the JVM cannot recover from SIGBUS, and a searcher of one thread. */
+    /** A store, read into memory because the JVM cannot recover from SIGBUS, and a searcher for one thread. */
     static final class Store implements AutoCloseable {
         private final byte[] message = new byte[512];
         private final Memory query = new Memory(56), batch = new Memory(88);

@@ -14,7 +14,7 @@ import java.util.*;
 public final class Search {
     record Hit(long fingerprint, int distance, List<String> ids) {}
 
-    /** The hits of many needles, until the next call of their store. */
+    /** The hits of many needles, valid until the next call of their store. */
     record Batch(MemorySegment ends, MemorySegment hits, MemorySegment ids) {
         long hitCount() {
             return hits.byteSize() / 24;
@@ -46,7 +46,7 @@ public final class Search {
         }
     }
 
-    /** A store in memory, because the JVM cannot recover from SIGBUS, and a searcher of one thread. */
+    /** A store, read into memory because the JVM cannot recover from SIGBUS, and a searcher for one thread. */
     static final class Store implements AutoCloseable {
         private static final SymbolLookup LIBRARY =
                 SymbolLookup.libraryLookup(System.mapLibraryName("fpstore"), Arena.global());

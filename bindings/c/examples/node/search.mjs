@@ -18,7 +18,7 @@ function call(act, ...args) {
   }
 }
 
-/** The hits of many needles, until the next call of their store. */
+/** The hits of many needles, valid until the next call of their store. */
 class Batch {
   constructor(batch) {
     // Elements of an array at a pointer, which is followed by their number, without a copy.

@@ -60,7 +60,7 @@ assert joined == expected, (joined, expected)
 assert rows(NEAR, store, None) == []
 assert rows("SELECT DISTINCT cut FROM fpstore(?, ?, 64, 1)", store, needles[0]) == [("1",)]
 
-# A change is seen by the next statement.
+# The next statement reads the changed store.
 added = "0fedcba987654321"
 subprocess.run([program, "add", "-", "-s", store, "--quiet"], input=f"{added}\tadded\n", text=True, check=True)
 assert rows(NEAR, store, added) == [(added, "0", "added")]

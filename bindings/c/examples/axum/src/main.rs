@@ -15,7 +15,7 @@ thread_local! {
     static SEARCHER: RefCell<Option<Searcher>> = const { RefCell::new(None) };
 }
 
-/// A search that takes longer would hold up the other requests of its thread.
+/// Longer searches run on another thread, because they would delay the other requests of this one.
 const IN_PLACE_NANOS: f64 = 20_000.0;
 
 #[derive(Deserialize)]

@@ -22,7 +22,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Error, Result};
 
-/// The oldest host: rusqlite calls functions that earlier ones lack.
+/// The oldest supported SQLite: rusqlite calls functions that earlier versions lack.
 const VERSION_MIN: c_int = 3_045_003;
 const COLUMNS: &CStr = c"CREATE TABLE x(fingerprint TEXT, distance INTEGER, id, cut INTEGER, \
     store HIDDEN, needle HIDDEN, k HIDDEN, most HIDDEN)";
@@ -43,9 +43,9 @@ pub unsafe extern "C" fn sqlite3_extension_init(
     error: *mut *mut c_char,
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: the table of functions of the host; these fields are in every version.
+    // SAFETY: SQLite passes its table of functions; these fields are in every version.
     let (version, allocate) = unsafe { ((*api).libversion_number, (*api).malloc) };
-    // rusqlite reports an old host through functions that it has not loaded, and aborts.
+    // With an old SQLite, rusqlite would report an error through a missing function, and abort.
     if version.map_or(0, |version| unsafe { version() }) < VERSION_MIN {
         let text = c"fpstore needs SQLite 3.45.3 or later".to_bytes_with_nul();
         // SAFETY: SQLite frees the text with its own function.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn sqlite3_extension_init(
         db.create_module(c"fpstore", &MODULE, Some(Stores::default()))?;
         Ok(false)
     };
-    // SAFETY: the pointers of SQLite, from a host that is new enough.
+    // SAFETY: the pointers of SQLite, whose version is new enough.
     unsafe { Connection::extension_init2(db, error, api, register) }
 }
 
@@ -88,7 +88,7 @@ unsafe impl<'v> VTab<'v> for Table {
         _table: &[u8],
         _args: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
-        // It opens files, so the schema of a foreign database must not call it.
+        // The function opens files, so the schema of a foreign database must not call it.
         db.config(VTabConfig::DirectOnly)?;
         let stores = stores.cloned().unwrap_or_default();
         Ok((COLUMNS.into(), Table { base: ffi::sqlite3_vtab::default(), stores }))
@@ -141,7 +141,7 @@ fn wrong(error: impl std::fmt::Display) -> Error {
 
 fn value(id: IdRef<'_>) -> Value {
     match id {
-        // SQLite has no larger integers.
+        // Larger ids become text, because SQLite has no larger integers.
         IdRef::U64(id) => i64::try_from(id).map_or_else(|_| id.to_string().into(), Value::Integer),
         IdRef::Text(id) => Value::Text(id.into()),
     }
