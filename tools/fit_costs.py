@@ -45,7 +45,7 @@ def main():
     matrix, nanos = [], []
     for row in rows:
         number = {name: float(row[name]) for name in row if name not in ("scheme", "path")}
-        # The expected steps hold for stored queries, and some queries are not stored.
+        # Measured, because the expected number holds for stored queries only.
         found = number["work_candidates"]
         steps = [1, number["tables"], number["probes"], number["blocks"], number["chunks"],
                  number["whole_chunks"], number["ranges"],

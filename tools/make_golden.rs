@@ -1,6 +1,7 @@
 //! Writes the golden stores of `tests/golden`: `cargo run --example make_golden tests/golden`.
 //!
-//! `tests/golden/README.md` describes their contents; `tests/library/golden.rs` compares both ways.
+//! `tests/golden/README.md` describes their contents. `tests/library/golden.rs` checks that they
+//! are written byte for byte and read.
 
 use std::path::Path;
 

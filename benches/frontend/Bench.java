@@ -10,7 +10,7 @@ public final class Bench {
     static double median(int count, Act act) throws Throwable {
         double[] times = new double[count];
         int sum = 0;
-        // The second round is compiled.
+        // The first rounds make the JVM compile the code.
         for (int round = 0; round < 3; round++) {
             for (int i = 0; i < count; i++) {
                 long start = System.nanoTime();

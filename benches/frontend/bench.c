@@ -1,5 +1,5 @@
-/* C and C++: bench STORE QUERIES prints the medians of a search and a search with ids, and the fastest batch of
- * 1 000, which other processes disturb, in microseconds. */
+/* C and C++: bench STORE QUERIES prints, in microseconds, the median times of a search and of a search with
+ * ids, and the shortest time of a batch of 1 000, because other processes disturb batches. */
 #include <fpstore.h>
 #include <stdio.h>
 #include <stdlib.h>

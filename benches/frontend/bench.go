@@ -1,4 +1,4 @@
-// Go: the same as bench.c, with the functions of examples/go, which this file joins; and over HTTP.
+// Go: the same as bench.c, also over HTTP. It is compiled with the functions of examples/go.
 package main
 
 import (

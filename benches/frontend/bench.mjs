@@ -9,7 +9,7 @@ const store = new Store(path);
 let sum = 0;
 function median(count, act) {
   let times;
-  // The later rounds are compiled.
+  // The first rounds make Node compile the code.
   for (let round = 0; round < 3; round++) {
     times = Array.from({ length: count }, (_, at) => {
       const start = process.hrtime.bigint();

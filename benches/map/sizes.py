@@ -12,7 +12,7 @@ Random fingerprints, k = 3, two halves, no ids. A row contains:
 * microseconds of a warm query (see measured.py);
 * processor seconds of a batch of 10^6 queries, page faults included;
 * processor and wall-clock time of all pairs in 1 GiB, from 10^9 on in 4 GiB;
-* the same with 10 bytes for each fingerprint, which is enough for all of them.
+* the same with 10 bytes of memory for each fingerprint, so that all of them fit.
 
 Up to 10^7 a cell is the median of three runs. Needs Python 3, NumPy, for --plot matplotlib, 35 bytes
 of disk for each fingerprint of the largest size, and memory: 20 GiB at 10^9, where the page cache

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures FAISS, DuckDB, SQLite and Postgres on the files of `fpstore-peers --write-files DIR`.
 
-        pip install faiss-cpu duckdb 'psycopg[binary]'        # missing packages are reported and skipped
+    pip install faiss-cpu duckdb 'psycopg[binary]'        # missing packages are reported and skipped
     python3 peers.py DIR --out results
 
 It takes the same measurements as the Rust harness, appends them to OUT/peers.jsonl, one line of JSON

@@ -2,7 +2,7 @@
 """Measures `fpstore serve` on loopback with the load tool wrk (Debian package wrk).
 
     python3 benches/program/serve.py                        # requests, batches, additions: three minutes
-        python3 benches/program/serve.py --mixed 10             # ten minutes of queries during writes
+    python3 benches/program/serve.py --mixed 10             # ten minutes of queries during writes
 
 The store holds clustered fingerprints (a fifth are copies of an earlier one with 0 to 6 flipped bits)
 with u64 ids, in two halves, from a fixed seed. Of the queries a third are stored, a third are stored

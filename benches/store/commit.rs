@@ -18,7 +18,7 @@ use random::Random;
 /// Long ids make large files quickly; a commit does not read them.
 const ID_LEN: usize = 60_000;
 const ROUNDS: usize = 5;
-/// An import of all segments would need the same space again.
+/// The number of imported segments. An import of all would need the same space again.
 const IMPORTED: usize = 10;
 
 fn main() {

@@ -102,7 +102,7 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let mut ratios = Vec::new();
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        // The first store alternates.
+        // The stores take turns at being the first.
         let (grown, whole) = match round % 2 {
             0 => (time(&mut one, &queries), time(&mut other, &queries)),
             _ => {

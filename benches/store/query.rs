@@ -57,9 +57,9 @@ struct Case {
     spread: Spread,
     count: usize,
     queries: Vec<u64>,
-    /// The checksum bits are set by earlier queries; each query still tests them.
+    /// Earlier queries verified its pages; each query still tests the bits that record this.
     touched: Store,
-    /// The same files, completely verified: queries no longer test checksum bits.
+    /// The same files, completely verified, so that queries need not test these bits.
     warmed: Store,
     bucketed: RawBucketed,
     linear: LinearScan,
@@ -86,7 +86,7 @@ impl Case {
         Case { spread, count, queries, touched, warmed, bucketed, linear, _folder: folder }
     }
 
-    /// Fails unless all agree, and touches every page that the queries will need.
+    /// Fails unless all contenders agree. Also touches every page that the queries will need.
     fn check(&self) {
         let name = (self.spread.name(), self.count);
         let (mut touched, mut warmed) = (self.touched.searcher(), self.warmed.searcher());

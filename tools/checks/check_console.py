@@ -25,7 +25,7 @@ IS_WINDOWS = PROGRAM[-1:] and PROGRAM[-1].endswith(".exe")
 CTRL_C = b"\x03"
 # Escape sequences for cursor movement, colours and hiding.
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)")
-# A limit for failures only; the first start of wine alone takes seconds.
+# The longest wait in seconds; only a failure reaches it. The first start of wine takes seconds.
 PATIENCE = 120
 
 

@@ -33,7 +33,7 @@ ERRORS = {
 }
 CALL = re.compile(r"(\d+) +(\w+)\((.*)")
 TEMPORARY = re.compile(r"(^|/)\.[^/]*(tmp-|\.lock$)|/#\d+$")
-# Messages that an effect took place, or may have.
+# Messages that an effect took place, or may have taken place.
 TELLS = re.compile(
     r"(was|were|are|is|been|may have been) (added|deleted|replaced|complete|published|committed|"
     r"expired|labelled|compacted|imported|built|written|in the store|there)|took place|took effect"
@@ -132,7 +132,7 @@ class Place:
 
     def changes(self, command):
         """For each call that changes files of the folder: its name, and its number among calls of this
-        name. Of consecutive similar calls on one file only the first and the last."""
+        name. Of consecutive similar calls on one file, only the first and the last are included."""
         trace = self.folder.with_name("trace")
         done = self.run(command, ["strace", "-f", "-y", "-o", trace, "-e", "trace=" + ",".join(ERRORS)])
         if done.returncode != 0:
@@ -206,7 +206,7 @@ def check(program, folder, title):
         if done.returncode != 0 or place.leftovers():
             again = place.run(command)
             if again.returncode != 0 and "exists; --force replaces it" in again.stderr:
-                # One of several outputs was complete.
+                # One of several outputs was complete, so repeating the command needs --force.
                 again = place.run(command + " --force")
             if left != after and again.returncode != 0:
                 wrong(f"given again: {again.stderr}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the instructions of fixed workloads and compares them with the recorded numbers.
 
-        python3 tools/checks/check_instructions.py PROGRAM           # fails if a workload takes a tenth more
-        python3 tools/checks/check_instructions.py PROGRAM --write   # records the current numbers
+    python3 tools/checks/check_instructions.py PROGRAM           # fails if a workload takes a tenth more
+    python3 tools/checks/check_instructions.py PROGRAM --write   # records the current numbers
 
 PROGRAM is the example `workload`, built by `cargo test`: target/debug/examples/workload. The recorded
 numbers are valid only for that profile. Unlike seconds, instructions are the same on a busy machine;

@@ -4,12 +4,12 @@
     python3 -B tools/checks/check_proxies.py target/debug/fpstore
 
 The command of fpstore.service, the configurations of nginx and Caddy, and prometheus.yml run with other
-paths, ports and names, but are otherwise unchanged. The server and the proxies run as different users, if
-this script runs as root, so that the group must open the socket. Through each proxy, over TLS, the script
-asks with and without a token, adds, streams lines, and looks for the client in the access log; it counts
-the connections that a thousand requests need, lets a follower with the command of follower.conf copy the
-store through the plain listener, and asks Prometheus whether it reads the metrics. Programs that are not
-installed (Debian packages nginx, caddy, prometheus, curl, openssl) are left out with a message.
+paths, ports and names, but are otherwise unchanged. If this script runs as root, the server and the
+proxies run as different users, so that the group must open the socket. Through each proxy, over TLS, the
+script queries with and without a token, adds, streams lines, and looks for the client in the access log.
+It counts the connections that a thousand requests need, makes a follower with the command of follower.conf
+copy the store through the plain listener, and checks that Prometheus reads the metrics. Programs that are
+not installed (Debian packages nginx, caddy, prometheus, curl, openssl) are skipped with a message.
 """
 
 import http.client
@@ -29,7 +29,7 @@ import time
 from check_unit import DATA, settings
 
 OPERATIONS = pathlib.Path(__file__).resolve().parent.parent / "operations"
-# A limit for failures only.
+# The longest wait in seconds; only a failure reaches it.
 PATIENCE = 60
 SERVER, PROXY, GROUP = 64001, 64002, 64001
 NAME = "near.example.org"
@@ -60,7 +60,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Place:
-    """A folder with the store, the tokens and the certificate, in the place of the installed ones."""
+    """A folder with the store, the tokens and the certificate; it replaces the installed folders."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -147,7 +147,7 @@ class Place:
 
 
 def check_proxy(place, name, number):
-    """All that clients do, through the running proxy."""
+    """Checks all kinds of requests through the running proxy."""
     place.wait(f"{name} answers", place.is_open)
     connection = place.connect()
     query = "/v1/query?fingerprint=838a482fd44c5ac9"
@@ -174,7 +174,7 @@ def check_proxy(place, name, number):
     for _ in range(1000):
         assert place.ask(connection, "GET", query)[0] == 200
     opened = place.metric("fpstore_connections_total") - before
-    # Two of them belong to the metrics.
+    # Two of these connections are for the metrics.
     assert opened < 20, f"{name}: {opened} connections for 1000 requests"
     log = lambda: (place.folder / "access.log").read_text().splitlines()
     asked = lambda: [line for line in map(json.loads, log()) if line["path"] == "/v1/query"]
@@ -186,7 +186,7 @@ def check_proxy(place, name, number):
 
 
 def check_dialogue(stream, line):
-    """Each answer comes while more lines are to come. nginx reads the whole body first."""
+    """Checks that each line is answered before the next is sent. nginx reads the whole body first."""
     with subprocess.Popen(stream, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True) as dialogue:
         for _ in range(3):

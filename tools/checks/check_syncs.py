@@ -18,7 +18,7 @@ CALLS = "fcntl,write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fd
     "rename,renameat,renameat2,linkat,unlink,unlinkat,mkdir,mkdirat"
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
-# A path, behind the directory that it is relative to if the call names one by a descriptor.
+# A path, preceded by its base directory if the call names that directory by a descriptor.
 PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"')
 # Outputs are unlinked files until they are complete.
 OUTPUT = re.compile(r"/#\d+$")

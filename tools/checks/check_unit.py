@@ -27,7 +27,7 @@ import time
 
 UNIT = pathlib.Path(__file__).resolve().parent.parent / "operations/fpstore.service"
 DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "tests/data/tang_store.tsv.zst"
-# A limit for failures only.
+# The longest wait in seconds; only a failure reaches it.
 PATIENCE = 60
 # From seccomp.h.
 KILL_PROCESS, ALLOW, ERRNO = 0x80000000, 0x7FFF0000, 0x00050000
@@ -111,7 +111,7 @@ def exec_filtered(unit, refused, command):
     others.add(ERRNO | errno.EPERM, "mprotect", Compared(2, MASKED, PROT_EXEC, PROT_EXEC))
     for name in filter(None, refused.split(",")):
         others.add(ERRNO | errno.EPERM, name)
-    # The list may not allow loading another filter.
+    # Loaded first, because the list may not allow loading another filter.
     others.load()
     listed.load()
     os.execv(command[0], command)
@@ -121,7 +121,7 @@ class Server:
     def __init__(self, unit, program, folder, refused=""):
         [started] = settings(unit, "ExecStart")
         command = shlex.split(started)
-        # Tokens of another owner, and a port that may be taken.
+        # Replaced below: the files of tokens have another owner, and the port may be in use.
         for option in ("--token-file", "--write-token-file", "--metrics-listen"):
             at = command.index(option)
             del command[at:at + 2]
@@ -133,7 +133,7 @@ class Server:
         command[0] = program
         command[command.index("-s") + 1] = str(folder / "pages.fps")
         command[command.index("--listen") + 1] = f"unix:{self.socket}"
-        # Whoever has the tokens for writing may read.
+        # Tokens for writing also grant reading.
         command += ["--write-token-file", str(self.tokens), "--metrics-listen", f"unix:{folder}/metrics"]
         self.process = subprocess.Popen(
             [sys.executable, "-B", __file__, "--under", str(unit), refused, *command])

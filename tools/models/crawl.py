@@ -14,8 +14,8 @@ Answers must contain every record that was durable before the query, and no reco
 or was removed. At the end of each day, after all processes are idle, the whole store is compared with
 the model, and verified, and so is the follower once it is not behind. Every few days the machine of
 the store is lost: the follower is promoted and written to from then on, and a new follower of it
-starts. Then the earlier store comes back: neither store takes a state of the other, and the records
-of the promoted one are those of the model. Any difference ends the run with status 1; the seed
+starts. Then the earlier store comes back: neither store may copy a state of the other, and the promoted
+store must have exactly the records of the model. Any difference ends the run with status 1; the seed
 reproduces it.
 """
 
@@ -37,7 +37,7 @@ K = 3
 DAYS_KEPT = 3
 # The days between two failovers.
 DAYS_SERVED = 3
-# A limit for failures only.
+# The longest wait in seconds; only a failure reaches it.
 PATIENCE = 120
 
 
@@ -225,7 +225,7 @@ class Crawl:
         self.compare_copy()
 
     def only(self, name):
-        """A record that the promoted store alone has."""
+        """A record to add to the promoted store; the earlier store does not get it."""
         name, value = f"only-{name}-{self.counts['failovers']}", self.random.getrandbits(64)
         self.model.send(name, value, self.label)
         self.model.acknowledge(name)

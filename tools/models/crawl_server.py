@@ -154,13 +154,13 @@ class Client(threading.Thread):
         names = [name for name, _ in items]
         self.own += names
         after = {name: {value} for name, value in items}
-        # Before the request, so that the comparison includes it in any case.
+        # Recorded before the request, so that the comparison always includes these ids.
         for name, value in items:
             self.model.set(name, {None})
         earlier = self.earlier()
         status, found, code = self.ask("POST", "/v1/check-and-add", body)
         if status == 200 and not found["durable"]:
-            # Only a crash may lose it without a message.
+            # Only a crash may lose these records without a message.
             with self.model.lock:
                 self.model.pending.update(after)
             for name in names:

@@ -184,7 +184,7 @@ class Round:
             except subprocess.TimeoutExpired:
                 pass
         while fault == "late" and process.poll() is None and desk.manifest() == before:
-            # Close to the commit, and to the steps after it.
+            # Disturbs the program close to the commit and the steps after it.
             time.sleep(self.rng.uniform(0, 0.001))
         if fault in ("kill", "end", "late") and process.poll() is None:
             desk.count["ended" if fault == "end" else "kills"] += 1
@@ -227,7 +227,7 @@ class Round:
             if not self.added_changed:
                 self.causes.discard("input")
             if self.is_restored or is_complete:
-                # Of the two remedies the second: the outputs are accepted as complete.
+                # The second of the two remedies: the user accepts the outputs as complete.
                 shutil.rmtree(self.desk.folder / "out" / JOB)
                 return True
             self.is_restored = True

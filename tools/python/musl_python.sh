@@ -63,7 +63,7 @@ SCRIPT
     printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$cross_tools/bin/python" >"$triple-ar"
     chmod +x "$triple-cc" "$triple-ar"
     ln -s "$(command -v readelf)" "$triple-readelf"
-    # It would print such folders, too.
+    # dpkg-architecture would print such folders, too.
     printf '#!/bin/sh\nexit 1\n' >dpkg-architecture
     chmod +x dpkg-architecture
     PATH=$work:$PATH

@@ -39,7 +39,7 @@ python_arm64() {
     python_numpy "$home/packages" 3.11 2.2.6 manylinux2014_aarch64
     cat >"$python" <<SCRIPT
 #!/bin/sh
-# Its own packages, then those of the caller.
+# The packages of the caller, then its own.
 PYTHONPATH=\${PYTHONPATH:+\$PYTHONPATH:}'$home/packages' PYTHONHOME='$home/root/usr' \\
     exec '$emulators/usr/bin/qemu-aarch64-static' -L '$home/root' '$home/root/usr/bin/python3.11' "\$@"
 SCRIPT

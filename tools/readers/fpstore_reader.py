@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A simple reader of fpstore stores, written only from format-spec.md to verify that document.
 
-        fpstore_reader.py dump STORE           every fingerprint and id, in the format of 'fpstore dump'
+    fpstore_reader.py dump STORE           every fingerprint and id, in the format of 'fpstore dump'
     fpstore_reader.py verify STORE         check rules R-1 to R-30
     fpstore_reader.py query STORE HEX K    fingerprints within K bits, by a full read of table 0
 

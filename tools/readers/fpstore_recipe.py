@@ -2,10 +2,10 @@
 """Fingerprints of texts by a recipe, written only from docs/recipe-spec.md to verify that document.
 Far slower than the program.
 
-        fpstore_recipe.py RECIPE < LINES    RECIPE contains the lines of a recipe, as printed by
-                                            'fpstore fingerprint -v'; LINES has one text per line, as JSON.
-                                            Prints a fingerprint for each, or - for a text without
-                                        features.
+    fpstore_recipe.py RECIPE < LINES
+
+RECIPE contains the lines of a recipe, as printed by 'fpstore fingerprint -v'; LINES has one text per
+line, as JSON. Prints a fingerprint for each, or - for a text without features.
 
 Segments that need a dictionary, lists and tables are not supported. The segment 'words' needs the
 package 'uniseg'. Unicode tables come from Python and from that package: texts with newer characters

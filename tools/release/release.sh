@@ -82,7 +82,7 @@ build_program() {
     unset FPSTORE FPSTORE_THREADS COLUMNS
     if [ "$target" = "$host" ]; then
         cargo build --release --locked --bin fpstore
-        # In a command of its own, so that it has the reader alone.
+        # Built by a separate command, so that the library contains only the reader.
         cargo build --release --locked --package fpstore-capi
     else
         cross_cargo build --release --locked --bin fpstore --target "$target"

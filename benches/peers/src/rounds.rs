@@ -11,7 +11,7 @@ use crate::contenders::{Built, Session};
 const CLOCK_PAIRS: usize = 10_001;
 /// Answers with more matches are excluded from the percentile of short answers.
 const FEW: usize = 10;
-/// The minimum number of queries for a contender in a part, however slow it is.
+/// The minimum number of queries for a contender in a part of a round, however slow it is.
 const QUERIES_MIN: usize = 12;
 
 /// The length of a measurement.
