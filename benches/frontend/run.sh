@@ -3,8 +3,9 @@
 #
 #     benches/frontend/run.sh PROGRAM [TURNS]
 #
-# PROGRAM is fpstore. Needs what bindings/c/try_examples.sh needs for all languages. The store has 10^6 random
-# fingerprints with text ids; half of 20 000 queries are random, half are near a stored fingerprint, k is 3.
+# PROGRAM is fpstore. For the other requirements see bindings/c/try_examples.sh. The store has 10^6
+# random fingerprints with text ids. Half of 20 000 queries are random, half are near a stored
+# fingerprint; k is 3.
 set -eu
 program=$(realpath "$1") turns=${2:-3}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -101,7 +101,6 @@ impl Minima {
         }
     }
 
-    /// Clears the features.
     pub(crate) fn clear(&mut self) {
         self.least = [EMPTY; BINS];
         self.is_full = false;

@@ -1,4 +1,5 @@
-//! Changes of documents by their ids: the ids of the store are read before the writer's turn.
+//! Changes of documents by their ids: the ids of the store are read before the writer's turn, in
+//! which the writer thread makes the change and serves no other client.
 //!
 //! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
 //! so the ids are read in the lane of slow queries while other clients write, once for all requests

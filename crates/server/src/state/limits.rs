@@ -6,7 +6,7 @@ use crate::protocol::failure::Failure;
 use fpstore::options::{K, NumberOption};
 use fpstore_client::limits::{MAX_BATCH, MAX_ITEMS, MAX_K, ServeLimits};
 
-/// The distance of a request: `asked`, or else `default`, limited to the largest allowed distance.
+/// The distance of a request: `asked`, or by default the smaller of `default` and the limit.
 pub(crate) fn checked_k(
     limits: &ServeLimits,
     asked: Option<u32>,

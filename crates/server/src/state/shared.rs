@@ -40,22 +40,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The current tokens.
     pub(crate) fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The current judged pairs.
     pub(crate) fn pairs(&self) -> Arc<JudgedPairs> {
         Arc::clone(&self.pairs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the judged pairs.
     pub(crate) fn set_pairs(&self, pairs: JudgedPairs) {
         *self.pairs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pairs);
     }
 
-    /// Replaces the tokens.
     pub(crate) fn set_tokens(&self, tokens: Tokens) {
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
     }

@@ -25,7 +25,6 @@ impl FeatureCounts {
         self.0.iter().map(|(&hash, &count)| (hash, u64::from(count)))
     }
 
-    /// Clears all counts.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
         if self.0.capacity() > COUNTS_KEPT_MAX {

@@ -174,7 +174,6 @@ impl Features {
         self.votes.add_counts(&counts, features, Weight::ONE);
     }
 
-    /// Clears all features.
     pub(crate) fn clear(&mut self) {
         if let Hashing::SipHash13(_, short) = &mut self.hashing {
             short.clear();

@@ -36,7 +36,6 @@ impl ShortMessages {
         self.count >= MESSAGE_COUNT_MAX
     }
 
-    /// The number of messages.
     pub(crate) fn len(&self) -> usize {
         self.count
     }

@@ -73,10 +73,10 @@ pub enum Tokenizer {
     Words,
     /// Source code: names and numbers, and every other character except white space by itself.
     Code,
-    /// Single letters, marks and numbers, whatever is between them. In scripts with spaces between
-    /// words, [`TextRecipe::shingle`](crate::TextRecipe::shingle) letters make a feature.
+    /// Single letters, marks and numbers; other characters are skipped. In scripts with spaces
+    /// between words, [`TextRecipe::shingle`](crate::TextRecipe::shingle) letters make a feature.
     Letters,
-    /// Single letters, marks and numbers, whatever is between them.
+    /// Single letters, marks and numbers; other characters are skipped.
     Characters,
     /// Single letters, numbers and underscores, like `\w` in Python.
     PythonCharacters,

@@ -105,7 +105,7 @@ fn characters<'a>(
     }
 }
 
-/// The set of characters that are tokens, one by one, whatever is between them.
+/// The set of characters that become tokens, one by one; other characters are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CharacterSet {
     /// Letters, marks and numbers; `Word` if their script has spaces between words.

@@ -93,7 +93,7 @@ impl Votes {
         }
     }
 
-    /// Counts features of equal weight, of which `counts[i]` have bit i.
+    /// Counts features of equal weight; bit i is set in `counts[i]` of them.
     pub(crate) fn add_counts(&mut self, counts: &[u32; 64], features: u32, weight: Weight) {
         // At most 2^46 times 2^18: the caller keeps its groups below that.
         debug_assert!(features <= GROUP_LEN_MAX);
@@ -136,7 +136,6 @@ impl Votes {
         Some(Fingerprint::new(value))
     }
 
-    /// Clears all votes.
     pub(crate) fn clear(&mut self) {
         *self = Votes::default();
     }

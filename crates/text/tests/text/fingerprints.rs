@@ -313,7 +313,7 @@ fn lists_are_brought_into_the_form_of_the_recipe() {
     {
         let (mut hasher, same) = named(list, &words_recipe());
         assert_eq!(hasher.fingerprint(text), expected);
-        // The id of the list is that of its words in the compared form.
+        // The id of the list is computed from its words in the compared form.
         assert_eq!(same, recipe);
     }
     let kept = TextRecipe { case: Case::Kept, ..words_recipe() };
