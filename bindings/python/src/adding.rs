@@ -22,14 +22,13 @@ use crate::work::Shared;
 pub(crate) trait Adding: Send {
     type Target;
 
-    /// Refuses ids of another kind than the earlier ones.
+    /// Refuses ids whose kind differs from earlier ids.
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
 
     /// Refuses fingerprints of another recipe.
     fn agree(&mut self, recipe: Recipe) -> Result<(), Failure>;
 
-    /// The hasher that makes fingerprints of texts, by the `recipe` that the user gave, and the
-    /// bytes of each sketch.
+    /// The hasher of texts for the user's `recipe`, and the length of a sketch in bytes.
     fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure>;
 
     fn target(&mut self) -> Result<&mut Self::Target, Failure>;
@@ -45,7 +44,7 @@ pub(crate) trait Adding: Send {
 /// A builder or a writer, with the settings that the user gave.
 pub(crate) struct Adder<T> {
     pub(crate) path: PathBuf,
-    /// As the user gave it; it may have lists and tables.
+    /// The `recipe` argument, which may contain lists and tables.
     pub(crate) recipe: Option<Py<PyAny>>,
     pub(crate) limits: Limits,
     pub(crate) lent: Lent<T>,

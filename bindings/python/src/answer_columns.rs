@@ -10,7 +10,7 @@ use crate::columns::{ColumnBuilder, Distances, U32, U64, omitted};
 use crate::errors::{Failure, input_error};
 use crate::rows::array;
 
-/// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
+/// A batch ends after this many bytes of texts; the offsets of Arrow have 31 bits.
 const TEXT_LEN: usize = 256 << 20;
 
 /// A column of labels or of the names of stores, which may be omitted.
@@ -55,8 +55,8 @@ impl IdColumn {
 
 /// Calls `each` with each label and id of a hit, one call for each row of the answer.
 ///
-/// If ids are not `wanted` or the hit has none, it has a row for each segment that holds it if
-/// labels are wanted, else one row. Without labels the label is empty.
+/// If the hit has no ids or ids are not wanted, there is one row for each segment with the hit if
+/// labels are wanted, else one row. If labels are not wanted, the label is empty.
 pub(crate) fn each_label_and_id(
     hit: &Hit<'_>,
     (labels_wanted, ids_wanted): (bool, bool),
@@ -76,8 +76,8 @@ pub(crate) fn each_label_and_id(
     if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
 }
 
-/// Calls `each` with each id of a hit. If it has none or ids are not `wanted`, calls it once
-/// without an id.
+/// Calls `each` with each id of a hit, or once with `None` if the hit has no ids or ids are not
+/// `wanted`.
 pub(crate) fn each_id(
     hit: &Hit<'_>,
     wanted: bool,
@@ -136,8 +136,8 @@ impl ColumnBuilder for IdColumn {
     }
 }
 
-/// The columns of the answers to many queries, of a store or of a server: `store` if several stores are
-/// queried as one, `label` if labels are wanted.
+/// The columns of the answers to many queries. `store` is omitted for a single store, `label` if
+/// labels are not wanted.
 pub(crate) const ANSWER_NAMES: [&str; 6] =
     ["query", "fingerprint", "distance", "store", "label", "id"];
 

@@ -92,7 +92,7 @@ pub(crate) fn backup<'py>(
 /// Parameters
 /// ----------
 /// states : Store, path, or list of these
-///     Such as its backups and itself.
+///     States of the store, such as backups and the store itself.
 ///
 /// Returns
 /// -------

@@ -25,8 +25,8 @@ use crate::work::{Reporter, Shared, run_shared};
 /// Makes a store of records, which are added in any order and need not fit into memory.
 ///
 /// The same records make the same file as with the program `fpstore`, byte for byte. Leaving `with`
-/// finishes the store; leaving it with an exception makes nothing. A record without an id is merged
-/// into records of the same fingerprint that have one.
+/// finishes the store; leaving it with an exception makes no store. A record without an id is
+/// merged into a record with the same fingerprint and an id.
 ///
 /// Parameters
 /// ----------
@@ -78,8 +78,7 @@ impl Tables {
 }
 
 impl LateBuilder {
-    /// A builder of fingerprints by the `recipe`; without one, by the recipe of the first
-    /// fingerprints.
+    /// A builder for fingerprints of `recipe`, by default the recipe of the first fingerprints.
     pub(crate) fn new(
         py: Python<'_>,
         mut options: BuildOptions,
@@ -243,7 +242,7 @@ impl Builder {
     ///     Fingerprints; or an Arrow stream with the columns `fingerprint` and `id`; or an iterator
     ///     over batches, each an array or a tuple of fingerprints and ids.
     /// ids : array or list, optional
-    ///     As many ids, integers or texts.
+    ///     One id for each fingerprint: integers or texts.
     ///
     /// Returns
     /// -------
@@ -256,14 +255,14 @@ impl Builder {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        // While another thread uses the builder, records were added.
+        // No warning if another thread uses the builder: it already has records.
         if self.0.lent.look(|late| late.guesses_distance()).unwrap_or(false) {
             warn_of_unknown_recipe(fingerprints)?;
         }
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds documents, whose fingerprints the `recipe` of the builder makes.
+    /// Adds documents: the `recipe` of the builder makes their fingerprints.
     ///
     /// Parameters
     /// ----------
@@ -325,7 +324,7 @@ fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
     Ok(Recipe::external_of(width))
 }
 
-/// The bytes of a sketch: `True` for 128, or 32, 64 or 128.
+/// The length of a sketch in bytes: 32, 64 or 128; `True` means 128.
 fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
     let longest = SKETCH_LENS[SKETCH_LENS.len() - 1];
     if let Ok(is_wanted) = given.cast::<PyBool>() {
@@ -342,12 +341,12 @@ fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
 /// Parameters
 /// ----------
 /// path : path or None
-///     The directory of the store. `None` makes a store in memory, which is queried, and cannot be
+///     The directory of the store. `None` makes a store in memory, for queries only: it cannot be
 ///     changed, refreshed or pickled.
 /// fingerprints : array, list, Column, Rows, Arrow stream, iterator, or Documents
 ///     As for `Builder.add`; the `recipe` makes the fingerprints of `Documents`.
 /// ids : array or list, optional
-///     As many ids, integers or texts.
+///     One id for each fingerprint: integers or texts.
 #[doc = parameters!(build)]
 ///
 /// Returns

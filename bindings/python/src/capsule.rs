@@ -141,7 +141,7 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResu
     }
 }
 
-/// The type of an object that has one without its data, with its metadata; `None` for other
+/// The type and metadata of an object that exports its schema without data; `None` for other
 /// objects.
 pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
     const METHOD: &str = "__arrow_c_schema__";
@@ -200,7 +200,7 @@ fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
     input_error(py, format!("Arrow data that cannot be made: {error}"))
 }
 
-/// Two capsules, with the schema and the array. The metadata has the recipe.
+/// Two capsules: the schema, with the recipe in its metadata, and the array.
 pub(crate) fn export_array<'py>(
     py: Python<'py>,
     array: &dyn Array,

@@ -46,15 +46,15 @@ impl CheckedRows {
         Ok(())
     }
 
-    /// Adds a row: whether the record was added, and the record that it is near.
+    /// Adds a row: whether the record was added, and the near record that prevented it.
     pub(crate) fn keep(&mut self, added: bool, near: Option<&Near>) -> Result<(), Failure> {
         let (near, near_id, distance) = Near::cells(near);
-        // Without a column of ids they are left out.
+        // Without a column of ids, the id is omitted.
         let near_id = near_id.filter(|_| self.ids != IdKind::None);
         self.table.keep((added, near, near_id, distance))
     }
 
-    /// Where ids are numbers, a text that spells a number becomes the number.
+    /// Converts the text of a number to the number if the column has numbers.
     fn id_as_kept<'a>(&self, id: IdRef<'a>) -> IdRef<'a> {
         match id {
             IdRef::Text(text) if self.ids == IdKind::U64 => {

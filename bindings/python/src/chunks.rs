@@ -39,8 +39,8 @@ impl<R: Send> Chunks<R> {
         Ok(self.watch.report().map_err(Error::from)?)
     }
 
-    /// Calls `work` on each of `threads` threads, this one included. It takes chunks of `len` of
-    /// `count` items until none is left. Returns the results in order.
+    /// Calls `work` on `threads` threads, including the current thread. `work` takes chunks of
+    /// `len` items until all `count` items are taken. Returns the results in order.
     pub(crate) fn run(
         (count, len): (usize, usize),
         threads: usize,

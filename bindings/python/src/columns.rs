@@ -1,4 +1,4 @@
-//! Rows under construction: rows go in, batches of Arrow come out.
+//! Rows under construction: collects rows in columns, and returns them as batches of Arrow.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(crate) const PAYLOAD_LEN: usize = 64 << 20;
 pub(crate) trait ColumnBuilder {
     type Value<'a>;
 
-    /// The type of its values, and whether it has nulls; `None` for an omitted column.
+    /// The type of the values, and whether they can be null; `None` for an omitted column.
     fn kind(&self) -> Option<(DataType, bool)>;
 
     fn push(&mut self, value: Self::Value<'_>) -> Result<(), Failure>;
@@ -170,7 +170,7 @@ impl<C: ColumnBuilder> ColumnBuilder for Option<C> {
     }
 }
 
-/// The values of an omitted column, which are in no batch.
+/// A placeholder for the values of an omitted column; no batch contains it.
 pub(crate) fn omitted() -> ArrayRef {
     array(arrow_array::NullArray::new(0))
 }
@@ -239,7 +239,7 @@ pub(crate) fn names_of<R: Row>() -> impl Iterator<Item = &'static str> {
 }
 
 impl<C: ColumnBuilders> RowsBuilder<C> {
-    /// An empty table. Omitted columns have names, too.
+    /// An empty table. `names` includes the names of omitted columns.
     pub(crate) fn new(names: impl IntoIterator<Item = &'static str>, columns: C) -> Self {
         let fields = names.into_iter().zip(columns.kinds()).filter_map(|(name, kind)| {
             let (kind, has_nulls) = kind?;

@@ -35,12 +35,12 @@ pub(crate) fn check(data: &ArrayData) -> Result<(), Fault> {
             }
             Ok(())
         }
-        // Not a type of fingerprints, ids or texts, but making an array of it can read the values.
+        // fpstore does not use this type, but `make_array` can read its values.
         _ => Ok(data.validate_full()?),
     }
 }
 
-/// Consecutive texts with offsets between them.
+/// Checks texts that are stored consecutively, with offsets.
 fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fault> {
     // A copy: the owner may change the offsets meanwhile.
     let offsets = data.buffer::<O>(0)[..=data.len()].to_vec();
@@ -71,7 +71,7 @@ fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fau
     })
 }
 
-/// Texts in views, or in the buffers of the views.
+/// Checks texts in views, or in the buffers of the views.
 fn check_views(data: &ArrayData) -> Result<(), Fault> {
     let (views, bytes) = (data.buffer::<u128>(0), data.buffers()[0].as_slice());
     let buffers = &data.buffers()[1..];

@@ -186,7 +186,7 @@ pub(crate) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
     PyErr::warn(py, &class, &message, 1)
 }
 
-/// Warns of an old name, which the next release does not have.
+/// Warns about an old name, which the next release removes.
 pub(crate) fn warn_of_old(py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
     let message = CString::new(format!("{old} moved to {new}")).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &message, 1)

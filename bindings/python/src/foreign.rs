@@ -1,4 +1,4 @@
-//! Checks Arrow data of other libraries, which comes by the C interface, before it is used.
+//! Checks Arrow data that other libraries pass through the C interface, before it is used.
 //!
 //! The interface passes addresses without the lengths of buffers. The lengths follow from row
 //! counts and last offsets, and are trusted. Counts, row counts, null counts, offsets and missing
@@ -95,7 +95,7 @@ pub(crate) unsafe fn array_of(
     // SAFETY: both are the structure of the interface; the caller guarantees its addresses.
     unsafe { check_array(&*std::ptr::from_ref(&array).cast::<RawArray>(), kind)? };
     if *kind == DataType::Null {
-        // Some libraries give it buffers, which the type does not have.
+        // Some libraries add buffers, although arrays of this type have none.
         return Ok(Arc::new(NullArray::new(array.len())));
     }
     // SAFETY: counts and buffers match the type, as checked above; the contents are checked before
@@ -216,7 +216,7 @@ unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
     }
 }
 
-/// The length of an array, without and with the rows before its first.
+/// The length of an array, and its offset plus its length.
 fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault> {
     let width = match kind {
         DataType::FixedSizeBinary(width) => count_of("width", i64::from(*width))?,
@@ -271,7 +271,7 @@ unsafe fn check_buffers(
     // SAFETY: there are as many addresses as buffers.
     let buffer = |number: usize| unsafe { array.buffers.add(number).read_unaligned() };
     if layout.can_contain_null_mask {
-        // SAFETY: the bitmap has a bit for each row and for each before the first.
+        // SAFETY: the bitmap has a bit for each of the `end` rows.
         unsafe { check_nulls(array, buffer(0), len, end)? };
     }
     if end > 0 {
@@ -406,7 +406,7 @@ unsafe fn check_children(array: &RawArray, kind: &DataType, end: usize) -> Resul
     // SAFETY: there are as many addresses as columns.
     let columns = unsafe { children(array.children, count)? };
     for (field, column) in fields.into_iter().zip(columns) {
-        // SAFETY: the caller guarantees the addresses in it.
+        // SAFETY: the caller guarantees the addresses in the column.
         let checked = unsafe { check_array(column, field.data_type()) };
         let checked = checked.and_then(|()| {
             let is_table = matches!(kind, DataType::Struct(_));

@@ -68,7 +68,7 @@ impl IdRule {
         }
     }
 
-    /// Refuses ids that cannot be stored, or not as their own kind.
+    /// Refuses invalid ids, and ids whose kind does not fit the rule.
     pub(crate) fn check(self, ids: Option<&Ids>) -> Result<(), Failure> {
         let Some(ids) = ids else { return Ok(()) };
         for (at, id) in ids.iter().enumerate() {
@@ -92,7 +92,7 @@ impl IdRule {
                          texts, id_type='int' numbers",
                     );
                 }
-                // Without other ids, a store would store such a text as a number.
+                // A store without other ids would store this text as a number.
                 IdRule::Open if is_number => {
                     return refused(
                         ", is a number in a text, and the earlier records have no ids; \

@@ -56,7 +56,7 @@ impl<T> Lent<T> {
         self
     }
 
-    /// Whether it ended in this way.
+    /// Whether the object ended in this way.
     pub(crate) fn has_ended(&self, how: &str) -> bool {
         matches!(*self.state(), State::Ended(ended) if ended == how)
     }
@@ -65,7 +65,7 @@ impl<T> Lent<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reason why the object cannot be used in this state. Only a text: exceptions are made
+    /// The reason why the object cannot be used in this state, as a text: exceptions are made
     /// without the lock, because making them can run other Python code.
     fn refusal(&self, state: &State<T>) -> String {
         let Words { noun, loss } = self.words;
@@ -127,7 +127,7 @@ impl<T> Lent<T> {
             let is_late = matches!(*state, State::Used(of, _) if of != std::thread::current().id());
             let is_here = matches!(*state, State::Used(_, of) if of == std::process::id());
             drop(state);
-            // Otherwise another thread took it meanwhile.
+            // Tries again if another thread of this process took the object meanwhile.
             if !(is_late && is_here) {
                 return Err(state_error(refusal));
             }
@@ -160,7 +160,7 @@ impl<T> Lent<T> {
         self.ended.notify_all();
     }
 
-    /// Drops the object. `how` is its end for messages, such as `is closed`.
+    /// Drops the object. `how` describes the end in messages, such as `is closed`.
     pub(crate) fn end(&self, how: &'static str) {
         *self.state() = State::Ended(how);
         self.ended.notify_all();
@@ -183,7 +183,8 @@ impl<T> Lent<T> {
             finish()?;
         }
         self.end("is closed");
-        // An unfinished result must not look finished.
+        // The end of a `with` block with an unusable object is an error, so that an unfinished
+        // result does not look finished.
         if is_raised || is_ended { Ok(()) } else { usable }
     }
 
@@ -209,7 +210,7 @@ impl<T> Drop for Lent<T> {
         let Words { noun, loss } = self.words;
         let message = format!("a {noun} was dropped before its end; {loss}: use it in 'with'");
         let message = CString::new(message).unwrap_or_default();
-        // The interpreter may end at this moment, or handle an exception.
+        // The interpreter may be shutting down, or an exception may be pending.
         let _ = Python::try_attach(|py| {
             let raised = PyErr::take(py);
             let class = py.get_type::<PyResourceWarning>();
@@ -257,8 +258,8 @@ impl<T: Send> Lent<T> {
         run_part(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
-    /// Prepares a change, which may still be refused, and makes it without the interpreter. After
-    /// an interrupted change the object is failed.
+    /// Prepares a change, which may still be refused, and makes it without the interpreter. An
+    /// interrupted change makes the object unusable.
     pub(crate) fn change<P: Send, R: Send>(
         &self,
         py: Python<'_>,

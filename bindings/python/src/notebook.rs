@@ -89,7 +89,7 @@ impl Page {
     }
 }
 
-/// A page that was pickled.
+/// Restores a pickled page.
 #[pyfunction]
 pub(crate) fn _page_of(#[pyo3(from_py_with = text)] html: String) -> Page {
     Page(html)

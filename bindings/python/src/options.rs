@@ -36,7 +36,7 @@ pub(crate) fn distance_of(py: Python<'_>, k: impl Into<Whole>) -> PyResult<u32> 
 }
 
 /// The distance that a store is tuned for, or the distance of a join of fingerprints of the recipe.
-/// By default the usual distance of the recipe. Warns of a distance far from it.
+/// By default the usual distance of the recipe. Warns about a distance far from the usual distance.
 pub(crate) fn tuned_distance(
     py: Python<'_>,
     k: Option<Whole>,
@@ -89,7 +89,7 @@ pub(crate) fn limit(py: Python<'_>, value: Option<Whole>) -> PyResult<Option<usi
     Ok(count(py, &options::LIMIT, value)?.map(|most| most as usize))
 }
 
-/// The value with this keyword.
+/// The choice with this name, for the argument `keyword`.
 pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> PyResult<T> {
     T::named(name).map_err(|unknown| {
         input_error(py, format!("{keyword} is {}, not '{name}'", unknown.expected()))

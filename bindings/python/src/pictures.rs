@@ -36,8 +36,8 @@ impl From<fpstore_images::Error> for Failure {
 /// hash : str, default "phash"
 ///     `"phash"` or `"dhash"`, 64 bits each, as in the package imagehash.
 /// ignore_exif : bool, default False
-///     Whether the pixels are hashed as stored, as imagehash does; by default pictures are turned
-///     by their EXIF data.
+///     Whether the pixels are hashed as stored, as imagehash does; by default pictures are rotated
+///     according to their EXIF data.
 /// skip_bad : bool, default False
 ///     Whether unreadable pictures are skipped; otherwise they are errors.
 #[doc = parameters!(threads memory progress)]

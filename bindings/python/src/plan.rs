@@ -24,8 +24,8 @@ use crate::work::{Reporter, run};
 /// budget : int or str, optional
 ///     Maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
 /// sample : array, list or Column, optional
-///     A sample of the fingerprints, which shows how evenly they are spread. By default they are
-///     taken as random bits.
+///     A sample of the fingerprints, which shows how evenly they are spread. By default the plan
+///     assumes random bits.
 /// recipe : Recipe or str, optional
 /// all : bool, default False
 ///     Whether all schemes are listed. By default the list has the chosen scheme and the schemes

@@ -65,8 +65,8 @@ pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) ->
     Ok(())
 }
 
-/// Warns of the default distance for a column of a table, or an array of numpy, whose recipe is
-/// unknown: they keep the numbers of a `Column`, and not its recipe.
+/// Warns about the default distance for a column of a table, or an array of numpy, with an unknown
+/// recipe: copies of a `Column` in tables and arrays do not keep its recipe.
 pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_column = is_pandas(given)
         || given.cast::<numpy::PyUntypedArray>().is_ok()

@@ -89,11 +89,11 @@ impl Running {
     }
 }
 
-/// Rows as they are found. A thread finds them, a few batches ahead. Closing the stream, leaving
-/// its `with` or dropping it ends the thread.
+/// A stream of rows: a thread finds them, a few batches ahead of the reader. Closing the stream,
+/// leaving its `with` or dropping it ends the thread.
 ///
-/// Iterating yields `Rows`, `read_all` returns all rows, `to_pandas` and its like return a table of
-/// them, and an Arrow library can read the stream once.
+/// Iterating yields `Rows`, `read_all` returns all rows, `to_pandas`, `to_polars` and `to_arrow`
+/// return them as a table, and an Arrow library can read the stream once.
 ///
 /// >>> with store.pairs(3) as stream:
 /// ...     for rows in stream:
@@ -102,7 +102,7 @@ impl Running {
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct RowStream {
     schema: SchemaRef,
-    /// `None` once it is closed.
+    /// `None` once the stream is closed.
     running: Mutex<Option<Running>>,
 }
 
@@ -267,8 +267,8 @@ pub(crate) fn note_main_thread() {
 
 /// A stream that an Arrow library reads, on any thread, with or without the interpreter.
 ///
-/// Only the main thread attaches to the interpreter, to handle signals: another thread could wait
-/// for a thread that waits for this one.
+/// Only the main thread attaches to the interpreter, to handle signals: the interpreter can be held
+/// by a thread that waits for this one, a deadlock.
 struct HandedOver {
     schema: SchemaRef,
     running: Option<Running>,
@@ -282,7 +282,7 @@ impl Iterator for HandedOver {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let running = self.running.as_mut()?;
-            // Also while batches are ready: the library reads them without a pause.
+            // Checked while batches are ready, too: the library reads them without a pause.
             if self.looked.elapsed() >= TICK {
                 self.looked = Instant::now();
                 if let Err(message) = look_on_main_thread(running) {

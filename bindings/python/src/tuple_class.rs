@@ -1,8 +1,8 @@
 //! Answers: named tuples and data classes, made without their own constructors.
 //!
-//! Their constructors are written in Python and take longer than a search with one match. For the
-//! result of a change, no Python code may run either, in which a signal could raise an exception
-//! and lose the result.
+//! Their constructors are written in Python and take longer than a search with one match. Also, no
+//! Python code may run before the result of a change is returned: a signal could raise an exception
+//! in that code, and the result would be lost.
 
 #![expect(unsafe_code, reason = "constructors and setters of types are pointers to functions")]
 
@@ -61,7 +61,7 @@ impl AnswerClass {
         let class = self.class.bind(py);
         let made = class.call_method1(pyo3::intern!(py, "__new__"), (class,))?;
         for (name, value) in self.names.iter().zip(values) {
-            // The class refuses assignments, so the setter is the one of `object`.
+            // The class refuses assignments, so this calls the setter of `object`.
             // SAFETY: the pointers are to live objects, and the function returns -1 with an
             // exception.
             let status = unsafe {

@@ -51,8 +51,7 @@ pub(crate) fn from_hex<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// Fingerprints as 16 hex digits each, or as fewer digits for a `Column` of a store of narrower
-/// fingerprints.
+/// Fingerprints as 16 hex digits each, or fewer digits for a `Column` of narrower fingerprints.
 ///
 /// Parameters
 /// ----------

@@ -1,4 +1,4 @@
-//! Runs long work on another thread, while the calling thread attends to the interpreter.
+//! Runs long work on another thread, while the calling thread handles signals and progress.
 //!
 //! Only the calling thread attaches to the interpreter, at most every tenth of a second, to handle
 //! signals, so that Ctrl-C ends the work, and to report progress. The working threads read a flag,
@@ -75,8 +75,8 @@ struct Done {
 }
 
 impl Done {
-    /// Adds a report of a call whose steps have this many phases, as far as known: each phase takes
-    /// an equal part of the rest of its step. The fraction never decreases.
+    /// Adds a report of a call with about `phases` phases in each step: each phase takes an equal
+    /// part of the rest of its step. The fraction never decreases.
     fn add(&mut self, progress: Progress, phases: u32) {
         let (number, steps) = progress.step.map_or((1, 1), |it| (it.number, it.count));
         let step = |of: &Progress| of.step.map(|it| it.number);
@@ -143,7 +143,7 @@ impl Reporter {
         Reporter { phases, ..self }
     }
 
-    /// Reports new progress. A signal may raise while the function runs.
+    /// Reports new progress. An error is either a signal during the function, or its own error.
     fn tell(&self, py: Python<'_>, shared: &Shared) -> Result<(), Ended> {
         self.report(py, shared).map_err(|error| ended_by(py, error))
     }
@@ -325,7 +325,7 @@ pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> 
 }
 
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // After a panic the objects in the work are not used again, or protect themselves.
+    // After a panic, the objects that the work used are not used again, or refuse further use.
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(&*panic))))
 }

@@ -290,7 +290,7 @@ impl Writer {
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds documents, whose fingerprints the recipe of the store makes.
+    /// Adds documents: the recipe of the store makes their fingerprints.
     ///
     /// Parameters
     /// ----------
@@ -380,7 +380,7 @@ impl Writer {
     /// Parameters
     /// ----------
     /// fingerprints, ids
-    ///     As for `Builder.add`. Of several records with one id the last one counts.
+    ///     As for `Builder.add`. Of several records with one id, the last record is kept.
     ///
     /// Returns
     /// -------
@@ -410,7 +410,7 @@ impl Writer {
         deleted(py, &done?)
     }
 
-    /// Deletes ids, wherever they are, after a commit of the added records.
+    /// Deletes these ids from all segments, after a commit of the added records.
     ///
     /// Parameters
     /// ----------
@@ -611,7 +611,7 @@ impl Writer {
 /// segment_number : int, optional
 ///     The segment; by default all.
 /// hard_link : bool, default False
-///     Whether the files get second names instead: a snapshot in milliseconds and without disk
+///     Whether the files are linked instead of copied: a snapshot in milliseconds and without disk
 ///     space, for a job that must read one state while the store changes. It needs one file system.
 ///
 /// Returns

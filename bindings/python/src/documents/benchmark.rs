@@ -29,11 +29,11 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 
 /// Finds the items of a benchmark that occur in documents, as `fpstore contamination` does, and
-/// copies the documents without any. No input is changed.
+/// copies the documents without items. No input is changed.
 ///
-/// An item is in a document if one passage of the document has enough of its shingles, runs of
-/// words. Where the share is so high that one exchanged word is too many, the passage must have all
-/// shingles.
+/// An item is in a document if one passage of the document contains enough of the item's shingles
+/// (runs of words). If the required share is so high that one exchanged word would miss it, the
+/// passage must contain all shingles.
 ///
 /// Parameters
 /// ----------

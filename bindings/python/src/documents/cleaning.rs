@@ -28,8 +28,8 @@ use crate::text::hasher_of;
 use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
-/// Removes near-duplicate documents, as the command `fpstore clean`: kept documents of files are
-/// copied byte for byte, and of a table the answer has the mask `keep` of its rows. No input is
+/// Removes near-duplicate documents, like the command `fpstore clean`. From files, kept documents
+/// are copied byte for byte; for a table, the answer has the mask `keep` of its rows. No input is
 /// changed. The same call resumes an interrupted job.
 ///
 /// Parameters
@@ -54,9 +54,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 ///     ids and a label.
 /// passages : str, optional
 ///     `"cut"`, `"annotate"` or `"drop:PART"`, the treatment of removed passages, if `Documents`
-///     have a `unit`. Of a table, `rows` then has the text that is left.
+///     have a `unit`. For a table, `rows` then has the remaining texts.
 /// url_field : str, optional
-///     Field of addresses: of one address only the best document is kept.
+///     Field of addresses. Only the best document of each address is kept.
 /// keep : str, default "first"
 ///     `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or
 ///     several rules with commas between them; later rules decide ties of earlier ones.
@@ -66,25 +66,25 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 ///     Number of documents to keep: the threshold starts at its strictest value and is relaxed,
 ///     equally for all documents, until this many are left.
 /// max_loss : float or str, optional
-///     Maximum share of removed documents, such as `"1%"`, of all, of a file and of a source.
+///     Maximum share of removed documents, such as `"1%"`, in total, of each file and each source.
 /// store : Store, path or list of paths, optional
-///     Documents near a stored one are removed. The recipe and `k` are those in the store.
+///     Documents near a stored document are removed. The store determines the recipe and `k`.
 /// within : bool, default False
-///     With a `store`, whether documents near a new one are removed, too.
+///     With a `store`, whether documents near another new document are removed, too.
 /// add : bool, default False
 ///     Whether the kept documents are added to the store, all or none.
 /// label : str, optional
 ///     The label of the new segment.
 /// run : str, optional
-///     The name of the job in the store: a call with a known run changes nothing. If the `output` is
-///     missing, or with `commit` there is none, it raises `KnownRunError`, because all documents
-///     would be found in the store.
+///     The name of the job in the store: a call with a known run changes nothing. It raises
+///     `KnownRunError` if the `output` is missing, or if `commit` is set without an `output`,
+///     because all documents would be found in the store.
 /// commit : bool, default True
 ///     `False` is the safe order for a table: nothing is added before `cleaned.commit()`, or before
 ///     the end of a `with` block without an exception, so the caller writes the kept rows first.
-///     The store is locked until then. Repeated after a commit, the answer has `was_added_before`:
-///     the earlier output is complete. `KnownRunError` is then raised only if the table has a
-///     document that is near none in the store, so that it is not the table of that run.
+///     The store is locked until then. After a commit, the same call returns `was_added_before`:
+///     the earlier output is complete. It raises `KnownRunError` only if the table has a document
+///     without a near document in the store: then it is not the table of that run.
 /// annotate : str, optional
 ///     Removes nothing: each document gets a field of this name, with the id of the document that
 ///     it duplicates, or null.
@@ -227,7 +227,7 @@ pub(crate) fn clean<'py>(
     let title = documents.title();
     let resources = limits.given(&shared);
     let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-    // The passages that are left of the rows of a table are read from a temporary output.
+    // The remaining passages of a table's rows are read from a temporary output.
     let of_passages = passages.filter(|_| documents.is_table());
     if let Some(fate) = of_passages {
         check_fate_of_rows(py, fate, documents.are_passages(), add.is_some())?;
@@ -290,7 +290,7 @@ pub(crate) fn clean<'py>(
                 }
                 None
             }
-            // An output is at its address before the store has the documents of the run.
+            // The output is copied to its address before the documents are added to the store.
             Err(Error::KnownRun { .. }) if output.is_published => None,
             begun => begun?,
         };
@@ -431,7 +431,7 @@ fn check_fate_of_rows(
     Err(input_error(py, message))
 }
 
-/// The part of the documents that may be lost: a number, or a text such as `1%`.
+/// The maximum share of removed documents: a number, or a text such as `1%`.
 fn share_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<LossLimit>> {
     if given.is_none() {
         return Ok(None);
@@ -443,7 +443,7 @@ fn share_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<LossLimit>> {
     Ok(Some(limit))
 }
 
-/// Warns that fingerprints decide where the default is a similarity.
+/// Warns that fingerprints decide, because the store has no sketches for the default similarity.
 fn warn_of_fingerprints(py: Python<'_>, store: &fpstore::Store) -> PyResult<()> {
     let (path, k) = (store.info().path, store.tuned_k());
     let message = format!(

@@ -32,9 +32,9 @@ use crate::work::Reporter;
 
 /// The module of documents at addresses.
 pub(super) const REMOTE: &str = "fpstore._remote";
-/// A longer name is no file on any system.
+/// Maximum length of a path; a longer text is not the path of a file.
 const NAME_LEN_MAX: usize = 4096;
-/// Characters of a text in a message.
+/// Maximum number of characters of a text in a message.
 const SHOWN_LEN: usize = 40;
 /// Maximum length of a document.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
@@ -54,9 +54,9 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 ///     The format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"`, `"warc"`, `"lines"`,
 ///     `"text"`, `"html"` or `"features"`. By default the name of each file decides.
 /// id_field, text_field : str, optional
-///     Fields or columns; in JSON also paths such as `doc.body`. By default `id` and `text`, in
-///     files else the only field with another usual name, such as `url` and `content`. Without a
-///     column of ids, the ids of a table are row numbers.
+///     Fields or columns; in JSON also paths such as `doc.body`. By default `id` and `text`; if a
+///     file has no such field, the only field with another usual name, such as `url` or `content`.
+///     Without a column of ids, the ids of a table are row numbers.
 /// line_ids : bool, default False
 ///     Whether the ids are line numbers.
 /// text_format : str, default "plain"
@@ -65,8 +65,8 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 ///     `"paragraph"`, `"line"` or `"words:100"`: each passage of a text becomes a document. Its id
 ///     is the id of the text, `#` and a number.
 /// encoding : str, optional
-///     `"utf-8"`, `"detect"` or a name such as `"gbk"`. By default UTF-8; of pages the declared
-///     encoding, else the detected one.
+///     `"utf-8"`, `"detect"` or a name such as `"gbk"`. By default UTF-8; for pages the declared
+///     encoding, or the detected encoding if a page declares none.
 /// html_part : str, default "auto"
 ///     `"auto"`, `"main"` or `"full"`.
 /// max_document : int or str, optional
@@ -102,7 +102,7 @@ enum Source {
 pub(crate) struct Readable {
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) options: DocumentOptions,
-    /// The table, if the documents are one.
+    /// The table, if the documents come from a table.
     pub(crate) table: Option<DocumentTable>,
     /// Prefixes of temporary paths, each with the name that messages and answers show.
     pub(super) shown: Vec<(String, String)>,
@@ -149,7 +149,7 @@ impl Documents {
         Ok(Readable { paths: vec![path], options, table: Some(table), shown, _copies: None })
     }
 
-    /// As [`Documents::of`], with the names of fields, if they are given.
+    /// As [`Documents::of`], with optional names of fields.
     pub(crate) fn of_fields<'py>(
         given: &Bound<'py, PyAny>,
         text_field: Option<&Bound<'py, PyAny>>,
@@ -210,7 +210,7 @@ impl Documents {
         table::each_arrow_part(object.bind(py), &columns, each)
     }
 
-    /// The title of a page about them.
+    /// The title of a page about the documents.
     pub(crate) fn title(&self) -> String {
         match &self.source {
             Source::Table(_) => "a table".into(),
@@ -226,7 +226,7 @@ impl Documents {
         self.options.passage_unit().is_some()
     }
 
-    /// Whether they are a table.
+    /// Whether the documents are a table.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(_))
     }
@@ -255,7 +255,7 @@ fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Paths with the files of glob patterns in place of patterns that match any.
+/// Replaces each glob pattern by the files that match it, and keeps a pattern without matches.
 fn expanded(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
@@ -378,8 +378,8 @@ impl Documents {
         Ok(Documents { source, options, max_document, columns })
     }
 
-    /// The documents as `clean` reads them: the main text of a page, and a document for each
-    /// passage with `unit`.
+    /// The documents as `clean` reads them: the main text of a page, and with `unit` a document for
+    /// each passage.
     ///
     /// Returns
     /// -------
@@ -424,7 +424,7 @@ impl Documents {
 }
 
 impl Readable {
-    /// A text with the names of the documents in place of temporary paths.
+    /// Replaces temporary paths in a text by the names of the documents.
     pub(crate) fn shown(&self, text: String) -> String {
         self.shown.iter().fold(text, |text, (path, name)| text.replace(path, name))
     }
@@ -457,8 +457,8 @@ impl Readable {
     }
 }
 
-/// The error of reading documents: with the row of a table in place of its place in a file, and
-/// without temporary paths.
+/// Converts an error of reading documents: replaces temporary paths by the names of the documents,
+/// and a position in the temporary file of a table by the row.
 pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
     let is_of_table = |name: &str| {
         documents.table.is_some()

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use super::given::{REMOTE, is_address};
 use crate::errors::Failure;
 
-/// Where documents are written.
+/// The destination of documents.
 #[derive(Default)]
 pub(super) struct Output {
     /// The local file or folder, if there is an output.
     pub(super) path: Option<PathBuf>,
-    /// The address to which it is copied when it is complete.
+    /// The address to which the complete output is copied.
     address: Option<PathBuf>,
     /// Whether that address has an output already.
     pub(super) is_published: bool,
@@ -49,7 +49,7 @@ impl Output {
         Ok(Output { path, scratch: Some(scratch), ..Output::default() })
     }
 
-    /// Whether it is published when it is complete.
+    /// Whether the complete output is copied to an address.
     pub(super) fn is_remote(&self) -> bool {
         self.address.is_some()
     }

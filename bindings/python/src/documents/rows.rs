@@ -30,7 +30,7 @@ struct TableRows<'a> {
 }
 
 impl TableRows<'_> {
-    /// Adds kept rows up to the row of this number. Texts without features have no document.
+    /// Adds kept rows up to the row of this number: rows whose texts have no fingerprint.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
             self.rows.keep((true, None, None, None, None, None, None, None))?;
@@ -84,8 +84,8 @@ pub(super) fn rows_of(
     rows.rows.finish()
 }
 
-/// For each row of a table of passages whether any are left, and the text that is left, read from
-/// the copy of the table.
+/// For each row of a table of passages, whether any passage remains, and the remaining text, read
+/// from the copy of the table.
 pub(super) fn rest_of(table: &DocumentTable, copy: &Path) -> Result<Rows, Failure> {
     let mut rows =
         RowsBuilder::new(["keep", "text"], (Bits::default(), IdColumn::new(IdKind::Text)));

@@ -118,7 +118,7 @@ fn write_each(
     Ok(())
 }
 
-/// The values of a row besides its text.
+/// The values of rows, except the texts.
 struct Others {
     ids: Option<Ids>,
     fields: Vec<Vec<Option<String>>>,

@@ -97,8 +97,8 @@ impl Items {
         }
     }
 
-    /// Whether the fingerprints have the recipe of the store, if that is known. Another recipe is
-    /// an error.
+    /// Whether the fingerprints have the recipe of the store, or `None` if their recipe is unknown.
+    /// A different recipe is an error.
     fn is_same(
         &self,
         connection: &mut Connection,
@@ -140,23 +140,23 @@ fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyA
 
 #[pymethods]
 impl Client {
-    /// Adds each record without a near record in the store or earlier in this call, all in one
-    /// request: together or not at all.
+    /// Adds each record without a near record in the store or earlier in this call. All of them are
+    /// added by one request, or none.
     ///
     /// Parameters
     /// ----------
     /// fingerprints : array, list or Column, optional
-    ///     At most `max_items` of the limits of the server.
+    ///     At most as many as the limit `max_items` of the server.
     /// ids : array or list, optional
     ///     Their ids.
     /// k : int, optional
     ///     Distance of near records in bits.
     /// texts : list or array of str, optional
-    ///     Texts in place of fingerprints, which the server makes.
+    ///     Texts in place of fingerprints; the server makes the fingerprints.
     /// durable : bool, default True
-    ///     `False` answers before the new records are on disk.
+    ///     `False` returns before the new records are on disk.
     /// same_recipe : bool, default False
-    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` shows its own.
+    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` has a recipe.
     ///
     /// Returns
     /// -------
@@ -197,9 +197,9 @@ impl Client {
     /// fingerprints : array, list or Column, optional
     /// ids : array or list
     /// texts : list or array of str, optional
-    ///     Texts in place of fingerprints, which the server makes.
+    ///     Texts in place of fingerprints; the server makes the fingerprints.
     /// same_recipe : bool, default False
-    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` shows its own.
+    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` has a recipe.
     ///
     /// Returns
     /// -------

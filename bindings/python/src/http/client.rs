@@ -216,7 +216,7 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Fingerprint(needle))
     }
 
-    /// As `query` for a text, whose fingerprint the server makes by the recipe of the store.
+    /// As `query`, for a text: the server makes its fingerprint by the recipe of the store.
     ///
     /// Parameters
     /// ----------
@@ -327,7 +327,7 @@ impl Client {
     /// Returns
     /// -------
     /// list of list
-    ///     As `Store.find`; for a server of several stores pairs of a fingerprint and a store.
+    ///     As `Store.find`; with several stores, pairs of a fingerprint and a store.
     #[pyo3(signature = (ids, /))]
     fn find<'py>(
         &self,

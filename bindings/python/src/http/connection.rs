@@ -178,8 +178,8 @@ impl Connections {
         done
     }
 
-    /// As [`Connections::run`], for a request that changes the store: its result is returned even
-    /// if Ctrl-C came too late.
+    /// As [`Connections::run`], for a request that changes the store: if Ctrl-C comes too late to
+    /// stop the request, its result is returned.
     pub(super) fn change<T: Send>(
         &self,
         py: Python<'_>,

@@ -1,5 +1,5 @@
-//! Texts and paths as arguments of functions, for `from_py_with`. A text with a lone surrogate is
-//! an `InputError` with the name of the argument, and not an error of the codec.
+//! Texts and paths as arguments of functions, for `from_py_with`. A text with a lone surrogate
+//! raises an `InputError` with the name of the argument, not an error of the codec.
 //!
 //! The name of the argument is added by PyO3 in a note, which `InputError` puts at the beginning of
 //! its message.

@@ -36,8 +36,8 @@ pub(crate) enum Batches<'py> {
 }
 
 impl<'py> Batches<'py> {
-    /// Records of fingerprints and ids, of an Arrow stream with columns `fingerprint` and `id`, or
-    /// of an iterator over batches: arrays, tuples of two arrays, or Arrow tables.
+    /// Records from fingerprints and ids, from an Arrow stream with columns `fingerprint` and `id`,
+    /// or from an iterator over batches: arrays, tuples of two arrays, or Arrow tables.
     pub(crate) fn of(
         fingerprints: &Bound<'py, PyAny>,
         ids: Option<&Bound<'py, PyAny>>,

@@ -45,7 +45,7 @@ pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
     of_int(object.call_method0("__index__")?.cast::<PyInt>()?)
 }
 
-/// Whether it is an array of numpy that is not a single number.
+/// Whether an object is an array of numpy with at least one dimension.
 fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() > 0))
 }
@@ -121,7 +121,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     Ok(values)
 }
 
-/// A fingerprint of a sequence, with its place in the error.
+/// A fingerprint of a sequence; an error reports its position.
 fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
     let py = item.py();
     if item.is_none() {
@@ -251,9 +251,9 @@ pub(crate) fn extend_by_arrow(
 /// Fingerprints of a column, some of them missing.
 #[derive(Default)]
 pub(crate) struct Nullable {
-    /// For missing fingerprints any value.
+    /// The fingerprints; values of missing fingerprints are arbitrary.
     values: Vec<Fingerprint>,
-    /// For each row up to the last missing one, whether it is missing.
+    /// Whether each row is missing; ends after the last missing row.
     is_missing: Vec<bool>,
 }
 
@@ -271,7 +271,7 @@ impl Nullable {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// The results of `each` for each row, in the memory of the fingerprints.
+    /// The results of `each` for each row; they reuse the memory of the fingerprints.
     pub(crate) fn into_each<E>(
         self,
         mut each: impl FnMut(usize, Option<Fingerprint>) -> Result<i64, E>,

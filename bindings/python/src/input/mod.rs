@@ -1,8 +1,8 @@
 //! Arguments of callers: fingerprints, ids, texts and batches of them, from Python, numpy, Arrow
 //! and libraries with their interfaces.
 //!
-//! All values are copied while the interpreter is held, because other threads of Python may change
-//! an array of numpy once it is released. Unsuitable objects are refused with their type.
+//! All values are copied while the interpreter is held: once it is released, other threads of
+//! Python may change an array of numpy. Errors name the type of an unsuitable object.
 
 pub(crate) mod arguments;
 pub(crate) mod batches;
@@ -34,7 +34,7 @@ fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
     if at % 1024 == 1023 { py.check_signals() } else { Ok(()) }
 }
 
-/// Whether an object is of pandas, whose Arrow interface needs pyarrow and so is not used.
+/// Whether an object is of pandas. The Arrow interface of pandas needs pyarrow, so it is not used.
 pub(crate) fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
     let module = object.get_type().getattr("__module__");
     let module: String = module.and_then(|module| module.extract()).unwrap_or_default();
@@ -85,7 +85,7 @@ pub(crate) fn check_not_lazy(object: &Bound<'_, PyAny>, what: &str) -> PyResult<
     Ok(())
 }
 
-/// Refuses anything but one dimension.
+/// Refuses arrays that do not have exactly one dimension.
 fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResult<()> {
     match array.ndim() {
         1 => Ok(()),
@@ -154,7 +154,7 @@ fn check_no_mask(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResult<()> 
     check_no_nulls(array.py(), nulls, mask.len(), what)
 }
 
-/// The single column of an array of records; other arrays as they are.
+/// The single column of an array of records; returns other arrays unchanged.
 fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef> {
     check_no_null_rows(py, &array, what)?;
     let DataType::Struct(fields) = array.data_type() else { return Ok(array) };
@@ -167,7 +167,7 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
     Ok(array.as_struct().column(0).clone())
 }
 
-/// Calls `each` with each column of an object with an Arrow interface. Returns whether it has one.
+/// Calls `each` with each column of an object with an Arrow interface, or returns `false`.
 pub(crate) fn each_column(
     object: &Bound<'_, PyAny>,
     what: &'static str,
@@ -186,7 +186,7 @@ enum Given<'py> {
     Numpy(Bound<'py, PyUntypedArray>),
     /// Columns of Arrow.
     Arrow(Vec<ArrayRef>),
-    /// One by one.
+    /// The values are read one by one.
     Items,
 }
 
@@ -208,7 +208,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// Refuses null records, which their columns do not show.
+/// Refuses null records: the columns of an array of records do not contain its nulls.
 fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<()> {
     match array.data_type() {
         DataType::Struct(_) => check_no_nulls(py, array.null_count(), array.len(), what),
@@ -216,7 +216,7 @@ fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<
     }
 }
 
-/// The place of the first null, and the number of nulls, also for a type with nulls only.
+/// Refuses nulls; the error reports their number.
 fn check_no_nulls(py: Python<'_>, nulls: usize, count: usize, what: &str) -> PyResult<()> {
     if nulls == 0 {
         return Ok(());

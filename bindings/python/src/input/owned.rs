@@ -29,8 +29,8 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
     })
 }
 
-/// `None` if offsets or texts changed since the first check. Bytes under a null have no meaning and
-/// are omitted.
+/// A copy of a column of texts, or `None` if offsets or texts changed since the first check. Bytes
+/// under a null have no meaning and are omitted.
 fn copied_texts<O: OffsetSizeTrait>(column: &GenericStringArray<O>) -> Option<LargeStringArray> {
     let offsets: Vec<O> = column.value_offsets().to_vec();
     let (first, last) = (offsets.first()?.to_usize()?, offsets.last()?.to_usize()?);
@@ -77,7 +77,7 @@ fn copied_nulls(nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
 
 /// The texts that end at these offsets. Texts under nulls are empty.
 fn checked(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Option<LargeStringArray> {
-    // Descending offsets would be a panic.
+    // `OffsetBuffer::new` panics on descending offsets.
     let ends = ends.is_sorted().then(|| OffsetBuffer::new(ends.into()))?;
     LargeStringArray::try_new(ends, bytes.into(), nulls).ok()
 }

@@ -44,7 +44,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
 #[derive(Debug)]
 pub(crate) struct TextInput {
     arrays: Vec<ArrayRef>,
-    /// The number of texts before each array, and of all.
+    /// The number of texts before each array, and the number of all texts.
     starts: Vec<usize>,
 }
 

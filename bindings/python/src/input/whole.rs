@@ -110,12 +110,12 @@ impl<'py> FromPyObject<'_, 'py> for Bytes {
     }
 }
 
-/// A number of bytes, for arguments whose default is shown.
+/// A number of bytes, for arguments with a default in the signature.
 pub(crate) fn wide_bytes(object: &Bound<'_, PyAny>) -> PyResult<i128> {
     object.extract::<Bytes>().map(|bytes| bytes.0.0)
 }
 
-/// A budget, as a text: bytes, also as a number, or bytes for each fingerprint such as `16B/fp`.
+/// A budget as a text, from a number or text of bytes, or bytes per fingerprint such as `16B/fp`.
 pub(crate) fn budget_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     match object.is_none() || object.is_instance_of::<PyString>() {
         true => text_or_none(object),
@@ -123,7 +123,7 @@ pub(crate) fn budget_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<Strin
     }
 }
 
-/// A whole number, for arguments whose default is shown.
+/// A whole number, for arguments with a default in the signature.
 pub(crate) fn wide(object: &Bound<'_, PyAny>) -> PyResult<i128> {
     object.extract::<Whole>().map(|whole| whole.0)
 }

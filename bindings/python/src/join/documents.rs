@@ -28,14 +28,14 @@ impl Near {
     }
 }
 
-/// The document that a dropped one is near, and its store if it is stored.
+/// The document that a dropped document is near, and its store if it is stored.
 struct Reason {
     near: Near,
     store: Option<StoreIndex>,
 }
 
-/// The reason for each dropped document: by fingerprint if it is near a stored document, by
-/// fingerprint and id if it is near a new one.
+/// The reason for each dropped document: by its fingerprint if it is near a stored document, by its
+/// fingerprint and id if it is near a new document.
 #[derive(Default)]
 struct Reasons {
     stored: HashMap<u64, Reason>,
@@ -69,8 +69,8 @@ impl Reasons {
 /// The columns of documents. `near_store` is present if there are several stores.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
-/// Decides which documents of a store to keep: documents that are near no document of `stored` and,
-/// if `within`, near no other kept document of `new`. Each dropped document takes memory. A
+/// Decides which documents of a store to keep: documents without a near document in `stored` and,
+/// if `within`, without another near kept document in `new`. Each dropped document takes memory. A
 /// document that was added twice is two documents with one id, and one of them is dropped.
 ///
 /// Parameters
@@ -87,8 +87,9 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 /// fpstore.types.RowStream
 ///     All new documents by ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped
 ///     document `near`, `near_id` and `distance` of the nearest stored document, or of the new
-///     document that is kept instead. With several stores also `near_store`, null for a new
-///     document. A record that was added twice, with the same fingerprint and id, is one document.
+///     document that is kept instead. With several stores also `near_store`; null if `near` is a
+///     new document. A record that was added twice, with the same fingerprint and id, is one
+///     document.
 ///
 /// Examples
 /// --------

@@ -71,7 +71,7 @@ pub(crate) fn group<'py>(
         let mut groups = Groups::new(rows.known())?;
         check(shared)?;
         groups.join_near(&limits.join(k, shared))?;
-        // The first row of each group, as soon as it was seen.
+        // The first row of each group seen so far.
         let mut firsts = vec![u32::MAX; groups.fingerprints().len()];
         // Group numbers replace the fingerprints in place.
         rows.into_each(|row, value| {

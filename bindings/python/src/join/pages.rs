@@ -23,13 +23,12 @@ use crate::store::Store;
 use crate::tuple_class::FRAMES;
 use crate::work::{Reporter, Shared, run};
 
-/// Documents of a group whose pictures are embedded.
+/// Maximum number of documents of a group with embedded pictures.
 const SHOWN: usize = 24;
 /// Maximum length of a page in bytes.
 const LEN_MAX: u64 = 32 << 20;
 
-/// The texts of a page, and the hasher of their fingerprints, which distinguish documents of one
-/// id.
+/// The texts of a page, and their hasher: fingerprints distinguish documents with the same id.
 struct Texts {
     readable: Readable,
     hasher: Option<TextHasher>,
@@ -42,7 +41,7 @@ impl Texts {
         store: &fpstore::Store,
     ) -> PyResult<Self> {
         let readable = Documents::of(given)?.get().readable(given.py(), resources, Vec::new())?;
-        // With a recipe that needs its own lists, documents of one id are not distinguished.
+        // If the recipe needs its own lists, documents with the same id are not distinguished.
         let recipe = store.recipe().and_then(|it| TextRecipe::from_recipe(&it).ok());
         let hasher = recipe.and_then(|recipe| TextHasher::new(&recipe).ok());
         Ok(Texts { readable, hasher })
@@ -152,9 +151,9 @@ impl Store {
     ///     Templates of addresses, such as `"https://example.org/{id}"`. A notebook loads only
     ///     pictures of other servers.
     /// images : path or dict, optional
-    ///     Pictures that are embedded as thumbnails, by the package pillow, and so shown in
-    ///     notebooks: a folder, with the ids as paths, or a dictionary of ids with paths, bytes or
-    ///     pictures of pillow.
+    ///     Pictures to embed as thumbnails, by the package pillow, so that notebooks show them: a
+    ///     folder, with the ids as paths, or a dictionary from ids to paths, bytes or pictures of
+    ///     pillow.
     #[doc = parameters!(threads memory temp_dir progress)]
     ///
     /// Returns

@@ -22,7 +22,7 @@ use crate::text::{Looked, Recipe, confirmed, looked_at_all, recipe_object};
 use crate::tuple_class::FRAMES;
 use crate::work::{Reporter, run};
 
-/// The similarity of near rows, if neither it nor a distance is given.
+/// The default similarity of near rows, if no distance is given.
 const SIMILARITY: f64 = 0.8;
 
 /// A table or column of texts or fingerprints.
@@ -55,7 +55,7 @@ impl<'py> Side<'py> {
 }
 
 /// Near rows of a table, or of two tables, by position. A row is paired with every near row, also
-/// with equal ones. Pairs within each of two tables are found, too, and dropped.
+/// with equal rows. With two tables, pairs within one table are found, too, and dropped.
 ///
 /// Parameters
 /// ----------
@@ -63,14 +63,14 @@ impl<'py> Side<'py> {
 ///     Texts or fingerprints. `second` is optional.
 /// confirm : float, optional
 ///     Minimum Jaccard similarity of the features of texts. By default 0.8, unless `k` is given;
-///     all such pairs are found, or with `k` those within `k` bits. With `k` alone, and for
+///     all such pairs are found, or with `k` only pairs within `k` bits. With `k` alone, and for
 ///     fingerprints, the fingerprints decide.
 /// k : int, optional
 ///     Maximum distance in bits.
 /// recipe : Recipe or str, optional
 ///     Makes the fingerprints of texts.
 /// text_field, id_field : str, optional
-///     Columns of tables, by default `text` and `id`, which may be missing.
+///     Columns of tables, by default `text`, and `id` if the table has it.
 #[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
 /// Returns
@@ -198,7 +198,7 @@ pub(crate) fn pairs<'py>(
     Ok(rows.finish()?)
 }
 
-/// The position of the first row of each table among the rows of all, and the number of all.
+/// The position of the first row of each table among all rows, and the number of all rows.
 fn starts_of(py: Python<'_>, lens: impl Iterator<Item = usize>) -> PyResult<Vec<usize>> {
     let mut starts = vec![0];
     for len in lens {
@@ -212,7 +212,7 @@ fn starts_of(py: Python<'_>, lens: impl Iterator<Item = usize>) -> PyResult<Vec<
     }
 }
 
-/// Whether two rows, the smaller one first, are of different tables, if there are two.
+/// Whether two rows, the smaller first, are of different tables; always true for a single table.
 fn across(starts: &[usize]) -> impl Fn(u32, u32) -> bool + use<> {
     let second = if starts.len() == 3 { Some(starts[1] as u32) } else { None };
     move |one, other| second.is_none_or(|start| one < start && other >= start)

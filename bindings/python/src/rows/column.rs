@@ -23,8 +23,8 @@ use crate::tuple_class::FRAMES;
 /// One column of `uint64` with nulls: a sequence that data frames, numpy and Arrow libraries read
 /// directly. It has the recipe that made the fingerprints.
 ///
-/// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of `uint64` without nulls,
-/// else an array of objects. `to_pandas()` and `pyarrow.array(column)` have nullable types.
+/// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of objects if there are
+/// nulls, else of `uint64`. `to_pandas()` and `pyarrow.array(column)` have nullable types.
 ///
 /// >>> column = fpstore.Recipe().fingerprints(["some words", None, "some words"])
 /// >>> column[0] == column[2], column[1], len(column[1:])
@@ -151,8 +151,8 @@ impl Column {
         self.values.iter().collect()
     }
 
-    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls. Its `attrs` name
-    /// the recipe; a frame drops them unless its own `attrs` have them.
+    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls. Its `attrs`
+    /// contain the recipe; a column of a frame has only the `attrs` of the frame.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let nulls = (self.values.null_count() > 0).then(|| self.is_null(py));
         let values = self.to_numpy(py, Some(0))?;
@@ -199,7 +199,7 @@ impl Column {
             None => true,
         };
         if !is_object {
-            // Its error has the number of nulls.
+            // Fails if there are nulls; the error reports their number.
             self.to_numpy(py, None)?;
         }
         let options = PyDict::new(py);
@@ -217,7 +217,7 @@ impl Column {
         export_array(py, &self.values, self.recipe.as_ref())
     }
 
-    /// Pickled, a column is a stream of Arrow, with its recipe.
+    /// A column is pickled as a stream of Arrow, with its recipe.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_column_of")?;
         let fields = vec![Field::new("fingerprint", DataType::UInt64, true)];

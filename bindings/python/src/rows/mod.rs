@@ -264,7 +264,7 @@ impl Rows {
         py.import(FRAMES)?.call_method1("records_interface", (self.parts(py)?, self.count()))
     }
 
-    /// Pickled, rows are a stream of Arrow.
+    /// Rows are pickled as a stream of Arrow.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_rows_of")?;
         (make, (to_bytes(py, &self.schema, &self.batches)?, self.cut)).into_pyobject(py)
@@ -414,7 +414,7 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
     })
 }
 
-/// An array of any kind, without reserved memory.
+/// An array of any type, without unused capacity.
 pub(crate) fn array(mut array: impl Array + 'static) -> ArrayRef {
     array.shrink_to_fit();
     Arc::new(array)

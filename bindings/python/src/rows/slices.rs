@@ -11,7 +11,7 @@ pub(super) enum Part {
         start: usize,
         len: usize,
     },
-    /// With a step other than 1.
+    /// The positions of a slice with a step other than 1.
     Each(Vec<usize>),
 }
 

@@ -20,8 +20,8 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-/// A store, open for reading, or several stores that are queried as one: their states when they
-/// were opened, until `refresh`. `open` and `build` make it.
+/// An open store, or several stores that are queried as one. Queries read the states at the time of
+/// opening, until `refresh`. `open` and `build` return it.
 ///
 /// Threads may share it, and `with` closes it. It is pickled as paths and generations, and another
 /// process opens the files itself. One store is also an Arrow stream of its records, with the
@@ -228,8 +228,8 @@ impl Store {
         self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
     }
 
-    /// The fingerprints of the records with these ids. A store has no index of ids: this reads all
-    /// of them, once for all given ids.
+    /// The fingerprints of the records with these ids. A store has no index of ids: the call reads
+    /// all ids of the store, once for all given ids.
     ///
     /// Parameters
     /// ----------
@@ -238,7 +238,7 @@ impl Store {
     /// Returns
     /// -------
     /// list of list
-    ///     For each id its fingerprints; with several stores pairs of a fingerprint and a store.
+    ///     For each id its fingerprints; with several stores, pairs of a fingerprint and a store.
     ///
     /// Examples
     /// --------
@@ -267,7 +267,7 @@ impl Store {
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        // A text as long as a fingerprint is hardly an id by chance.
+        // A text as long as a fingerprint is hardly ever an id.
         let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
         if fingerprint.cast::<PyString>().is_ok_and(is_short)
             && id_kind(&self.get()?) == IdKind::Text
@@ -296,8 +296,8 @@ impl Store {
         Ok(self.one_path()?.as_os_str())
     }
 
-    /// The directories of the stores: of several as they were given, in that order, of one
-    /// absolute.
+    /// The directories of the stores. The path of a single store is absolute; the paths of several
+    /// stores are kept as given, in that order.
     #[getter]
     fn paths(&self) -> Vec<&std::ffi::OsStr> {
         let paths = self.names.as_ref().map_or(&self.paths[..], Names::paths);
@@ -322,13 +322,13 @@ impl Store {
     }
 
     /// The distance that the tables are made for, and the default of every `k`; for several stores
-    /// the smallest of them.
+    /// the smallest of their distances.
     #[getter]
     fn tuned_k(&self) -> PyResult<u32> {
         Ok(self.get()?.tuned_k())
     }
 
-    /// How the fingerprints were made: the text of a recipe, `'external'` for ready ones, `None`
+    /// The text of the recipe of the fingerprints; `'external'` for ready-made fingerprints, `None`
     /// for an empty store.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
@@ -345,8 +345,8 @@ impl Store {
     /// leaves the states unchanged.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
-        // Where files are read into memory, opening a new state takes as long as reading it. Without a
-        // new state it takes microseconds, for which a polling thread should keep the interpreter.
+        // If files are read into memory, opening a new state takes as long as reading it, so the
+        // interpreter is released. Without a new state it takes microseconds with the interpreter.
         let manifests = Manifests::of(&self.paths);
         let is_known = |state: &State| manifests.is_some() && state.manifests == manifests;
         let is_new = if self.state().as_ref().is_some_and(is_known) {
@@ -440,12 +440,12 @@ pub(crate) fn stores_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<Given>
     if given.is_none() { Ok(None) } else { cast(given)?.get().given().map(Some) }
 }
 
-/// An argument: one store; several are refused.
+/// An argument: one store; several stores are refused.
 pub(crate) fn one_store(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Store> {
     cast(given)?.get().one()
 }
 
-/// The store, if the argument `name` is one; several are refused.
+/// The store, if the argument `name` is a store; several stores are refused.
 pub(crate) fn if_store(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<fpstore::Store>> {
     let store = given.cast::<Store>().ok().map(|store| store.get().one()).transpose();
     store.map_err(|error| named(error, name))

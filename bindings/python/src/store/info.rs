@@ -100,7 +100,7 @@ fn grouped(count: u64) -> String {
 }
 
 /// Checks every byte of the store at a path, also of a store that is too damaged to be opened, and
-/// compares answers with a scan. Damage is in the report, and is no exception.
+/// compares answers with a scan. Damage is in the report and raises no exception.
 ///
 /// Parameters
 /// ----------

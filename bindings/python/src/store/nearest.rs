@@ -22,7 +22,7 @@ use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, run};
 
-/// Number of queries in a piece of work of a thread.
+/// Number of queries that a thread takes at a time.
 const CHUNK: usize = 64;
 
 /// A row of an answer: query, fingerprint, distance, store, label and id.
@@ -90,7 +90,7 @@ impl Queries<'_, '_> {
                 Ok(())
             })?;
             all.extend(found.flatten());
-            // The rows of a query are in order.
+            // A stable sort: the rows of each query are already in order.
             all.sort_by_key(|found| found.0);
             let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
             let columns = answer_columns(names.is_some(), labels, ids);

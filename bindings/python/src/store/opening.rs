@@ -20,7 +20,7 @@ use crate::work::{Reporter, run};
 ///     Directories of stores. The paths of several are their names in answers.
 /// generation : int, optional
 ///     The expected state. Any other state is refused with `StaleStoreError`, also by `refresh`. A
-///     path opens the newest state; older ones are kept by `backup`, or by `export` with
+///     path opens the newest state; older states are kept by `backup`, or by `export` with
 ///     `hard_link`.
 /// access : str, default "auto"
 ///     `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on

@@ -7,8 +7,8 @@ use fpstore::Searcher;
 
 use crate::errors::Failure;
 
-/// Searches that are expected to take longer release the interpreter. Shorter ones hold it, because
-/// another busy thread delays getting it back by up to 5 ms.
+/// Searches that are expected to take longer release the interpreter. Shorter searches hold it,
+/// because another busy thread can delay getting it back by up to 5 ms.
 const HELD_NANOS: f64 = 1e6;
 /// Maximum number of searchers in the pool.
 const SEARCHERS_KEPT: usize = 32;
@@ -33,7 +33,7 @@ impl Manifests {
 
 pub(super) struct State {
     pub(super) store: fpstore::Store,
-    /// The stores, if `store` is several as one.
+    /// The single stores, if `store` combines several.
     pub(super) several: Option<fpstore::Stores>,
     /// The manifests at the last refresh.
     pub(super) manifests: Option<Manifests>,

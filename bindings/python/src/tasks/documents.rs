@@ -119,9 +119,9 @@ pub(crate) fn describe_documents(
     Ok(rows.finish()?)
 }
 
-/// The order in which a cleaning keeps documents by the rules `keep`: the columns that it needs
-/// besides texts, whether the last of equal documents is kept, the number of rules in a `merit`,
-/// and the number of bytes for each rule.
+/// The ranking of documents by the rules `keep`: the columns that it needs besides texts, whether
+/// the last of equal documents is kept, the number of rules in a `merit`, and the number of bytes
+/// for each rule.
 #[pyfunction]
 pub(crate) fn _keep_order(
     py: Python<'_>,
@@ -135,8 +135,8 @@ pub(crate) fn _keep_order(
     Ok((fields, rules.keeps_last(), count / len, len))
 }
 
-/// The similarity that near texts need, if features decide, otherwise the distance of near
-/// fingerprints, for a cleaning of new texts with these settings.
+/// The criterion for near texts in a cleaning with these settings: the minimum similarity if
+/// features decide, else `None`, and the maximum distance.
 #[pyfunction]
 pub(crate) fn _near_rule(
     py: Python<'_>,
@@ -166,10 +166,10 @@ pub(crate) fn _check_merits(
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
 }
 
-/// Groups near documents. A group is a document that a cleaning keeps, and the documents that are
-/// near it and near no better kept document. A cleaning of each group alone, with its documents in
-/// this order, has the same result as one cleaning of all documents; several groups may be cleaned
-/// together.
+/// Groups near documents. A group is a document that a cleaning keeps, with its near documents; a
+/// document near several kept documents is in the group of the best one. A cleaning of each group
+/// alone, with its documents in this order, has the same result as one cleaning of all documents;
+/// several groups may be cleaned together.
 ///
 /// With a similarity, features go to a temporary file, and each document takes 50 bytes of memory;
 /// without one, 60 bytes. The comparison itself takes `memory`.
@@ -240,7 +240,7 @@ pub(crate) fn group_documents(
     })
 }
 
-/// For each fingerprint the position of the kept one that represents it, which may be its own.
+/// For each fingerprint the position of the kept fingerprint that represents it, possibly itself.
 fn near_leaders(
     values: &[u64],
     folder: &Path,
@@ -297,7 +297,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// For each document the position of the kept one that represents it, which may be its own.
+    /// For each document the position of the kept document that represents it, possibly itself.
     fn leaders(&self, likeness: Likeness, options: &JoinOptions) -> fpstore::Result<Vec<u32>> {
         let mut leaders: Vec<u32> = (0..self.count()).collect();
         let (led, _) = lead_sets(self, likeness, options, |_| ())?;
@@ -336,7 +336,7 @@ impl FeatureSets for FeatureFile {
 
 /// The documents so far.
 struct Given {
-    /// Their features, if a similarity is given; otherwise their fingerprints.
+    /// The features, if a similarity is given; otherwise `values` has the fingerprints.
     compared: Option<FeatureFile>,
     values: Vec<u64>,
     /// The numbers of the rows with a fingerprint.

@@ -28,8 +28,8 @@ use crate::work::{Reporter, run};
 /// Returns
 /// -------
 /// Rows
-///     For each fingerprint except the smallest of its component, the smallest as `first` and
-///     itself as `second`, in order.
+///     For each fingerprint except the smallest of its component, the smallest fingerprint as
+///     `first` and the fingerprint as `second`, in order.
 ///
 /// Examples
 /// --------

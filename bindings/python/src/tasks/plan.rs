@@ -28,8 +28,8 @@ use crate::work::Reporter;
 /// k : int, optional
 ///     Distance in bits.
 /// groups : int, default 1
-///     Number of groups, rounded up to a multiple of `k` + 1. A group should fit into the memory of
-///     a task with 16 bytes for each of its fingerprints.
+///     Number of groups, rounded up to a multiple of `k` + 1. A group takes 16 bytes for each
+///     fingerprint and should fit into the memory of a task.
 /// sample : array, list or Column, optional
 ///     Fingerprints that balance the groups; they never change the pairs found.
 ///
@@ -175,7 +175,7 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
 /// number, count : int
 ///     The number of the share, from 0, and the number of shares.
 /// generation : int, optional
-///     The expected state of a path; any other is refused. A pickled store has its own.
+///     The expected state of a path; any other is refused. A pickled store includes its state.
 #[doc = parameters!(max_pairs task_threads task_memory temp_dir)]
 ///
 /// Returns

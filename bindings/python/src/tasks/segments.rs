@@ -22,7 +22,7 @@ use crate::work::{Reporter, Shared, run_change};
 
 /// Writes one segment as a file, without directory or lock: a task of a build whose segments are
 /// committed together. The same records make the same bytes, so a task that runs twice replaces its
-/// file with an equal one. All segments of a store have the same recipe.
+/// file with an equal file. All segments of a store have the same recipe.
 ///
 /// Parameters
 /// ----------
@@ -86,7 +86,7 @@ pub(crate) fn write_segment<'py>(
 
 /// Adds the segments of `receipts` to the store in one step, or makes a store of them. All segments
 /// are checked first: each file must match its receipt, and recipes must agree. A repeated call
-/// changes nothing: segments are known by their digests, and a whole job by the name `run`.
+/// changes nothing: digests identify segments, and the name `run` identifies a whole job.
 ///
 /// Parameters
 /// ----------
@@ -96,7 +96,7 @@ pub(crate) fn write_segment<'py>(
 /// label : str, optional
 /// run : str, optional
 /// remove : bool, default False
-///     On one file system files are linked; `True` removes their first names afterwards.
+///     On one file system, files are linked into the store; `True` then removes their old names.
 #[doc = parameters!(wait)]
 ///
 /// Returns

@@ -40,7 +40,7 @@ pub(super) fn store_of(
 ///     Whether rows have ids.
 #[doc = parameters!(limit)]
 /// generation : int, optional
-///     The expected state of a path; any other is refused.
+///     The expected state of a path; any other state is refused.
 #[doc = parameters!(task_threads task_memory)]
 ///
 /// Returns

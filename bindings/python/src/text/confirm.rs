@@ -26,10 +26,10 @@ pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerpr
     Some((fingerprint, features))
 }
 
-/// A text as [`looked_at`] returns it.
+/// The result of [`looked_at`].
 pub(crate) type Looked = Option<(Fingerprint, Vec<u64>)>;
 
-/// Each text as [`looked_at`] returns it, by several threads.
+/// The result of [`looked_at`] for each text, computed by several threads.
 pub(crate) fn looked_at_all(
     recipe: &Recipe,
     texts: &TextInput,

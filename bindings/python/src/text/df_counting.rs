@@ -63,7 +63,7 @@ impl Recipe {
     /// min_df : int, default 2
     ///     Features of fewer documents are omitted, and weighted as features of one document.
     /// allow_empty : bool, default False
-    ///     Whether no document needs to have features.
+    ///     Whether an empty table is returned if no document has features, instead of an error.
     #[doc = parameters!(threads temp_dir progress)]
     ///
     /// Returns

@@ -16,13 +16,13 @@ use crate::input::arguments::path;
 use crate::work::{Reporter, run};
 
 /// The number of documents of a corpus in which each feature occurs, for weighting: rare features
-/// weigh more. It belongs to the recipe that made the features. `Recipe.df_table` counts a new
+/// weigh more. A table belongs to the recipe that made the features. `Recipe.df_table` counts a new
 /// table, and `Recipe("simhash", df=table)` weights by it.
 ///
 /// Parameters
 /// ----------
 /// path : path
-///     A file of `save`, or of the program `fpstore df`.
+///     A file written by `save` or by the program `fpstore df`.
 ///
 /// Examples
 /// --------

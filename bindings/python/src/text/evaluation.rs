@@ -250,7 +250,7 @@ impl Evaluation {
 
     /// The picture in a frame.
     fn _repr_html_(&self) -> String {
-        // The picture also fits into a wide frame.
+        // Limits the height of the picture, so that it also fits into a wide frame.
         let style = "body{margin:0}svg{display:block;max-height:100vh}";
         let head = format!("<!doctype html><meta charset=\"utf-8\"><style>{style}</style>");
         let page = format!("{head}<body>{}</body>", self.svg());

@@ -17,9 +17,9 @@ use crate::options::Limits;
 use crate::rows::Column;
 use crate::work::{Reporter, Shared, run};
 
-/// Maximum number of texts in a piece of work of a thread.
+/// Maximum number of texts that a thread takes at a time.
 const CHUNK_TEXTS: usize = 256;
-/// Approximate maximum length of texts in a piece of work, in bytes.
+/// Approximate maximum length of these texts in bytes.
 const CHUNK_LEN: usize = 1 << 20;
 
 /// The results of `of` for each text, in order, computed by several threads.

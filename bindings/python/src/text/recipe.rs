@@ -47,10 +47,10 @@ const HASHERS_KEPT: usize = 16;
 /// top, tie : int, optional
 /// df : DfTable or path, optional
 /// weights : dict, optional
-///     With `count`, the vote of `simhash`.
+///     With `count`, the weights of features in the vote of `simhash`.
 /// hash, hash_key : str, optional
 /// keep_case, keep_form, keep_marks : bool, default False
-///     Whether differences are preserved that are otherwise removed.
+///     Whether differences of case, form or marks are preserved; by default they are removed.
 /// stop_words : str or list of str, optional
 ///     A language such as `"en"`, or words.
 ///
@@ -101,7 +101,7 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
 }
 
 /// The hasher of texts: by the recipe in an argument, else the recipe of the store, else the
-/// default one.
+/// default recipe.
 pub(crate) fn hasher_of(
     given: Option<&Bound<'_, PyAny>>,
     stored: Option<&fpstore::Store>,
@@ -117,7 +117,7 @@ pub(crate) fn hasher_of(
     Ok(TextHasher::new(&recipe.unwrap_or_default()).map_err(Failure::from)?)
 }
 
-/// The recipe in an argument: an object, a name, or by default the usual one.
+/// The recipe in an argument: an object, a name, or `None` for the default recipe.
 pub(crate) fn recipe_object<'py>(
     py: Python<'py>,
     given: Option<&Bound<'py, PyAny>>,
@@ -264,7 +264,7 @@ impl Recipe {
             keep_marks,
         };
         changes.apply(&mut recipe).map_err(Failure::from)?;
-        // The recipe has the name of the language and finds its list by it.
+        // The recipe contains only the name of the language, and finds its list by this name.
         let lists = language.map(|list| TextResources::default().stop_words(list));
         lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
         sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
@@ -295,8 +295,7 @@ impl Recipe {
         self.recipe.usual_k()
     }
 
-    /// The distance within which the fingerprints of 99 of 100 pairs of texts with a similarity
-    /// lie.
+    /// The distance that finds 99 of 100 pairs of texts with this similarity.
     ///
     /// Parameters
     /// ----------
@@ -483,8 +482,8 @@ impl Recipe {
     /// Parameters
     /// ----------
     /// features : dict, or list or iterator of dict or list
-    ///     Features and their weights; of many documents for each a dictionary, or distinct tokens,
-    ///     whose weights are 1.
+    ///     A dictionary of features and their weights. For many documents, each document is such a
+    ///     dictionary, or a list of distinct tokens, whose weights are 1.
     ///
     /// Returns
     /// -------

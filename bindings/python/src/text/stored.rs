@@ -12,9 +12,9 @@ use crate::store::Store;
 
 #[pymethods]
 impl Store {
-    /// The recipe of the store or stores, to make fingerprints of new texts. A recipe has only the
-    /// digests of its lists and tables, which the parameters supply; the stop words of a language
-    /// need not be given.
+    /// The recipe of the store or stores, to make fingerprints of new texts. A recipe has only
+    /// digests of its lists and tables: pass the lists and tables as parameters. The stop words of
+    /// a language need not be given.
     ///
     /// Parameters
     /// ----------
@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// The stored fingerprints near the fingerprint of a text, by `text_recipe()`. A text without
-    /// features has none.
+    /// features has no matches.
     ///
     /// Parameters
     /// ----------
