@@ -1,11 +1,11 @@
-"""Sixteen jobs of a data engineer, each checked, beside other packages where they do the same job.
+"""Sixteen jobs of a data engineer, each checked, compared with other packages for the same job.
 
     python benches/jobs.py [--documents 30000] [--only clean,night] [--threads 1]
 
-Each job runs in a process of its own. The lines are those of its function, the seconds those of the
-processor of that process and its children. The truth is exact: all pairs of documents whose sets of
-word pairs have a Jaccard similarity of 0.8 or more, found by their rarest word pairs. The functions
-pass `mypy --strict`.
+Each job runs in a separate process. The report has the lines of its function and the CPU seconds
+of the process and its children. The truth is exact: all pairs of documents whose sets of word pairs
+have a Jaccard similarity of 0.8 or more, found by their rarest word pairs. The functions pass
+`mypy --strict`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def word_pairs(text: str) -> set[str]:
 
 
 def true_removals(texts: list[str]) -> list[bool]:
-    """Whether each document is similar to an earlier kept one."""
+    """Whether each document is similar to an earlier kept document."""
     sets = [word_pairs(text) for text in texts]
     counts = Counter(pair for features in sets for pair in features)
     posted: dict[str, list[int]] = {}
@@ -107,7 +107,7 @@ def quality(kept: npt.NDArray[np.bool_], truth: list[bool]) -> Notes:
 
 @dataclasses.dataclass
 class World:
-    """What the jobs work on."""
+    """The input of the jobs."""
 
     folder: Path
     texts: list[str]
@@ -410,7 +410,7 @@ def made_queries() -> tuple[U64, U64]:
 
 
 def made_items(world: World) -> tuple[list[str], list[str]]:
-    """Items of 30 words, and documents in which nine of ten of them stand, a third with a changed word."""
+    """Items of 30 words, and documents with nine of ten items, a third with a changed word."""
     rng = np.random.default_rng(4)
     items = [" ".join(f"i{rng.integers(20_000)}" for _ in range(30)) for _ in range(1000)]
     texts = list(world.texts[:10_000])
@@ -445,7 +445,7 @@ JOBS: list[tuple[Job, list[tuple[str, Job]]]] = [
 
 
 def measured(job: Job, folder: Path) -> str:
-    """Runs a job in a process of its own; a row of the table."""
+    """Runs a job in a separate process and returns a row of the table."""
     command = [sys.executable, __file__, "--run", job.__name__, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

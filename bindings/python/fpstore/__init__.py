@@ -22,8 +22,8 @@ Hamming distance) compressed on disk, with ids, and answers exactly from a memor
     fpstore.tasks, fpstore.spark             work divided among processes, Spark
 
 `k` is in bits and inclusive; its default is the distance that the store is tuned for.
-Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in anything
-that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow streams.
+Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in lists or
+in columns of numpy, Arrow, pandas or polars. Long answers are Arrow streams.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ if not _TYPE_CHECKING:
         raise AttributeError(f"module 'fpstore' has no attribute '{name}'")
 
     def __dir__() -> list[str]:
-        # `help` shows the text above, and not every class with all its methods once more.
+        # `help(fpstore)` shows only the docstring above, without all classes and their methods.
         caller: _FrameType | None = _sys._getframe(1)
         while caller is not None and caller.f_globals.get("__name__") == "inspect":
             caller = caller.f_back

@@ -132,7 +132,7 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
 
 class _Closing:
-    """Is closed by `with`."""
+    """A class whose objects `with` closes."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -144,7 +144,7 @@ class _Closing:
     ) -> None: ...
 
 class _Equal:
-    """Is compared by its value."""
+    """A class whose objects are compared by value."""
 
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -365,7 +365,7 @@ class Statistics:
     def html(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
-# The type of a record that `find` finds: of several stores it has the name of a store.
+# The type of a record that `find` returns; with several stores it includes the name of its store.
 @final
 class Store(_Closing, _ArrowStream, Generic[_Found]):
     def __len__(self) -> int: ...
@@ -584,7 +584,7 @@ class Writer(_Closing):
 
 @final
 class Client(_Closing):
-    # Of a server of several stores find gives pairs.
+    # For a server of several stores, `find` returns pairs of a fingerprint and a store.
     def __new__(cls, url: str, *, token: str | None = None) -> Self: ...
     @property
     def url(self) -> str: ...

@@ -53,7 +53,7 @@ def columns_of(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def grouped_records(parts: Iterator[Any]) -> Iterator[Any]:
-    """The parts of a table, with a thousand dictionaries of single values at a time in a list."""
+    """The parts of a table; up to a thousand dictionaries of single values become one list."""
     records: list[dict[str, Any]] = []
     for part in parts:
         is_record = type(part) is dict and not any(
@@ -71,7 +71,7 @@ def grouped_records(parts: Iterator[Any]) -> Iterator[Any]:
 
 
 def thumbnails(images: Any, ids: list[str]) -> dict[str, str]:
-    """Small pictures of ids as `data:` addresses; missing pictures are omitted."""
+    """Thumbnails of pictures by id, as `data:` URLs; missing pictures are omitted."""
     from PIL import Image
 
     made: dict[str, str] = {}
@@ -168,7 +168,7 @@ def label_lines(table: Any) -> str:
 
 
 def whole_labels(labels: Any) -> Any:
-    """Labels as integers, where they are bool or whole floats."""
+    """Converts labels that are bool or whole floats to integers, and returns others unchanged."""
     array = np.asarray(labels)
     is_whole = array.dtype.kind == "f" and bool((array == array.round()).all())
     return array.astype(np.int64) if array.dtype.kind == "b" or is_whole else labels

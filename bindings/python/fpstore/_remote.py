@@ -25,7 +25,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = fsspec.core.url_to_fs(address)
     except ImportError as error:
-        # Names the package of the protocol.
+        # The error names the package that the protocol needs.
         raise InputError(f"'{address}' cannot be read: {error}") from error
     except ValueError as error:
         raise InputError(f"'{address}' is an invalid address: {error}") from error
@@ -42,7 +42,7 @@ def expanded(pattern: str) -> list[str]:
 
 
 def _base(path: str) -> str:
-    """The folder of a path, or the last one before the special characters of a glob pattern."""
+    """The folder of a path, or the last folder before the special characters of a glob pattern."""
     fixed = re.split(r"[*?\[]", path, maxsplit=1)[0]
     return (path.rstrip("/") if fixed == path else fixed).rpartition("/")[0]
 

@@ -61,10 +61,10 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """The progress as one line of text."""
         step = f"step {self.step} of {self.steps}, " if self.step else ""
         of = f" of {self.total}" if self.total else ""
-        # Documents are read in bytes: their number is unknown before the end.
+        # Reading documents is counted in bytes: their number is unknown before the end.
         unit = " bytes" if self.phase == "docs" else ""
         return f"fpstore: {step}{self.phase} {self.done}{of}{unit} ({100 * self.fraction:.0f} %)"
 
@@ -79,9 +79,9 @@ class Match:
     distance : int
         In bits.
     ids : list[int] | list[str]
-        The ids stored with it, in order; empty in a store without ids.
+        The ids of the fingerprint, in order; empty in a store without ids.
     store : str
-        With several stores the store of the match, as it was named; else empty.
+        With several stores the path of the store, as given when they were opened; else empty.
     labels : list[str]
         With `labels=True` the label of each id; without ids, of each segment with the fingerprint.
     """
@@ -157,7 +157,7 @@ class StoreInfo:
     file_len : int
         Bytes of all segment files.
     sketch_len : int
-        Bytes of the sketch of each id; 0 without sketches, or where segments differ.
+        Bytes of the sketch of each id; 0 without sketches, or if segments differ.
     bits : int
         Bits of each fingerprint: 64, or the value of `build(..., bits=32)`.
     recipe : str | None
@@ -225,7 +225,7 @@ class Readiness:
     code : str | None
         The reason why it is not ready, for programs, such as `draining`.
     message : str | None
-        The reason for people.
+        The reason, as a sentence.
     """
 
     ready: bool
@@ -480,7 +480,7 @@ class Cleaned:
     Attributes
     ----------
     kept : int
-        Kept documents: documents that are near no kept or stored document, and the `spared` ones.
+        Kept documents: documents without a near kept or stored document, and `spared` documents.
     near_new : int
         Documents removed or annotated because they are near a kept new document.
     near_stored : int
@@ -501,9 +501,9 @@ class Cleaned:
     left_out : int
         The documents read from these files.
     was_added_before : bool
-        Whether the store already has the documents of this run, so that nothing was done: their
-        outputs exist. If they are missing, or with `commit=True` there are none, that is a
-        `KnownRunError`.
+        Whether the store already has the documents of this run, so that nothing was done, and the
+        outputs exist. If outputs are missing, or `commit=True` is set without an output,
+        `KnownRunError` is raised instead.
     faults : list[str]
         Bad records and files, the first ones of each part of the inputs.
     removed : Rows
@@ -651,7 +651,7 @@ class Contamination:
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
-        """The mask of the rows of the table that contain no item: `frame[checked.keep]`."""
+        """The mask of the rows of the table without an item: `frame[checked.keep]`."""
         if self.mask is None:
             raise InputError("there is no mask: the documents were in files")
         return self.mask
@@ -984,14 +984,14 @@ class ProgressLine:
             if progress.fraction >= 1:
                 sys.stderr.write("\n")
         elif progress.fraction >= self._next:
-            # In a file a line for each tenth of the work.
+            # If standard error is not a terminal, one line is written for each tenth of the work.
             sys.stderr.write(text + "\n")
             self._next = progress.fraction + 0.1
         sys.stderr.flush()
 
 
 class ProgressBar:
-    """Shows progress as a bar below the cell of a notebook; for `progress=True` there."""
+    """Shows progress as a bar below the cell of a notebook; for `progress=True` in a notebook."""
 
     def __init__(self, display: Any) -> None:
         self._text, self._value = "fpstore", 0.0

@@ -93,7 +93,7 @@ class LockedError(FpstoreError, BlockingIOError):
     _errno = errno.EWOULDBLOCK
 
     process: int | None = None
-    """The number of that process, if it is known."""
+    """The number of the other process, if it is known."""
 
 
 class VersionError(FpstoreError):
@@ -106,11 +106,11 @@ class VersionError(FpstoreError):
 
 
 class DistanceWarning(UserWarning):
-    """A distance far from the usual one of the recipe."""
+    """A distance far from the usual distance of the recipe."""
 
 
 class SimilarityWarning(UserWarning):
-    """Fingerprints alone decide where the default is a similarity: a store has no sketches."""
+    """Fingerprints alone decide, because a store has no sketches for the default similarity."""
 
 
 class CorruptError(FpstoreError):

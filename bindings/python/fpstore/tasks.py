@@ -79,7 +79,7 @@ class Receipt(NamedTuple):
     """
 
     path: str
-    """The file, absolute."""
+    """The absolute path of the file."""
     digest: str
     """The digest of all bytes, 32 hex digits: equal records have an equal digest."""
     file_len: int
@@ -118,6 +118,6 @@ class Receipt(NamedTuple):
 
 
 def _escaped(text: bytes) -> str:
-    """The bytes as text without spaces; other than printable ASCII as % and two hex digits."""
+    """The bytes as text without spaces: printable ASCII, other bytes as % and two hex digits."""
     plain = (chr(of) if 0x21 <= of <= 0x7E and of != 0x25 else f"%{of:02x}" for of in text)
     return "".join(plain)

@@ -1,4 +1,4 @@
-"""The classes of answers, for annotations: programs get their objects from calls."""
+"""The classes of answers, for annotations; calls return their objects."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ __all__ = [
     "VerifyReport",
 ]
 
-# Names of the release before, each with its new name.
+# Names of the previous release, each with its new name.
 _OLD = {
     "LabelledMatch": "types.Match",
     "LabelledMatchInStores": "types.Match",

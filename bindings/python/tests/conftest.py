@@ -24,7 +24,7 @@ needs_lock = pytest.mark.skipif(
 
 
 def clustered(count: int, seed: int) -> U64:
-    """Random fingerprints; a fifth of them are earlier ones with 0 to 6 flipped bits."""
+    """Random fingerprints; a fifth are copies of earlier fingerprints with 0 to 6 flipped bits."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**64, count, dtype=np.uint64)
     for at in range(1, count):
@@ -37,7 +37,7 @@ def clustered(count: int, seed: int) -> U64:
 
 
 def distances(one: U64, other: U64) -> npt.NDArray[np.uint8]:
-    """The distance of each value of one to each of the other: the oracle of all tests."""
+    """The distances between all values of two arrays: the oracle of all tests."""
     found: npt.NDArray[np.uint8] = np.bitwise_count(one[:, None] ^ other[None, :])
     return found
 

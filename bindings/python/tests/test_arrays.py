@@ -22,7 +22,7 @@ sql: Any = duckdb.sql
 
 
 def as_any(of: Any) -> Any:
-    """For what type checkers refuse, or know nothing of."""
+    """Hides the type of an object whose use type checkers refuse or cannot check."""
     return of
 
 

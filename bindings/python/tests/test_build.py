@@ -1,4 +1,4 @@
-"""Stores made and changed, and the same bytes as the program."""
+"""Making and changing stores, with the same bytes as the program."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_the_bytes_are_those_of_the_program(
     subprocess.run([program, "build", tmp_path / "in.tsv", "-s", theirs, "--quiet"], check=True)
     fpstore.build(tmp_path / "ours.fps", values, ids)
     assert segments(tmp_path / "ours.fps") == segments(theirs)
-    # Batches, threads, memory and order change nothing.
+    # Batches, threads, memory and order do not change the bytes.
     half = len(values) // 2
     with fpstore.Builder(tmp_path / "again.fps", threads=2, memory=64 << 20) as builder:
         builder.add(values[half:], ids[half:] if ids else None)
         builder.add(values[:half], ids[:half] if ids else None)
     if len(np.unique(values)) == len(values):
-        # The ids of one fingerprint would keep the order in which they came.
+        # Repeated fingerprints would keep their ids in the order of addition.
         assert segments(tmp_path / "again.fps") == segments(theirs)
 
 
@@ -191,7 +191,7 @@ def test_what_is_near_is_not_added(tmp_path: Path) -> None:
             (False, 0xFF << 32, "unchecked", 0)
         ]
         assert writer.pending == 0 and len(writer.store) == 4
-        # An error takes back what the call had added.
+        # An error removes the records that the call has added.
         with pytest.raises(fpstore.errors.InputError, match="not"):
             writer.check_and_add(iter([([1 << 60], ["f"]), ([3 << 50], ["not\nfine"])]))
         with pytest.raises(fpstore.errors.InputError, match="k is 65"):
@@ -202,7 +202,7 @@ def test_what_is_near_is_not_added(tmp_path: Path) -> None:
         assert writer.delete_ids(["f"]).found == 1
         assert writer.check_and_add([1 << 60], ["again"])["added"].all()
         assert len(writer.check_and_add([], [])) == 0
-    # With `with` it is committed.
+    # The end of the `with` block commits.
     assert fpstore.open(path).query(1 << 60, 0)[0].ids == ["again"]
 
 

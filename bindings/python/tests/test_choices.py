@@ -1,4 +1,4 @@
-"""The names of choices in the stubs are those that the package takes."""
+"""The stubs list exactly the names of choices that the package accepts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def names_in(annotation: ast.expr | None) -> set[str]:
 
 
 def choices() -> dict[tuple[str, str], set[str]]:
-    """The names of each argument that takes some, by the function and the argument."""
+    """The names that an argument accepts, by function and argument."""
     found = {}
     tree = ast.parse(STUBS.read_text())
     classes = [(f"{of.name}.", of.body) for of in tree.body if isinstance(of, ast.ClassDef)]

@@ -1,4 +1,4 @@
-"""Files of documents cleaned, with the bytes of the program, and added to stores."""
+"""Cleaning files of documents, with the same bytes as the program, and adding them to stores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEEP_RULES = [
 
 
 def corpus(folder: Path) -> list[Path]:
-    """JSON Lines and CSV; many of the documents are near earlier ones."""
+    """Files in JSON Lines and CSV; many documents are near earlier documents."""
     numbers = random.Random(11)
     words = [f"word{number}" for number in range(400)]
     documents: list[dict[str, Any]] = []
@@ -267,7 +267,7 @@ def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
         assert (error.value.run, error.value.path) == ("n1", str(path))
         assert isinstance(error.value, fpstore.errors.StaleStoreError)
     assert fpstore.open(path).info().ids == count
-    # As the message proposes.
+    # The remedy in the message: compare with the state before the run.
     assert list(night(before).keep) == list(first.keep)
     with fpstore.Writer(path) as writer:
         writer.delete_ids(list(frame["id"]))

@@ -71,7 +71,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
     paths = []
     values = clustered(0, 3)
     for number, kind in enumerate(kinds):
-        # Some fingerprints lie in both.
+        # Some fingerprints are in both stores.
         values = np.concatenate([clustered(500, 3), clustered(500, 4 + number)])
         ids: Any = {
             "texts": [f"{number} {at}" for at in range(1000)],
@@ -294,7 +294,7 @@ def test_threads_and_processes_share_a_client(client: fpstore.Client, values: U6
     for thread in threads:
         thread.join()
     assert found == [expected] * 6
-    # A forked process has the sockets of its parent, and must not speak on them.
+    # A forked process shares the sockets of its parent and must not use them.
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(single, (client.url, int(values[5]))) == client.query(values[5])
     context = multiprocessing.get_context("fork")
@@ -380,7 +380,7 @@ def test_a_folder_follows_a_server(tmp_path: Path, values: U64) -> None:
         client.check_and_add([2**63 + 5], [10**6], 0)
         done = fpstore.backup(client, folder, verify=True)
         assert (done.copied, done.kept) == (1, 1)
-        # The connections of the client are of other work, and still there.
+        # The backup did not use or close the connections of the client.
         assert client.find([10**6]) == [[2**63 + 5]]
     assert fpstore.open(folder).find([10**6]) == [[2**63 + 5]]
     changes = fpstore.log([fpstore.open(path), first])

@@ -1,4 +1,4 @@
-"""Tables of document frequencies have the bytes that the program writes, and weigh as there."""
+"""Tables of document frequencies have the same bytes and weights as with the program."""
 
 from __future__ import annotations
 

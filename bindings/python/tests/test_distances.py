@@ -49,7 +49,7 @@ def test_a_store_is_tuned_for_the_recipe_of_its_fingerprints(tmp_path: Path) -> 
     assert fpstore.open(tmp_path / "c.fps").recipe == recipe.text
     ready = fpstore.build(tmp_path / "d.fps", column.to_numpy())
     assert (ready.tuned_k, ready.recipe) == (3, "external")
-    # A store and a table of its records know it, too.
+    # A store and a table of its records have the recipe, too.
     assert fpstore.build(tmp_path / "e.fps", store).recipe == recipe.text
     assert fpstore.build(tmp_path / "f.fps", pa.table(store)).tuned_k == 10
     assert fpstore.stats(store.records()).tuned_k == 10
@@ -78,7 +78,7 @@ def test_recipes_never_mix(tmp_path: Path) -> None:
             with pytest.raises(fpstore.errors.RecipeError, match="recipes differ"):
                 add(other)
         assert writer.add(one[:3]) == 3
-    # Fingerprints without a known recipe are compared as before.
+    # Fingerprints without a known recipe are accepted.
     assert store.has_near(other.to_numpy(), 64).all()
 
 

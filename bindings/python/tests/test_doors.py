@@ -1,4 +1,4 @@
-"""Python answers the cases that every door answers: tests/doors/cases.json of the project."""
+"""Python answers the cases in tests/doors/cases.json, as every other interface does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def identity(value: Any) -> str | None:
 
 
 def build(path: Path, name: str, **options: Any) -> fpstore.Store:
-    """A store of the table; ids of digits are numbers, as the program takes them."""
+    """A store of the table; ids of digits become numbers, as in the program."""
     records = TABLE["stores"][name]
     ids: list[Any] = [record[1] for record in records]
     has_ids = any(it is not None for it in ids)
@@ -74,7 +74,8 @@ def rows(stream: Any) -> list[dict[str, Any]]:
 
 
 def kept(store: fpstore.Store, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """The records that a rule keeps, those in no cluster among them but for the largest cluster."""
+    """The records that a rule keeps, records outside of clusters included, except for the rule
+    `largest-cluster`."""
     members = rows(store.clusters(options["k"], keep=options["rule"]))
     if options["rule"] == "largest-cluster":
         members.sort(key=lambda row: row["fingerprint"])

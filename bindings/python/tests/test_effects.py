@@ -25,7 +25,7 @@ from fpstore import _fpstore
 
 @pytest.fixture
 def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The errors that nobody could raise."""
+    """The errors that went to `sys.unraisablehook`."""
     told: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: told.append(args.exc_value))
     return told
@@ -102,7 +102,7 @@ def interrupted(alarm: Callable[[float], None], after: float, call: Callable[[],
     returned: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
         alarm(after)
-        # No line of Python runs between the return of the call and the note of it.
+        # No line of Python runs between the return of the call and `extend`.
         returned.extend(map(call_it, [call]))
         time.sleep(10)
     return returned
@@ -112,7 +112,7 @@ def test_an_interrupt_loses_no_commit(tmp_path: Path, alarm: Callable[[float], N
     rng = np.random.default_rng(4)
     store = fpstore.build(tmp_path / "s.fps", [])
     seen: list[bool] = []
-    # The first ones come in the midst of a small commit, the others in all parts of a long one.
+    # The first interrupts come during a small commit, the others in all parts of a long commit.
     for count, after in [(1, 0.001)] * 20 + [(300_000, at / 20) for at in range(1, 16)]:
         writer = fpstore.Writer(store.path, compact=False, threads=1)
         writer.add(rng.integers(0, 2**64, count, dtype=np.uint64))
@@ -141,7 +141,7 @@ def test_an_interrupt_at_the_end_of_with_comes_after_it(
 
 
 def damaged(path: Path) -> None:
-    """A store of segments that are due to be merged and cannot be."""
+    """A store of segments that are due to be merged, but are too damaged to be merged."""
     fpstore.build(path, [])
     for round_ in range(3):
         with fpstore.Writer(path, compact=False) as writer:
@@ -215,7 +215,7 @@ def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
         thread.start()
         rounds = 0
         is_free = False
-        # Where the machine is busy, the other thread may come too late for one of them.
+        # On a busy machine, the other thread may miss a refresh.
         while not is_free and rounds < 20:
             with fpstore.Writer(store.path, compact=False) as writer:
                 writer.add(values + np.uint64(rounds))
@@ -223,7 +223,7 @@ def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
             assert is_new
             rounds += 1
         assert is_free
-        # Nothing new: who polls does not wait for the interpreter.
+        # Without a new state, a refresh does not release the interpreter.
         assert ran_during(store.refresh) == (False, False)
     finally:
         stop.set()

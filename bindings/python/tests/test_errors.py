@@ -1,4 +1,4 @@
-"""Errors have the bases that programs expect, fields, and survive a pickle."""
+"""Errors have fields and the base classes that programs expect, and can be pickled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels in files name documents by their ids, as for the program."""
+"""Labels in files name documents by their ids, as with the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each system call of a writer that changes files fails once, by strace, and the same writer tries
+"""strace makes each system call of a writer that changes files fail once, and the same writer tries
 again: an operation takes effect once, and a failure after its effect is reported as such."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 import fpstore
 
-# How calls fail: a disk is full, or broken, or a folder belongs to somebody else.
+# The error of each call: a full disk, a broken disk, or a folder of another user.
 ERRORS = {
     "write": "ENOSPC",
     "ftruncate": "EIO",
@@ -35,7 +35,7 @@ OPERATIONS = {
     "compact": "retry(lambda: writer.compact('one'))",
     "expire": "retry(lambda: writer.expire(before='2026-10'))",
 }
-# Calls are made to fail until the first one has failed; then the same writer tries again.
+# strace injects faults until a call has failed; then the same writer tries again.
 SCRIPT = """
 import os
 import signal
@@ -88,8 +88,8 @@ def run(folder: Path, operation: str, *options: str) -> str:
 
 
 def changes(folder: Path, operation: str) -> list[tuple[str, int]]:
-    """The names of all calls that change files of the store, each with which of its name it is in
-    its thread."""
+    """The names of all calls that change files of the store, each with its number among the calls
+    of this name in its thread."""
     trace = folder.with_name("trace")
     run(folder, operation, "-o", str(trace), "-e", "trace=" + ",".join(ERRORS))
     count: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -103,7 +103,7 @@ def changes(folder: Path, operation: str) -> list[tuple[str, int]]:
     numbers: dict[str, list[int]] = {}
     for name, number in sorted(found):
         numbers.setdefault(name, []).append(number)
-    # Of many writes the first and the last.
+    # Only the first and the last of many writes.
     ends = {name: [of[0], of[-1]] if name == "write" else of for name, of in numbers.items()}
     return [(name, number) for name, of in ends.items() for number in sorted(set(of))]
 
@@ -141,5 +141,5 @@ def test_each_change_of_files_fails_once(tmp_path: Path, operation: str) -> None
         said = run(folder, operation, "-o", "/dev/null", "-e", fault)
         assert state(folder) == expected, f"{fault}: {said}"
         told += "failed:" in said or "in effect:" in said
-    # A commit makes two syncs at once, on two threads, whose calls strace counts apart.
+    # A commit makes two syncs at once, on two threads; strace counts the calls of each thread.
     assert told > 2

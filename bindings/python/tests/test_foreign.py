@@ -1,5 +1,5 @@
-"""Arrow data of other libraries is checked before it is used: none ends the process, or is read as
-other data."""
+"""Arrow data of other libraries is checked before it is used: invalid data neither ends the process
+nor is misread."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def capsule(at: ctypes.Structure, name: bytes) -> Any:
     return new(ctypes.addressof(at), name, None)
 
 
-# Exported data of producers, which nobody frees.
+# Keeps the exported data of producers alive: it is never freed.
 ALIVE: list[Any] = []
 
 
@@ -84,7 +84,7 @@ class Producer:
     format: bytes | None
     length: int
     buffers: list[bytes | int | None]
-    """Their bytes; a number is an address, or how far the bytes before lie from a multiple of 64."""
+    """The bytes of each buffer; a number is the address of the buffer."""
     null_count: int = 0
     offset: int = 0
     n_buffers: int | None = None
@@ -96,7 +96,7 @@ class Producer:
     has_dictionary: bool = True
     name: bytes = b""
     shift: int = 0
-    """How far the buffers lie from a multiple of 64."""
+    """The distance of the addresses of buffers from a multiple of 64."""
 
     def address(self, bytes_: bytes | int | None) -> int | None:
         if not isinstance(bytes_, bytes):
@@ -188,7 +188,7 @@ def hashed(given: Any) -> Any:
 
 
 def test_a_producer_that_is_right_is_read() -> None:
-    # Each fault below is one difference from these.
+    # Each fault below is one difference from these producers.
     assert fpstore.to_hex(numbers()) == fpstore.to_hex(U64)
     assert fpstore.to_hex(numbers(shift=3)) == fpstore.to_hex(U64)
     assert fpstore.to_hex(numbers(length=3, offset=5)) == fpstore.to_hex(U64[5:])
@@ -204,7 +204,7 @@ def test_a_producer_that_is_right_is_read() -> None:
     assert hashed(keyed(b"\x63", buffers=[b"\0", b"\x63"], null_count=1)) == [None]
     empty = texts(length=0, buffers=[None, i32(), None])
     assert hashed(keyed(b"\0\0", buffers=[b"\0", b"\0\0"], null_count=2, dictionary=empty)) == [None] * 2
-    # A slice: the offsets begin at its start, the bytes do not.
+    # A slice: the offsets start at its first row, the bytes do not.
     assert hashed(texts(length=1, offset=1)) == hashed(["b"])
     assert hashed(texts(length=0, offset=3)) == []
 
@@ -451,7 +451,7 @@ def test_a_stream_that_fails_says_why() -> None:
 
 
 def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
-    """Arrow forbids it; whoever does it gets other texts or an error, and the process lives."""
+    """Arrow forbids such changes; the result is other texts or an error, but not a crash."""
     words = ["caf\u00e9 one two three four five"] * 20_000
     made = pa.array(words)
     _, offsets, values = made.buffers()

@@ -1,4 +1,4 @@
-"""Tables and paths in all the forms that neighbouring calls take."""
+"""Tables and paths in all accepted forms."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_column_that_lost_its_recipe_is_a_warning(tmp_path: Path) -> None:
             call([1, 2, 3])
             fpstore.build(tmp_path / "t.fps", fpstore.build(None, [1]), replace=True)
     assert fpstore.build(tmp_path / "s.fps", column.to_pandas(), replace=True).tuned_k == 7
-    # The attributes of the columns are attributes of the frame.
+    # A column has the attributes of its frame.
     frame.attrs["fpstore.recipe"] = column.recipe
     assert fpstore.build(tmp_path / "s.fps", frame["fp"], replace=True).tuned_k == 7
 
@@ -193,7 +193,7 @@ def test_passages_of_a_table_leave_a_text_for_each_row() -> None:
     dropped = fpstore.clean(documents, passages="drop:0.9")
     assert dropped.keep.tolist() == [True, True, False]
     assert dropped.rows["text"].tolist() == [*PASSAGES, None]
-    # A mask of passages would be no mask of rows.
+    # A mask of passages is not a mask of rows.
     listed = fpstore.clean(documents)
     assert len(listed.removed) == 2
     with pytest.raises(fpstore.errors.InputError, match="no mask"):
@@ -297,7 +297,7 @@ def test_progress_ends_at_the_end_of_the_last_phase(tmp_path: Path, values: U64)
         call(seen.append)
         fractions = [it.fraction for it in seen]
         assert seen and fractions == sorted(fractions) and fractions[-1] == 1
-        # A phase that others follow does not take all.
+        # The first of several phases does not end at the whole fraction.
         phases = list(dict.fromkeys((it.step, it.phase) for it in seen))
         first = [it.fraction for it in seen if (it.step, it.phase) == phases[0]]
         assert len(phases) == 1 or first[-1] <= 0.75

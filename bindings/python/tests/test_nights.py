@@ -46,7 +46,7 @@ STEPS = ["before deciding", "after deciding", "before writing", "after writing",
 
 
 def texts(night: int) -> list[dict[str, str]]:
-    """Twenty documents; some repeat earlier ones of the night, or of the night before."""
+    """Twenty documents; some repeat earlier documents of this night or the night before."""
     rows = []
     for number in range(20):
         of = 10 * night + number - (number % 4 == 3)
@@ -55,8 +55,8 @@ def texts(night: int) -> list[dict[str, str]]:
 
 
 def nights(folder: Path, killed_at: str, when: str) -> tuple[list[str], list[str]]:
-    """The written documents and the ids of the store after three nights; in the second one the job
-    is killed at a step, then repeated. In the end all nights are repeated once more."""
+    """The written documents and the ids of the store after three nights; in the second night the
+    job is killed at a step, then repeated. In the end all nights are repeated once more."""
     folder.mkdir()
     store = folder / "all.fps"
     fpstore.Builder(store, recipe="minhash", sketch=True).finish()

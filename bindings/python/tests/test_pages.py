@@ -113,7 +113,7 @@ def test_plans(tmp_path: Path) -> None:
     values = clustered(5000, 4)
     sampled = fpstore.plan(sample=np.concatenate([values, values]))
     assert sampled.fingerprints == len(np.unique(values))
-    # A build takes the same scheme.
+    # `build` accepts the chosen scheme.
     store = fpstore.build(tmp_path / "s.fps", values, scheme=sampled.chosen.name)
     assert [it.mask for it in store.info().segments[0].tables] == sampled.chosen.masks
     assert found.chosen.name in found._repr_html_()

@@ -1,4 +1,4 @@
-"""The wheel brings the program, as a command and as a module."""
+"""The wheel contains the program, as a command and as a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries give what a linear scan gives."""
+"""Queries return the same matches as a linear scan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import fpstore
 
 
 def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> list[fpstore.types.Match]:
-    """All matches by a linear scan, in the order that is promised."""
+    """All matches by a linear scan, in the documented order."""
     found: dict[int, list[int | str]] = {}
     for at, value in enumerate(values.tolist()):
         if (value ^ query).bit_count() <= k:
@@ -168,7 +168,7 @@ def test_documents_without_ids_are_rows_with_a_null(tmp_path: Path) -> None:
 def test_records_are_found_by_their_ids(tmp_path: Path) -> None:
     texts = fpstore.build(tmp_path / "t.fps", [5, 7, 9], ["a", "12", "a"])
     assert texts.find(["a", "z", "12"]) == [[5, 9], [], [7]]
-    # A number and the text that spells it are the same id.
+    # A number and its decimal text are the same id.
     assert texts.find([12]) == [[7]]
     numbers = fpstore.build(tmp_path / "n.fps", [5, 7], [1, 2**64 - 1])
     assert numbers.find([2**64 - 1, 3]) == [[7], []]

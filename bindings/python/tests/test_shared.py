@@ -1,4 +1,4 @@
-"""Objects that several threads share: also without the global lock (tools/python/check_free_threaded.sh)."""
+"""Objects shared by several threads, also without the global lock (tools/python/check_free_threaded.sh)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THREADS = 4
 
 
 def run(*works: Callable[[], object]) -> None:
-    """Runs all of them at once, and raises what the first one raises."""
+    """Runs all works at once, and raises the error of the first that fails."""
     errors: list[BaseException] = []
     start = threading.Barrier(len(works))
 
@@ -105,7 +105,7 @@ def test_threads_share_a_writer_and_others_read(tmp_path: Path) -> None:
 def test_of_near_records_of_all_threads_one_is_added(tmp_path: Path) -> None:
     path = tmp_path / "checked.fps"
     fpstore.build(path, [])
-    # Each thread has one of four within 2 bits of each other.
+    # Each thread adds one of four fingerprints within 2 bits of each other.
     base = np.random.default_rng(33).integers(0, 2**64, 300, dtype=np.uint64) & ~np.uint64(3)
     added = [0] * THREADS
 

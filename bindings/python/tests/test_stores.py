@@ -1,4 +1,4 @@
-"""Several stores asked as one give what a linear scan of all their records gives."""
+"""Several stores queried as one answer like a linear scan of all their records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Records: TypeAlias = tuple[list[int], list[str] | list[int] | None]
 
 
 def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Match]:
-    """All matches by a linear scan, in the order that is promised."""
+    """All matches by a linear scan, in the documented order."""
     found: dict[tuple[int, int, int, str], list[Any]] = {}
     for number, (name, (values, ids)) in enumerate(parts.items()):
         for at, value in enumerate(values):
@@ -49,7 +49,7 @@ def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Ma
 def rows_of(
     expected: list[list[fpstore.types.Match]], ids_are_texts: bool
 ) -> list[tuple[int, int, int, str, Any]]:
-    """The rows of these answers. Of several kinds of ids all are texts."""
+    """The rows of these answers. If stores have different kinds of ids, all ids are texts."""
     return [
         (at, match.fingerprint, match.distance, match.store, one)
         for at, matches in enumerate(expected)
@@ -59,7 +59,7 @@ def rows_of(
 
 
 def nearest(found: list[fpstore.types.Match], count: int) -> list[fpstore.types.Match]:
-    """The matches of the nearest fingerprints: one that two stores hold counts once."""
+    """The matches of the nearest fingerprints: a fingerprint in two stores counts once."""
     values = list(dict.fromkeys(match.fingerprint for match in found))[:count]
     return [match for match in found if match.fingerprint in values]
 
@@ -80,7 +80,7 @@ def opened(parts: list[Records]) -> Generator[tuple[Several, dict[str, Records]]
 
 
 def shared_parts() -> list[Records]:
-    """Three stores and an empty one. Two share records and clusters."""
+    """Three stores and an empty store. Two stores share records and clusters."""
     values = clustered(1500, 11).tolist()
     first, second = values[:700], values[600:1200]
     third = [value ^ (1 << at % 7) for at, value in enumerate(values[::5])]
@@ -144,13 +144,13 @@ def with_ids(number: int, part: tuple[list[int], str | None]) -> Records:
 
 
 def pairs_by_scan(parts: dict[str, Records], k: int) -> list[tuple[Any, ...]]:
-    """All pairs of documents: a fingerprint without ids is one in each store that holds it."""
+    """All pairs of documents: a fingerprint without ids is one document in each of its stores."""
     documents: list[tuple[int, int, str, Any]] = []
     for number, (name, (values, ids)) in enumerate(parts.items()):
         of: list[Any] = list(ids) if ids is not None else [None] * len(values)
         held = zip(values, of) if ids is not None else ((it, None) for it in set(values))
         documents.extend((value, number, name, one) for value, one in held)
-    # The order of the ids of one fingerprint is that in which they are stored.
+    # The ids of one fingerprint stay in the stored order: the sort is stable.
     documents.sort(key=lambda it: (it[0], it[1]))
     found = [
         (one[0], other[0], (one[0] ^ other[0]).bit_count(), one[2], other[2], one[3], other[3])
@@ -158,7 +158,7 @@ def pairs_by_scan(parts: dict[str, Records], k: int) -> list[tuple[Any, ...]]:
         for other in documents[at + 1 :]
         if (one[0] ^ other[0]).bit_count() <= k
     ]
-    # By the first fingerprint, then the second; within these as the documents lie.
+    # By the first fingerprint, then by the second, then in the order of the documents.
     return sorted(found, key=lambda pair: pair[:2])
 
 
@@ -309,7 +309,7 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     with pytest.raises(fpstore.errors.StaleStoreError) as error:
         pickle.loads(pickled)
     assert (error.value.expected, error.value.found) == (1, 2)
-    # A store that was replaced by one of another recipe: the states before stay.
+    # If a store was replaced by a store of another recipe, the earlier states are kept.
     fpstore.build(paths[0], [1, 4], ["x", "y"], recipe="minhash", replace=True)
     with pytest.raises(fpstore.errors.InputError, match="cannot be queried together"):
         stores.refresh()
@@ -339,7 +339,7 @@ def test_names_that_are_no_utf_8_come_back(tmp_path: Path) -> None:
         fpstore.build(name, [1], [1])
     stores = fpstore.open(names)
     assert stores.paths == names and [it.store for it in stores.query(1)] == names
-    # Texts of Arrow are UTF-8.
+    # Arrow texts are UTF-8, so other bytes are replaced.
     assert stores.query_many([1])["store"].tolist() == [f"{tmp_path}/\ufffd.fps", names[1]]
     assert pickle.loads(pickle.dumps(stores)).paths == names
 

@@ -38,7 +38,7 @@ def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     for fingerprint, number, keep, near, near_id, distance, near_store in rows.to_pylist():
         found = scan(parts, fingerprint, 3)
         if not found:
-            # Among new ones only: the second of two equal ones is dropped for the first.
+            # Without a stored neighbour, the second of two equal new documents is dropped.
             assert near_store is None and keep == (number != 81)
             assert keep or (near, near_id, distance) == (2**63 + 5, "80", 0)
             continue
@@ -81,7 +81,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
     alone = fpstore.clean(new, store=fpstore.open(paths[0]))
     assert "other_store" not in alone.removed.column_names
     assert "near_store" not in alone.rows.column_names
-    # New texts are asked with the recipe of the stores.
+    # New texts are hashed by the recipe of the stores.
     recipe = stores.text_recipe()
     fingerprint = recipe.fingerprint(texts[1])
     assert fingerprint is not None and stores.query(fingerprint)[0].store == names[1]

@@ -1,4 +1,4 @@
-"""A lone surrogate in any text that a caller gives is an InputError that names the argument."""
+"""A lone surrogate in any text argument raises an InputError that names the argument."""
 
 from __future__ import annotations
 

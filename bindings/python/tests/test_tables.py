@@ -1,4 +1,4 @@
-"""Tables are cleaned as files are: by the rule of the program, whatever library has them."""
+"""Tables of all libraries are cleaned like files: by the rule of the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ sql: Any = duckdb.sql
 
 
 def chains(folder: Path) -> list[Path]:
-    """Texts that change a little from one to the next, so that the ends of a chain differ."""
+    """Chains of texts with a small change at each step, so that the ends of a chain differ."""
     numbers = np.random.default_rng(5)
     lines: list[str] = []
     for start in range(40):
@@ -88,7 +88,7 @@ def removed_by(program: str, paths: list[Path], folder: Path, *options: str) -> 
 
 
 def check(cleaned: fpstore.types.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]) -> None:
-    """The rows say what the program says."""
+    """Checks that the rows have the decisions of the program."""
     rows = cleaned.rows
     assert rows is not None and len(rows) == len(frame) and cleaned.keep.dtype == bool
     ids = [str(id) for id in frame["id"]]
@@ -156,7 +156,7 @@ def test_groups_cleaned_alone_keep_the_rows_of_one_cleaning(
         alone = fpstore.clean(table.take(rows), **options).rows
         assert alone is not None
         for row, of in zip(rows, alone.to_pylist(), strict=True):
-            # Without the id, which is the number of the row.
+            # Leaves out `near_id`, which is a row number.
             told[row] = (of[0], of[1] if of[0] else rows[of[1]], *of[3:])
     assert told == [(*row[:2], *row[3:]) for row in whole.to_pylist()]
     assert all(len(rows) > 1 for rows in groups.values())
@@ -306,7 +306,7 @@ def test_dates_with_times_are_ordered(tmp_path: Path) -> None:
 
 
 def test_two_columns_of_one_name_are_refused() -> None:
-    """Of two columns one would be judged, and the documents of the other removed."""
+    """With two such columns, one would be compared, and documents of the other removed."""
     texts, others = ["one two three", "four five six"], ["z", "z"]
     tables = {
         "text": pa.table([pa.array(["a", "b"]), pa.array(texts), pa.array(others)],

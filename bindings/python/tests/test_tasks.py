@@ -1,4 +1,4 @@
-"""Work divided into tasks gives what one process gives, in any number of parts."""
+"""Work divided into any number of tasks has the same results as in one process."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_groups_are_disjoint_and_complete(k: int, groups: int) -> None:
     plan = tasks.JoinPlan(k, groups)
     assert plan.group_count >= groups and plan.group_count % (k + 1) == 0
     payloads: dict[int, list[bytes]] = {}
-    # A batch that comes twice is of a task that ran again.
+    # The repeated batch stands for a task that ran again.
     for part in [*np.array_split(values, 5), values[:10]]:
         for group, payload in tasks.scatter(part, plan):
             payloads.setdefault(group, []).append(payload)
@@ -121,7 +121,7 @@ def test_payloads_are_taken_from_arrow_and_checked() -> None:
 
 
 def test_a_sample_says_which_bits_vary() -> None:
-    # Of 32 bits, zero-extended: without the sample most fingerprints meet in one group.
+    # Fingerprints of 32 bits, zero-extended: without the sample most of them are in one group.
     values = clustered(2000, 3) >> np.uint64(32)
     counts = []
     for plan in (tasks.JoinPlan(3, 400), tasks.JoinPlan(3, 400, sample=values[:100])):
@@ -135,7 +135,7 @@ def test_a_sample_says_which_bits_vary() -> None:
 
 
 def test_a_crowd_does_not_hold_a_join_up(tmp_path: Path) -> None:
-    # A tenth of all share a block of bits, and a thousand documents one fingerprint.
+    # A tenth of all fingerprints share a block of bits, and a thousand documents one fingerprint.
     values = clustered(30000, 4)
     values[::10] = values[::10] & np.uint64(0xFFFF_FFFF_FFFF) | np.uint64(0xABCD << 48)
     values[1:1000] = values[1]
@@ -171,7 +171,7 @@ def test_forests_have_the_components_of_all_pairs(values: U64) -> None:
     whole = pa.table(tasks.forest(iter(links)))
     pairs = pa.table(fpstore.near_pairs(values, k=5))
     assert whole == pa.table(tasks.forest(pairs))
-    # Spark has no unsigned numbers.
+    # Spark sends signed numbers.
     signed = [pairs[name].combine_chunks().view(pa.int64()) for name in ("first", "second")]
     assert whole == pa.table(tasks.forest(pa.table(signed, ["first", "second"])))
     expected = fpstore.components(pairs["first"], pairs["second"])
@@ -236,7 +236,7 @@ def test_a_commit_can_be_repeated(tmp_path: Path, values: U64) -> None:
     again = tasks.commit(store, receipts)
     assert (again.added, again.repeated, again.generation) == (0, 9, first.generation)
     assert tasks.has_run(store, "night") and tasks.commit(store, receipts, run="night").known_run
-    # The order of the paths, not of the receipts.
+    # All segments have the label, although the receipts came in another order.
     assert [segment.label for segment in fpstore.open(store).info().segments] == ["11"] * 9
     with fpstore.Writer(store) as writer:
         writer.compact("one")
@@ -287,7 +287,7 @@ def test_a_foreign_segment_is_refused_before_anything_moves(tmp_path: Path, valu
     with pytest.raises(fpstore.FpstoreError, match="zz.fps"):
         tasks.commit(store, [other, foreign])
     assert sorted(store.iterdir()) == files
-    # A file that another run of the task has replaced.
+    # A second run of the task replaced the file of the receipt.
     tasks.write_segment(tmp_path / "yy.fps", [3], recipe=None, scheme="blocks-4")
     with pytest.raises(fpstore.errors.InputError, match="not the file of its receipt"):
         tasks.commit(store, [other])

@@ -175,12 +175,12 @@ def test_evaluation_counts_what_each_distance_finds() -> None:
     assert found.duplicates == 2
     point = found.points[0]
     assert (point.k, point.found, point.wrong, point.missed) == (0, 1, 0, 1)
-    # 15 pairs of values, less one duplicate and one that is left out.
+    # 15 pairs of values, without one duplicate and one skipped pair.
     assert found.others == 13
     assert found.best.k == 0 and "<svg" in found._repr_html_() and "best F1" in repr(found)
     forecast = found.forecast(1_000_000)
     assert (forecast.collection_size, len(forecast.points)) == (1_000_000, 33)
-    # One duplicate was found within 0 among six fingerprints.
+    # Within distance 0, one duplicate was found among six fingerprints.
     assert forecast.points[0].found == pytest.approx(1e6 / 6)
     assert forecast.points[32].wrong >= forecast.points[32].by_chance > 2e11
     assert forecast.recommended_k == 0 and 0 < found.area < 1

@@ -206,7 +206,7 @@ def test_progress_is_told_and_its_errors_come_out(
 
 
 def threads_of_rust() -> int:
-    """Threads of streams, with those that they started: a thread gets the name of its parent."""
+    """The number of threads of streams and of their child threads, which inherit the name."""
     tasks = Path("/proc/self/task")
     if not tasks.exists():
         pytest.skip("the system does not tell")
@@ -214,7 +214,7 @@ def threads_of_rust() -> int:
 
 
 def threads_end() -> bool:
-    """Whether these threads end: the system can list a joined thread for a moment."""
+    """Whether these threads end soon: the system can list a joined thread for a moment."""
     for _ in range(500):
         if threads_of_rust() == 0:
             return True

@@ -1,4 +1,4 @@
-"""Fingerprints of 32 bits: built, read and searched as what they are."""
+"""Fingerprints of 32 bits: building, reading and searching."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _write(
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     place = _Place(partition)
-    # A name for each attempt: an abandoned attempt that still runs disturbs no other.
+    # Each attempt has its own file, because an abandoned attempt may still run.
     path = os.path.join(folder, f"part-{partition:06}-{attempt}.fps")
     try:
         receipt = tasks.write_segment(
@@ -207,7 +207,7 @@ def _write(
 
 
 class _Place:
-    """The place of a task in its rows, for its errors."""
+    """The rows that a task is reading, for its error messages."""
 
     def __init__(self, partition: int) -> None:
         self.partition = partition

@@ -71,9 +71,9 @@ def clean(
     that it duplicates, `distance`, `similarity` if features were compared, and `reason`.
     `.where("keep")` selects the kept rows.
 
-    The answer is the same as with `fpstore.clean` on the rows in the order of their ids, and so are
-    the options. `confirm` is the minimum Jaccard similarity of the features of near texts, 0.8 if
-    neither it nor `k` is given; with `k` alone, rows are near if their fingerprints are within `k`
+    The answer and the options are the same as with `fpstore.clean` on the rows in the order of
+    their ids. `confirm` is the minimum Jaccard similarity of the features of near texts, by default
+    0.8 unless `k` is given; with `k` alone, rows are near if their fingerprints are within `k`
     bits. `keep` is the rule for the kept row: `"first"` keeps the smallest id, numbers by value,
     texts by their bytes; rules such as `"newest:date"` read the named columns. Rows without text are
     kept.
@@ -171,7 +171,7 @@ def _described(
     )
     id_type = df.schema[id].dataType.simpleString()
     columns = "fingerprint bigint, features binary, merit binary, fault string"
-    # Spark accepts no names with dots here.
+    # `mapInArrow` accepts no column names with dots.
     needed = _of(df, names).toDF(*(f"column{at}" for at in range(len(names))))
     return needed.mapInArrow(_plain(work), f"id {id_type}, {columns}")
 
@@ -186,7 +186,7 @@ def _describe(
     compared: bool,
     given: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """`names` are the names of the columns, with the column of ids first."""
+    """Describes the rows of each batch. `names` are the names of the columns, ids first."""
     import pyarrow as pa
 
     threads = resolved(given)["threads"]
@@ -229,7 +229,7 @@ def _first_fault(batch: pa.RecordBatch, columns_of: Any) -> tuple[pa.RecordBatch
         try:
             columns_of(row)
         except InputError as error:
-            # The error has the number of a row in a table of one row.
+            # The error names row 0, the only row of this table.
             return row, str(error).removeprefix("row 0: ")
     raise InputError("rows that cannot be read together can be read one by one")
 
@@ -290,7 +290,7 @@ def _group(
 def _decide(
     batches: Iterator[pa.RecordBatch], *, options: dict[str, Any], given: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The removed rows of some groups, each of them complete and in order."""
+    """The removed rows of some groups. Each group must be complete and in order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -299,7 +299,7 @@ def _decide(
     def texts() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             held.append(batch.column("id"))
-            # Without a column of ids, rows are named by their numbers.
+            # Without a column of ids, the answer identifies rows by their numbers.
             yield batch.select(["text"])
 
     table = Documents(texts(), max_document=LONGEST)

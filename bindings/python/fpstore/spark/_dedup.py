@@ -106,7 +106,7 @@ class Added(NamedTuple):
     """The kept rows, with all columns."""
     dropped: DataFrame
     """The dropped rows: `id`, `fp`, and `near`, `near_id` and `distance` of the row that each
-    duplicates: the nearest stored one, or the kept row of its cluster."""
+    duplicates: the nearest stored record, or the kept row of its cluster."""
     commit: tasks.SegmentsCommitted
 
 

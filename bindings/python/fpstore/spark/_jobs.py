@@ -48,7 +48,7 @@ def own_error(error: Exception) -> FpstoreError | None:
 
 
 def open_in_task(path: str, generation: int) -> Store:
-    """The store of a job, in a task."""
+    """Opens the store of a job in a task."""
     import platform
 
     try:

@@ -48,7 +48,7 @@ def pairs(
 
     For a DataFrame, fingerprints are packed, 8 (`k` + 1) bytes each, and shuffled into groups. A
     group should fit into the memory of a task, 16 bytes a fingerprint: increase `groups` for more
-    than 10^9. `k` is 3 by default.
+    than 10^9 fingerprints. `k` is 3 by default.
 
     `max_pairs` is the maximum number of pairs of a task: with more the job fails. A join returns no
     ids: join the pairs with the rows, or get ids from the store with `query(..., k=0)`.
@@ -249,7 +249,7 @@ def clusters(
     spark: SparkSession | None = None,
 ) -> DataFrame:
     """The components of all pairs within `k` bits: `fingerprint` and `cluster`, the smallest
-    fingerprint of its component as an unsigned number. Fingerprints without a near one are omitted.
+    fingerprint of its component as an unsigned number. Fingerprints without neighbours are omitted.
 
     The options are the same as for `pairs`. Each task sends the links of its pairs to the driver, one
     for each fingerprint with a pair, 16 bytes each; the driver takes about 30 bytes for each.

@@ -36,7 +36,8 @@ def fingerprint(
     Sending texts back to Spark takes a third of the time: make fingerprints with `keep=["id"]`,
     write them once, and use them often.
 
-    Lazy, and repeated by each job that uses it: persist or write a result that is used twice.
+    The result is lazy, and each job that uses it repeats the work: persist or write a result that
+    is used twice.
     """
     text = text_field
     check_column(df, text, ("string",), "texts")

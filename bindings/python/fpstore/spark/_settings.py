@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 MIB = 1 << 20
-# An interpreter with numpy and pyarrow.
+# The memory of an interpreter with numpy and pyarrow.
 INTERPRETER = 192 * MIB
 LEAST = 64 * MIB
 # The memory of a task without other limits.
@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     memory: int
     """Bytes of each task, in addition to the interpreter."""
     cores: int
-    """Cores of an executor; 0 if the session does not have it, as in a standalone cluster."""
+    """Cores of an executor; 0 if the session does not set them, as in a standalone cluster."""
     executor_memory: int
     """Bytes of a task that is alone in its executor."""
     address_space: int | None
@@ -96,7 +96,7 @@ def settings_of(master: str, options: dict[str, str]) -> Settings:
     slots = max(1, cores // threads)
     limit = options.get("spark.executor.pyspark.memory")
     if limit is not None:
-        # Spark divides it by the cores, and sets the result as RLIMIT_AS of each worker.
+        # Spark divides the limit by the cores, and sets the result as RLIMIT_AS of each worker.
         space = bytes_of(limit) // max(1, cores)
         memory = space // 2 - INTERPRETER
         if memory < LEAST:
@@ -108,7 +108,7 @@ def settings_of(master: str, options: dict[str, str]) -> Settings:
         return Settings(threads, memory, cores, memory, space)
     if not master.startswith(("yarn", "k8s")):
         return Settings(threads, USUAL * threads, cores, USUAL * max(1, cores), None)
-    # The container is killed when it takes more.
+    # The container is killed if it takes more memory than its heap and this overhead.
     overhead = _overhead(options)
     memory = overhead // slots - INTERPRETER
     whole = overhead - INTERPRETER
@@ -194,7 +194,7 @@ def _explained(error: Exception) -> Exception:
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Takes keywords by their old names, too, with a warning."""
+    """Accepts keywords under their old names, too, with a warning."""
 
     def of(call: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(call)
@@ -224,7 +224,7 @@ def limits(
 
 
 def resolved(limits: dict[str, Any]) -> dict[str, Any]:
-    """The limits inside a task, which counts the cores if only the executor knows them."""
+    """The limits inside a task. If the session does not set the cores, they are counted here."""
     if limits["threads"]:
         return limits
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

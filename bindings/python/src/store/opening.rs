@@ -19,9 +19,9 @@ use crate::work::{Reporter, run};
 /// path : path, or iterable of paths
 ///     Directories of stores. The paths of several are their names in answers.
 /// generation : int, optional
-///     The expected state. Any other state is refused with `StaleStoreError`, also by `refresh`. A
-///     path opens the newest state; older states are kept by `backup`, or by `export` with
-///     `hard_link`.
+///     The expected state. Any other state is refused with `StaleStoreError`; `refresh` keeps this
+///     state. A path has only the newest state; `backup`, or `export` with `hard_link`, keeps older
+///     states.
 /// access : str, default "auto"
 ///     `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on
 ///     network file systems if it fits, a map elsewhere.

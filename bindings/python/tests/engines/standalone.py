@@ -1,8 +1,8 @@
 """A standalone cluster of a master and two workers, whose executors have nothing but a packed
 environment: fpstore is on the path of the driver only. Run by tools/python/check_spark.sh.
 
-The workers have hosts of their own, because Spark runs no second attempt of a slow task on the host
-of the first one. The log of events shows that second attempts ran, and that sorts were spilled.
+The workers have different hosts, because Spark runs no second attempt of a slow task on the host of
+the first attempt. The log of events shows that second attempts ran, and that sorts were spilled.
 
     python standalone.py ENVIRONMENT.tar.gz FOLDER
 """
@@ -128,7 +128,7 @@ def clean_under_pressure(session: Any, folder: Path) -> None:
         words[at % 1000][int(numbers.integers(0, 140))] = f"n{at}"
         texts.append(" ".join(words[at % 1000]))
     rows = list(zip(ids, texts))[::-1]
-    # The first task of each partition is slow, so that Spark starts a second one.
+    # The first attempt at one partition is slow, so that Spark starts a second attempt.
     df = session.createDataFrame(rows, "id bigint, text string").repartition(4)
     slow = df.mapInArrow(slow_first(str(folder)), df.schema)
     rows_of_one = fpstore.clean(pa.table({"text": texts}), confirm=0.8).rows
@@ -158,8 +158,7 @@ def slow_first(folder: str) -> Any:
 
 
 def seen(events: Path) -> tuple[int, int]:
-    """The attempts of tasks that were begun because another one was slow, and the bytes that were
-    spilled, by the log of events."""
+    """The number of second attempts of slow tasks and of spilled bytes, from the log of events."""
     speculative = spilled = 0
     for path in events.rglob("events_*"):
         for line in path.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""The examples for other engines find what one process finds."""
+"""The examples for other engines find the same pairs as one process."""
 
 from __future__ import annotations
 

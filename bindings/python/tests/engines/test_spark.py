@@ -1,4 +1,4 @@
-"""Spark finds, builds and keeps what one process does, on executors that die in the middle."""
+"""Spark has the same results as one process, also if executors are killed during a job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = "id bigint, fingerprint bigint, name string"
 
 
 def frame(spark: Any, values: Any = VALUES, parts: int = 6) -> Any:
-    """A DataFrame of fingerprints; every third one comes twice, some are missing."""
+    """A DataFrame of fingerprints; every third fingerprint occurs twice, some are missing."""
     signed = values.view(np.int64).tolist()
     rows = [(at, value, f"row {at}") for at, value in enumerate(signed)]
     rows += [(len(values) + at, value, "again") for at, value in enumerate(signed[::3])]
@@ -179,7 +179,7 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
     assert tasks.JoinPlan.of(store, 3).reads == "ranges"
     expected = sorted(zip(np.concatenate([VALUES, VALUES[::3]]).tolist(), range(COUNT * 2)))
     assert sorted(store.records().read_all().to_pylist()) == expected
-    # Nothing is left of killed tasks.
+    # Killed tasks leave no files.
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["built.fps", "killed"]
     again = fs.build(df, path, recipe=None, id_field="id", run="night")
     assert again.known_run and again.generation == store.generation
@@ -262,7 +262,7 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     done = fs.add(df, path, run="today", recipe=None, label="today")
     rows = {row["id"]: row["fingerprint"] for row in done.rows.collect()}
     assert done.rows.columns == df.columns
-    # The same in one process.
+    # The expected rows, computed in one process.
     table = df.where("fingerprint is not null").orderBy("id").select("id", "fingerprint").collect()
     ids, values = (np.array([row[at] for row in table], np.int64) for at in (0, 1))
     fresh = ~before.has_near(values)
@@ -273,7 +273,7 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     store = fpstore.open(path)
     new = [segment for segment in store.info().segments if segment.label == "today"]
     assert sum(segment.ids for segment in new) == len(kept) == store.info().ids - COUNT // 2
-    # Every dropped row has a reason that is near it.
+    # Every dropped row has a near row as its reason.
     dropped = done.dropped.collect()
     assert len(dropped) + len(kept) == len(table)
     assert all((row["fp"] ^ row["near"]) % (1 << 64) >= 0 for row in dropped)
@@ -283,7 +283,7 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     assert {row["id"] for row in again.rows.collect()} == set(rows)
     # By default new segments have the tables of the store.
     assert tasks.JoinPlan.of(store, 3).reads == "ranges"
-    # The same rows another day: only ends of chains are near nothing that was kept.
+    # The same rows another day: only ends of chains are without a near kept row.
     tomorrow = fs.add(df, path, run="tomorrow", recipe=None)
     late = {row["id"] for row in tomorrow.rows.collect()}
     assert late >= {10**9 + at for at in range(5)} and not late & set(kept)

@@ -1,4 +1,4 @@
-"""Spark cleans documents as one process does, on executors that die in the middle."""
+"""Spark cleans documents like one process, also if executors are killed during a job."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def gone(told: Told) -> int:
 
 
 def templates(count: int) -> pd.DataFrame:
-    """Few templates with a field or two filled in, so that each row is near very many others."""
+    """Few templates with a few changed words, so that each row is near very many others."""
     numbers = np.random.default_rng(9)
     words = [[f"t{at}w{word}" for word in range(150)] for at in range(3)]
     rows = []
