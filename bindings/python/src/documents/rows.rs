@@ -30,7 +30,7 @@ struct TableRows<'a> {
 }
 
 impl TableRows<'_> {
-    /// Adds kept rows up to the row of this number: rows whose texts have no fingerprint.
+    /// Adds kept rows up to the row of this number, also for texts without features.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
             self.rows.keep((true, None, None, None, None, None, None, None))?;
