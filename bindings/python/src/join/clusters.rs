@@ -25,8 +25,8 @@ const NAMES: [&str; 5] = ["cluster", "fingerprint", "distance", "id", "keep"];
 
 #[pymethods]
 impl Store {
-    /// Clusters of near documents. Documents without neighbours are omitted. A document that was
-    /// added twice is two documents with one id: deleting that id deletes both.
+    /// Clusters of near documents. Documents without neighbours are omitted. A document with
+    /// two fingerprints counts as two documents with one id: deleting that id deletes both.
     ///
     /// Parameters
     /// ----------

@@ -71,7 +71,7 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 
 /// Decides which documents of a store to keep: documents without a near document in `stored` and,
 /// if `within`, without another near kept document in `new`. Each dropped document takes memory. A
-/// document that was added twice is two documents with one id, and one of them is dropped.
+/// document with two fingerprints counts as two documents with one id.
 ///
 /// Parameters
 /// ----------
