@@ -41,13 +41,13 @@ pub(crate) struct DocumentArgs {
 pub(crate) struct FieldArgs {
     /// Field or column of ready fingerprints, in tables or JSON Lines
     ///
-    /// A number is a column of lines, counted from 1; --id-field is then a number, too. Columns are
-    /// separated by tabs, semicolons or commas, and a header is skipped. Otherwise NAME is the name
-    /// of a field in a file of the format jsonl, csv, tsv or parquet, as with --docs; --id-field
-    /// names the field of ids. Texts are read as set by --radix. A whole number of 64 bits is the
-    /// fingerprint itself, a negative number its bits. A null or an empty text is a record without
-    /// fingerprint. Without this option, the fingerprints are the column with 13 to 16 hex digits,
-    /// or 17 or more decimal digits, in three of four lines.
+    /// If NAME is a number, it is the position of a column in lines, counted from 1; --id-field is
+    /// then a number, too. Columns are separated by tabs, semicolons or commas, and a header is
+    /// skipped. Otherwise NAME is the name of a field in a file of the format jsonl, csv, tsv or
+    /// parquet, as with --docs; --id-field names the field of ids. --radix sets the number base of
+    /// texts. A whole number of 64 bits is the fingerprint itself, a negative number its bits. A
+    /// record with a null or an empty text has no fingerprint. Without this option, the column with
+    /// 13 to 16 hex digits, or 17 or more decimal digits, in three of four lines is used.
     #[arg(
         long,
         value_name = "NAME",
@@ -84,7 +84,7 @@ impl FieldArgs {
         Ok(options.columns(column, reading.id_column()?))
     }
 
-    /// The documents with a field of fingerprints, if there is such a field.
+    /// The documents with a field of fingerprints, if the user names such a field.
     pub(crate) fn documents(
         &self,
         reading: &ReadingArgs,
@@ -160,8 +160,8 @@ impl DocumentArgs {
         store.recipe().and_then(|recipe| self.recipe.hasher_of(&recipe).ok())
     }
 
-    /// Rejects options for documents if fingerprints are read, and the other way round, because
-    /// they would have no effect.
+    /// Rejects options without effect: for documents if fingerprints are read, and for fingerprints
+    /// if documents are read.
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
         let width = read.width();
         if width != Width::FULL && self.recipe.is_given() {
@@ -183,7 +183,7 @@ impl DocumentArgs {
         }
     }
 
-    /// The documents with a field of fingerprints, if there is one. The fingerprints have the
+    /// The documents with a field of fingerprints, if the user names one. The fingerprints have the
     /// recipe given by the user.
     pub(crate) fn of_field(
         &self,
@@ -231,7 +231,7 @@ impl DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// As [`DocumentArgs::prepare`]. The default is the recipe of the existing store, if there is one.
+    /// As [`DocumentArgs::prepare`]. The default is the recipe of the existing store, if any.
     pub(crate) fn prepare_for(
         &self,
         store: Option<&Store>,
@@ -312,7 +312,7 @@ pub(crate) fn report(summary: &DocumentSummary) {
     }
     if summary.bad_file_count > 0 {
         let files = counted(summary.bad_file_count, "bad file", "bad files");
-        message!("skipped {files}, or the rest of a file");
+        message!("skipped {files}, each completely or from the damaged place on");
     }
     report_repeated_ids(&summary.repeated_ids);
     if summary.empty_count > 0 {

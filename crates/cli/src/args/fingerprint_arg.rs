@@ -7,8 +7,8 @@ use fpstore::{Fingerprint, Radix, Store, Width};
 
 use crate::output::remedy::near_store;
 
-/// An argument with fewer than this part of the digits is a small number. With more, but not all
-/// digits, one is probably missing.
+/// An argument with less than this fraction of all digits is a small number. With more digits, but
+/// not all, a digit is probably missing.
 const LOST_MIN: (usize, usize) = (3, 4);
 /// Hex digits of at least this length are a longer hash.
 const LONG_MIN: usize = 24;

@@ -76,12 +76,12 @@ impl ReadArgs {
         Ok(ReadArgs { bits, ..self.clone() })
     }
 
-    /// The spelling of fingerprints in files, if the user gave it.
+    /// The number base of fingerprints in files, if the user gave it.
     pub(crate) fn given_radix(&self) -> Option<Radix> {
         self.radix
     }
 
-    /// The spelling of fingerprints.
+    /// The number base of fingerprints.
     pub(crate) fn radix(&self) -> Radix {
         self.radix.unwrap_or_default()
     }

@@ -20,8 +20,8 @@ pub(crate) struct PictureArgs {
     /// Hash the pictures in a folder; ids are paths below DIR
     ///
     /// Folders below DIR are searched, too. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP
-    /// and TIFF. After an unreadable picture no record is written; --skip-bad skips such pictures.
-    /// Their names are printed. Hidden files are skipped.
+    /// and TIFF. If a picture is unreadable, its name is printed and no record is written;
+    /// --skip-bad skips such pictures. Hidden files are skipped.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
         "docs", "recipe", "fingerprint_field", "radix", "input_format",
         "bits",
@@ -188,8 +188,9 @@ fn report(summary: &PictureSummary, quiet: bool) {
         message!("skipped {files} with other extensions");
     }
     if summary.passed_over_count > 0 {
-        let what = counted(summary.passed_over_count, "hidden file", "hidden files");
-        message!("skipped {what}, links to folders or devices");
+        let one = "hidden file, link to a folder or device";
+        let many = "hidden files, links to folders and devices";
+        message!("skipped {}", counted(summary.passed_over_count, one, many));
     }
 }
 

@@ -50,10 +50,10 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "UNIT", hide_short_help = true)]
     unit: Option<PassageUnit>,
     /// Text encoding: utf-8, detect, or a name such as gbk, big5, windows-1252 [default: utf-8; for
-    /// pages what they declare, else detect]
+    /// pages the declared encoding, else detect]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     encoding: Option<String>,
-    /// Text of a page: its main part, all of it, or by the length of the main part
+    /// Text of a page: the main part, the whole page, or one of them by the length of the main part
     #[arg(
         long,
         value_parser = choice::<HtmlPart>(),
@@ -66,13 +66,13 @@ pub(crate) struct ReadingArgs {
     /// [default: 64MiB, or an eighth of --memory if that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     max_document: Option<ByteSize>,
-    /// Of folders, read only matching files; GLOB is a name, or with a slash a path below
+    /// In folders, read only matching files; a GLOB without a slash matches names, else paths
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     include: Vec<String>,
-    /// Of folders, skip matching files and folders
+    /// In folders, skip matching files and folders
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     exclude: Vec<String>,
-    /// Of folders, read hidden files too
+    /// In folders, read hidden files too
     #[arg(long, hide_short_help = true)]
     hidden: bool,
 }

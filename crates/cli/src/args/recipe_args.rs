@@ -46,7 +46,7 @@ pub(crate) struct RecipeArgs {
     /// Key of the hash, 32 hex digits
     #[arg(long, value_name = "HEX", hide_short_help = true)]
     hash_key: Option<String>,
-    /// Bit after a tie of votes: zero, one
+    /// Value of a bit whose votes are tied: zero, one
     #[arg(long, value_name = "BIT", value_parser = bare_choice::<TieRule>(), hide_short_help = true)]
     tie: Option<TieRule>,
     /// Distinguish upper and lower case
@@ -144,7 +144,7 @@ impl RecipeArgs {
         self.hasher_or(DefaultRecipe::Best, for_features)
     }
 
-    /// The same with another default recipe for texts.
+    /// As [`RecipeArgs::hasher`], with another default recipe for texts.
     pub(crate) fn hasher_or(
         &self,
         default: DefaultRecipe,
@@ -175,7 +175,7 @@ impl RecipeArgs {
 
     fn hasher_named(&self, name: &str, for_features: bool) -> anyhow::Result<TextHasher> {
         let mut recipe = base_recipe(name)?;
-        // Features that are given are not tokenized, whichever recipe is used.
+        // Ready features are not tokenized, whichever recipe is used.
         if for_features && TextRecipe::NAMES.contains(&name) {
             recipe.tokenizer = Tokenizer::Given;
         }
@@ -186,7 +186,7 @@ impl RecipeArgs {
         let resources = self.resources.load()?;
         self.change(&mut recipe)?;
         resources.name_in(&mut recipe)?;
-        // Nobody can change a built-in list.
+        // Users cannot change a built-in list, so they need no message about it.
         if self.resources.stop_words.as_ref().is_none_or(|list| list.exists()) {
             report_unmatched(&resources, &recipe);
         }
@@ -217,7 +217,7 @@ impl RecipeArgs {
     }
 }
 
-/// Prints how many words of lists are in no text.
+/// Prints how many words of the lists can never match a feature.
 fn report_unmatched(resources: &TextResources, recipe: &TextRecipe) {
     let unmatched = resources.unmatched(recipe);
     if let Some(first) = unmatched.first() {

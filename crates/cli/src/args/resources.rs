@@ -35,7 +35,7 @@ pub(crate) struct ResourceArgs {
     progress: ProgressArgs,
 }
 
-/// Whether messages are left out.
+/// Whether messages are suppressed.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct QuietArgs {
     /// Print only errors
@@ -83,7 +83,7 @@ impl WriteArgs {
     }
 }
 
-/// How many threads work.
+/// The number of threads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ThreadArgs {
     /// Number of threads [default: $FPSTORE_THREADS, else one for each core]
@@ -122,7 +122,8 @@ pub(crate) struct ReadingLimits {
 pub(crate) struct ProgressArgs {
     /// When to show progress on standard error; auto: on a terminal
     ///
-    /// To a file or a pipe, always prints a line for each phase, and a line every ten seconds.
+    /// If standard error is a file or a pipe, 'always' prints a line for each phase, and a line
+    /// every ten seconds.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     progress: ProgressArg,
 }
@@ -157,8 +158,8 @@ impl ProgressArgs {
         self.monitor_beside(quiet, false)
     }
 
-    /// Starts a monitor for a command that may print its results to the terminal: then without a
-    /// progress bar, which would overwrite them.
+    /// As [`ProgressArgs::monitor`]. If the command prints its results to the terminal (`prints`),
+    /// there is no progress bar, which would overwrite them.
     pub(crate) fn monitor_beside(&self, quiet: bool, prints: bool) -> anyhow::Result<Monitor> {
         let is_terminal = io::stderr().is_terminal();
         let is_free = is_terminal && !quiet && !(prints && io::stdout().is_terminal());

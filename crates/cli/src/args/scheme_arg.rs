@@ -8,14 +8,14 @@ use fpstore::{SchemeChoice, Store};
 use super::first_given;
 use crate::session::choice::distance;
 
-/// For which queries tables are chosen, and how large they may be.
+/// The usual distance of queries, and the space for the tables.
 #[derive(Args, Debug)]
 pub(crate) struct BudgetArgs {
     /// Usual distance of queries, in bits [default: from the recipe or the store, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint, 18.5
-    /// if K is 6 or more, and 1 MiB]
+    /// Space for the tables, such as 12GB or 16B/fp [default: 1 MiB and 12 bytes for each
+    /// fingerprint, 18.5 if K is 6 or more]
     #[arg(long, value_name = "BYTES")]
     pub(crate) budget: Option<Budget>,
 }

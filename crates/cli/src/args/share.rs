@@ -13,13 +13,13 @@ use crate::output::text::counted;
 /// The part of a join that this process does.
 #[derive(Args, Debug)]
 pub(crate) struct ShareArgs {
-    /// Do only share I of N, I from 0 to N-1
+    /// Compute only share I of N, I from 0 to N-1
     ///
     /// N processes can do the N shares in parallel; together they find each pair once. The input is
     /// the same store for all shares.
     #[arg(long, value_name = "I/N")]
     share: Option<ShareArg>,
-    /// Print the reads of a share, and join nothing
+    /// Print which parts of the tables a share reads, and join nothing
     ///
     /// The plan is 'reads=ranges' if each share reads its part of some tables, and
     /// 'reads=everything' if each share reads all tables.
@@ -47,7 +47,7 @@ impl FromStr for ShareArg {
             Some(share @ Share { number, count }) if number < count && count <= 1024 => {
                 Ok(ShareArg(share))
             }
-            _ => Err("expected I/N with I from 0 to N-1 and N from 1 to 1024, as 0/8".into()),
+            _ => Err("expected I/N with I from 0 to N-1 and N from 1 to 1024, such as 0/8".into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Times as options.
+//! Durations as values of options.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Bad records of standard input: each one is answered, and the stream continues.
+//! Bad records of standard input: each gets an answer, and the stream continues.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use super::text::counted;
 /// The number of bad records that are printed.
 const SHOWN_MAX: u64 = 10;
 
-/// Counts the bad records of standard input. Each has its answer, and the stream continues.
+/// Counts the bad records of standard input.
 pub(crate) struct BadLines {
     are_allowed: bool,
     count: u64,

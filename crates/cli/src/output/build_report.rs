@@ -8,7 +8,7 @@ use fpstore_report::doctor::{self, Severity};
 
 use super::text::{bytes, counted, quoted};
 
-/// The bits per fingerprint are printed from this number of fingerprints.
+/// Minimum number of fingerprints for printing the bits per fingerprint.
 const BITS_SHOWN_MIN: u64 = 10_000;
 
 /// Prints the doctor's first warning about the fingerprints, in at most two lines.

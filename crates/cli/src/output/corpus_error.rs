@@ -5,7 +5,7 @@ use fpstore_corpus::Error;
 
 use super::text::quoted;
 
-/// An error in the items of a benchmark, whose fields have options with other names.
+/// An error in benchmark items. Other options name the fields of items.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(crate) struct OfItems(pub(crate) fpstore_documents::Error);
@@ -35,8 +35,8 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
             let place = quoted(store);
             anyhow!(
                 "{error}; 'fpstore dump -s {place}' prints its ids. To list the kept documents again, \
-                 give the command without --add and --run and with a copy of the store from \
-                 before that run; or delete their ids from the store ('fpstore delete'), and give \
+                 repeat the command without --add and --run, with a copy of the store from before \
+                 that run; or delete their ids from the store ('fpstore delete'), and give \
                  another --run"
             )
         }
@@ -47,13 +47,13 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
             )
         }
         Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
-            "{error}; nothing was added to a store. To remove the largest clusters, give the same \
-             command with a higher --max-loss, or without it, to continue from here; a higher \
-             --confirm or a smaller -k removes less, and begins again, with --force"
+            "{error}; nothing was added to a store. To accept the loss, repeat the command with a \
+             higher --max-loss or without it, which continues from here; to remove less, repeat it \
+             with a higher --confirm or a smaller -k, and with --force, which begins again"
         ),
         Ok(error @ Error::TargetNotReached { least, .. }) => anyhow!(
-            "{error}; the same command with --target {least} continues from here, and a lower \
-             --confirm or a larger -k begins again, with --force"
+            "{error}; repeat the command with --target {least}, which continues from here, or with \
+             a lower --confirm or a larger -k, and with --force, which begins again"
         ),
         Ok(error) => error.into(),
         Err(error) => error,

@@ -18,8 +18,8 @@ const RECIPE_HINT: &str = "if the fingerprints have the recipe of the store, giv
     its name, or with a file of the recipe that 'info' prints";
 
 /// The hint for fingerprints of two different widths.
-const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits sets the width of \
-    fingerprints in files";
+const WIDTH_HINT: &str = "fingerprints of different widths cannot be compared: --bits sets the \
+    width of fingerprints in files";
 
 /// Parts of error messages, each with its hint.
 const REFUSED: [(&str, &str); 17] = [
@@ -50,7 +50,7 @@ pub(crate) fn of(
     given: &[OsString],
     offers: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    // The errors of outputs do not include the reason of the system.
+    // Errors of outputs omit the reason given by the system.
     let of_system = || {
         let causes = error.chain().filter_map(|cause| cause.downcast_ref());
         let mut plain = causes.filter_map(fpstore_base::plain_cause);
@@ -148,8 +148,8 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             offers("unit").then(|| remedy::of_units(store, given)).flatten()
         }
         Error::Locked { .. } => Some(
-            "--wait waits until it has finished; 'fpstore serve --writable' does not finish; use \
-             its requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
+            "--wait waits until it has finished; if it is 'fpstore serve --writable', use its \
+             requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
              /v1/label, /v1/compact; for many records build a separate store with 'fpstore \
              build', then POST /v1/import"
                 .into(),

@@ -153,7 +153,7 @@ pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     }
 }
 
-/// Proposes the given command with more options. Numbers that may be decimal may also be hex.
+/// Proposes the given command with more options: two commands if the numbers can be decimal or hex.
 pub(crate) fn so_run(given: &[OsString], more: &[String]) -> String {
     let command = again(given, more);
     match command.strip_suffix(" --radix dec") {
@@ -207,11 +207,11 @@ pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<
         (_, Some("detect")) => return None,
         (_, Some(named)) => (named, named),
     };
-    // Lines that end with CR are no rows.
+    // With CR alone as line end, the file has no rows.
     if !head.contains(&b'\n') {
         return None;
     }
-    // 'sed' does not know UTF-16.
+    // 'sed' cannot read UTF-16.
     if reason.starts_with("line 1 is ") && from != "utf-16" {
         return Some(format!("run: sed 1d {path} > {new}, {more}"));
     }
@@ -263,8 +263,8 @@ fn in_quotes(word: &str) -> String {
 /// is no such command.
 type WithDocs<'a> = &'a dyn Fn(&[String]) -> Option<String>;
 
-/// The given command with `--docs` and more options, or `clean` in place of `dedup`. Queries have
-/// another option for documents unless they have `--from`, so `None`.
+/// The given command with `--docs` and more options, or `clean` in place of `dedup`. `None` for a
+/// query without `--from`, which cannot have `--docs`.
 pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     let is_query = given.get(1).is_some_and(|name| name == "query");
     if is_query && !given.iter().any(|word| word.to_string_lossy().starts_with("--from")) {
@@ -396,7 +396,7 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
     if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
         return Some("--radix dec reads decimal numbers, sdec signed ones".into());
     }
-    // A name with another end would make the whole file one plain text.
+    // A file with another extension would be read as one plain text.
     let of_format = |format: &str, ends: &[&str]| {
         let more = ["--docs-format".into(), format.into()];
         let is_named = name == STANDARD_INPUT || has_end(name, ends);

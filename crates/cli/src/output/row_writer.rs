@@ -53,7 +53,7 @@ impl RowForm {
     pub(crate) fn new<R: Row>(layout: impl Into<Layout>, out: &Sink, without: &[&str]) -> Self {
         let Layout { format, header, separator } = layout.into();
         let is_csv = format == TableFormat::Csv;
-        // In tab-separated lines the mark follows its number in the same column.
+        // In tab-separated lines, the mark of a lower bound (+) is in the column of its number.
         let is_kept = |column: &Column| {
             !without.contains(&column.name) && (is_csv || column.kind != Kind::Bool)
         };
@@ -100,7 +100,7 @@ impl RowForm {
         for (at, cell) in cells.iter().enumerate() {
             let is_kept = self.columns.as_ref().map(|columns| columns.get(at) == Some(&true));
             match cell {
-                // The mark belongs to the preceding number.
+                // The mark follows the preceding number directly.
                 Cell::Exact(is_exact) if !is_csv => {
                     out.extend_from_slice(if *is_exact { b"" } else { b"+" });
                     continue;
@@ -110,7 +110,7 @@ impl RowForm {
                 _ if is_first => is_first = false,
                 _ => write!(out, "{}", self.separator)?,
             }
-            // Only an id in the last column of a line is as it is.
+            // An id in the last column needs no escapes.
             let is_last_id = matches!(cell, Cell::Id(_)) && at + 1 == cells.len();
             let shown = |text| match is_csv || is_last_id {
                 true => self.printer.show(text),

@@ -179,7 +179,7 @@ impl Write for Sink {
 /// Parses the path of a page. Rejects a name such as `main` in `--html-part main`.
 pub(crate) fn page_path(text: &str) -> Result<PathBuf, String> {
     match text {
-        "" => Err("a file has a name".into()),
+        "" => Err("expected the name of a file".into()),
         "auto" | "main" | "full" => Err(format!(
             "--html is the page to write; for the part of HTML pages to read, give --html-part \
              {text}; for a file of this name, ./{text}"
@@ -196,7 +196,7 @@ pub(crate) fn open_page(
     other: &str,
 ) -> anyhow::Result<Option<Sink>> {
     if path == Some(Path::new("-")) {
-        bail!("the page is written to a file, and {other} to standard output: give --html a name");
+        bail!("--html needs the name of a file, because standard output is for {other}");
     }
     Sink::open_any(path, force)
 }

@@ -36,7 +36,7 @@ enum Values {
     U32(Vec<i32>),
     Bool(Vec<bool>),
     Double(Vec<f64>),
-    /// The texts; and for each row 1 if it has a text, else 0.
+    /// The texts, and for each row 1 if it has a text, else 0.
     Text(Vec<ByteArray>, Vec<i16>),
 }
 

@@ -11,7 +11,7 @@ use crate::output::text::counted;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::{INTERRUPTED, Monitor};
 
-/// The number of records of an input that are checked.
+/// Maximum number of records of an input that are looked up in the store.
 const LOOKED_AT: usize = 1000;
 
 /// Whether the store already contains a run of this name. Prints a message then, unless `quiet`.
@@ -44,7 +44,7 @@ pub(crate) fn known_run<'a>(
     let Some(missing) = outputs.find(|path| !path.is_file()) else {
         return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
     };
-    // Standard output is no file that could be missing.
+    // Standard output cannot be a missing file.
     let missing = Some(missing.to_path_buf()).filter(|path| path.as_os_str() != "-");
     Some(Err(KnownRun { run: run.into(), store: stored.info().path, missing }.into()))
 }
@@ -88,7 +88,7 @@ pub(crate) struct Repeated {
 }
 
 impl FirstRecords {
-    /// Takes a record unless there are enough. Returns whether it was taken.
+    /// Takes a record, up to the maximum number. Returns whether it was taken.
     pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
         self.has_more |= self.records.len() == LOOKED_AT;
         if !self.has_more {
@@ -112,7 +112,7 @@ impl Repeated {
     pub(crate) fn report(&self) {
         message!(
             "  {}{} of the input {} already in the store: answers give such a record once, but it \
-             takes room twice; --replace keeps one record of each id, --run NAME lets a repeated \
+             takes room twice; --replace keeps one record of each id, --run NAME makes a repeated \
              command do nothing",
             if self.is_least { "at least " } else { "" },
             counted(self.count, "record", "records"),

@@ -1,4 +1,4 @@
-//! Hidden aliases of commands and options, and the tips of the parser without dangerous ones.
+//! Hidden aliases of commands and options, and filtered suggestions of the parser.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,7 @@ const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
     ("store", &["db"], None),
 ];
 
-/// Formats that also have an option with their name.
+/// Formats that are also options, such as `--json`.
 const FORMATS: [&str; 3] = ["json", "csv", "tsv"];
 
 /// Commands that remove records. They are never suggested.
@@ -70,8 +70,8 @@ fn with_other_options(command: Command) -> Command {
     command.args(formats.into_iter().map(flag))
 }
 
-/// Removes suggestions that lose data or do not help from an error of the parser, and adds one for
-/// the target of a copy.
+/// Removes suggestions that lose data or do not help from an error of the parser, and adds the
+/// suggestion of [`tip_on_target`].
 pub(crate) fn with_good_tips(
     mut error: clap::Error,
     arguments: &[OsString],
@@ -89,8 +89,8 @@ pub(crate) fn with_good_tips(
     error
 }
 
-/// The suggestion for a command with two paths: how to give its target. For an option that only
-/// `clean` has and `dedup` lacks: the command `clean`.
+/// A suggestion for `backup` and `export` with two paths: how to give the target. For an option of
+/// `clean` given to `dedup`: the command `clean`.
 fn tip_on_target(error: &clap::Error, arguments: &[OsString], program: &Command) -> Option<String> {
     let is_place = |word: &str| !word.starts_with('-');
     let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {

@@ -22,8 +22,8 @@ pub(crate) struct NearArgs {
     ///
     /// With --docs the similarity is exact, all such pairs are found, and -k is not allowed. From
     /// the sketches of a store it is estimated, for documents within -k bits; without -k the
-    /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer of
-    /// more similar pairs.
+    /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer pairs
+    /// of a higher similarity.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(crate) confirm: Option<f64>,
 }
@@ -37,7 +37,7 @@ fn similarity(text: &str) -> Result<f64, String> {
 
 /// The settings of a confirmation.
 pub(crate) struct Confirmation<'a, G> {
-    /// The object to compute, such as pairs or clusters.
+    /// The kind of result, such as pairs or clusters.
     pub(crate) goal: G,
     pub(crate) threshold: f64,
     /// The distance of candidates, if the user gives one.
@@ -93,7 +93,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
         let pairs = counted(count, "pair", "pairs");
         let within = k.map(|k| format!(" within {}", counted(k.into(), "bit", "bits")));
         message!(
-            "{pairs}{} with different features were compared; confirmed with {} or more",
+            "compared {pairs}{} with different features; confirmed similarities of {} or more",
             within.unwrap_or_default(),
             self.threshold,
         );

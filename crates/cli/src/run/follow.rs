@@ -16,7 +16,7 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
 
-/// With more records than this, an incomplete batch goes to the writer, to limit the memory.
+/// An incomplete batch of this many records is passed to the writer, to limit the memory.
 const BUFFERED_MAX: usize = 1 << 16;
 
 /// Whether to follow standard input, and when to commit.
@@ -75,7 +75,7 @@ pub(crate) fn add(
     };
     let mut schedule = CommitSchedule::new(&args.batch);
     let followed = following.follow(&mut stream, &mut schedule, monitor);
-    // The received records are added, whatever ended the stream.
+    // The received records are added, for whatever reason the stream ended.
     monitor.forget_signal();
     let rest = following.commit(monitor);
     let Following { mut writer, durable, .. } = following;

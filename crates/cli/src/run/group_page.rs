@@ -29,7 +29,7 @@ pub(crate) struct GroupPageArgs {
     /// The largest group comes first. Rows are then printed only with -o, --format or --keep.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     pub(crate) html: Option<PathBuf>,
-    /// File of documents in which the texts of the page are found by id; may be repeated
+    /// File of documents with the texts of the page, found by id; may be repeated
     ///
     /// With --docs the texts come from the input.
     #[arg(
@@ -40,13 +40,13 @@ pub(crate) struct GroupPageArgs {
         hide_short_help = true
     )]
     pub(crate) texts: Vec<PathBuf>,
-    /// Link each id of the page, as to https://example.org/{id}
+    /// Link of each id on the page, such as https://example.org/{id}
     ///
-    /// {fingerprint} stands for the fingerprint. Ids are escaped in place of {id}, except at the
-    /// beginning of the template, where an id is a complete address.
+    /// {id} and {fingerprint} are replaced by the id and the fingerprint. The id is escaped, except
+    /// at the beginning of the template, where it is a complete address.
     #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
     link: Option<Template>,
-    /// Show a picture of each id on the page, as from thumbnails/{id}.jpg
+    /// Picture of each id on the page, such as thumbnails/{id}.jpg
     ///
     /// A template as for --link; a path is relative to the page.
     #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
@@ -170,11 +170,11 @@ impl GroupPageArgs {
 pub(crate) fn of_pairs(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
-            "Write a page with pairs of every distance to judge, instead of rows\n\nUp to -k, or 24 \
-             bits. A sample of the documents is paired with their nearest ones. The judgements are \
-             saved as labels for 'fpstore evaluate'.",
+            "Write a page with pairs of every distance to judge, instead of rows\n\nThe distances \
+             are up to -k, or 24 bits. Each document of a sample is paired with its nearest ones. \
+             The judgements are saved as labels for 'fpstore evaluate'.",
         ),
-        "html_groups" => arg.long("html-pairs").default_value("30").help("The pairs on the page"),
+        "html_groups" => arg.long("html-pairs").default_value("30").help("Number of pairs on the page"),
         "html_max" => arg.help("Maximum size of the page; further pairs are left out"),
         _ => arg,
     }

@@ -136,7 +136,7 @@ fn documents(
     let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
     let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
     let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
-    // With a store in place of a list, documents would not be comparable.
+    // With `--docs`, a join would read the store as a folder of documents.
     if name == "join" && files.len() < names.len() {
         return None;
     }

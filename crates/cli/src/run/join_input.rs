@@ -166,7 +166,7 @@ impl JoinInputArgs {
         self.stores.paths().swap_remove(0)
     }
 
-    /// Rejects several stores. `what` is the option or the command that takes only one.
+    /// Rejects several stores. `what` is the option or the command that takes only one store.
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         self.stores.check_one(what)
     }

@@ -35,7 +35,7 @@ pub(crate) struct BatchArgs {
     /// For streams: commit after N records
     #[arg(long, value_name = "N", default_value = "1000", hide_short_help = true)]
     batch_count: NonZeroU64,
-    /// For streams: commit after S seconds, even fewer records
+    /// For streams: commit every S seconds, even fewer records
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, hide_short_help = true)]
     batch_seconds: f64,
 }
@@ -167,7 +167,7 @@ pub(crate) fn conclude(
 ) -> anyhow::Result<ExitStatus> {
     let error = match (served, rest) {
         (Ok(()), Ok(())) => return Ok(ExitStatus::Done),
-        // A failed commit is worse than any reason for the end of the stream.
+        // A failed commit is more important than the reason why the stream ended.
         (_, Err(error)) if !is_closed_pipe(&error) => error,
         (Err(error), _) | (_, Err(error)) => error,
     };

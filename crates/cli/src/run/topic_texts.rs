@@ -25,8 +25,8 @@ With --docs the input is documents. The file extension selects the format:
 
 .gz and .zst are decompressed. --docs-format sets the format of all files and of standard input.
 
-A folder stands for all its files except hidden ones. Their ids are their paths below the folder, \
-after its name if there are several folders.
+A folder stands for all its files except hidden ones. The id of a file is its path below the folder; \
+with several folders, the name of the folder comes first.
 
 A document without features, such as an empty one, has no fingerprint. It is counted and its id is \
 printed; this is not an error.";
@@ -56,7 +56,7 @@ kept in a temporary file, 8 bytes each.
 With a store the similarity is estimated from the stored sketches (build --sketch). A sketch of 128 \
 bytes has a standard deviation of 0.035 at a similarity of 0.8. Documents with near fingerprints are \
 candidates: without -k their distance is chosen so that one in a hundred pairs of similarity S is \
-missed, and fewer of more similar pairs.";
+missed, and fewer pairs of a higher similarity.";
 
 pub(crate) const QUERIES: &str = "\
 Queries:
@@ -65,7 +65,7 @@ Queries:
   -             each line of standard input, answered at once; --refresh also searches new records
   --text TEXT   a text, for a store of documents
   --file FILE   a file, for a store of documents
-  --id ID       the fingerprints of a stored id, which is found, too; reads all ids of the store
+  --id ID       the fingerprints of a stored id, itself a match; reads all ids of the store
   --from FILE   all records of a file, in their order; their ids come first, as a column or a field
 
 For texts and files, the files of the recipe (--df, --stop-words, --weights) must be given again. For \
@@ -88,7 +88,7 @@ different schemes, but need one recipe.
 follows the distance.
 
 --server URL queries 'fpstore serve' instead of a store, with the same output. The limits of the \
-server apply: an answer cut by a limit is reported.";
+server apply: each answer cut by a limit is reported.";
 
 pub(crate) const CLUSTERS: &str = "\
 Methods:
@@ -116,7 +116,7 @@ pair of similar documents is compared, to find the representative.
 --html FILE writes a page for a browser, without network: the groups, largest first, with distances, \
 and for known texts the differences from the representative marked by words. With --docs the texts \
 come from the documents, which are then read twice. With a store or fingerprints, --texts names \
-documents with the same ids; without it the page shows ids. --link and --image make addresses of ids.
+documents with the same ids; without it the page shows ids. --link and --image set the link and picture of each id.
 
 --pairs FILE contains judgements of people. Documents judged the same are always in one cluster, and \
 documents judged different never are. A component that would contain two different documents is built \
@@ -171,9 +171,10 @@ its 'place' and the 'error'. The command continues; without --skip-bad its statu
 'add --follow' prints for each commit the number of durable records and the generation of the store.
 
 Records are committed --batch-count at a time or every --batch-seconds. After a crash up to that \
-many may be answered 'new' again; with --batch-count 1 each is durable before it is answered. Other \
-commands can write to the store between two batches. Meanwhile the stream waits, and then compares \
-with their records, too. If the output is closed, the answered records are added, and the status is 2.";
+many records may be answered 'new' again; with --batch-count 1 each is durable before it is answered. \
+Between two batches other commands can write to the store; the stream waits meanwhile, and compares \
+later records with theirs, too. If the output is closed, the answered records are added, and the \
+status is 2.";
 
 pub(crate) const MEMORY: &str = "\
 Records that do not fit into --memory are sorted in temporary files, which have no names and vanish \

@@ -1,6 +1,5 @@
 //! Help topics: descriptions of options that many commands share.
 //!
-//!
 //! `fpstore help documents` prints a topic, and the manual has a page for each. The help of a
 //! command lists the names of these options in a line for each topic ([`with_topics`]). The texts
 //! of the options come from the arguments themselves.

@@ -159,7 +159,7 @@ fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// As above, for events of the Windows console.
+/// The same for events of the Windows console.
 #[cfg(windows)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     let interrupted = interrupted.clone();
@@ -183,7 +183,7 @@ pub(crate) fn survive_file_limits() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of the C library")]
 pub(crate) fn give_back_memory() {
-    // By default the library derives the second value from the first; setting the first ends this.
+    // The library adapts both values to freed buffers until one is set, so both are set.
     let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
     for (option, value) in options {
         // SAFETY: the function takes two numbers. It is called before other threads exist, and a

@@ -8,7 +8,7 @@ use fpstore::{OpenOptions, Store, StoreIndex, Stores};
 
 use super::command::{AccessArgs, open_map, variable};
 
-/// The stores that a command searches: the only declaration of `-s`.
+/// The stores that a command searches. `-s` is declared only here.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoresArg {
     /// One or more stores [default: $FPSTORE, else store.fps]
@@ -32,7 +32,7 @@ impl StoresArg {
         if self.named.is_empty() { vec![default_store()] } else { self.named.clone() }
     }
 
-    /// Rejects several stores. `what` is the option or the command that takes only one.
+    /// Rejects several stores. `what` is the option or the command that takes only one store.
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         if self.are_several() {
             anyhow::bail!("{what} {}", one_alone(&self.named));
@@ -104,7 +104,7 @@ impl Args for StoreArg {
     }
 }
 
-/// The store that a command reads: the only thing that its arguments can name.
+/// The store that a command reads, given by `-s` or as the only argument.
 #[derive(Args, Debug)]
 pub(crate) struct StorePlace {
     /// The directory of the store, as with -s
@@ -125,7 +125,7 @@ impl StorePlace {
     }
 }
 
-/// The store that a command reads, or several with -s: the only thing that its arguments can name.
+/// The store that a command reads, given by `-s` (then also several) or as the only argument.
 #[derive(Args, Debug)]
 pub(crate) struct StoresPlace {
     /// The directory of the store, as with -s

@@ -130,7 +130,7 @@ fn rules_say_how_much_of_an_item_must_be_held() {
         (&["--short-shingle", "0"], "short_shingle is 0, expected 1 to 100 words"),
         (&["--min-words", "900"], "none of 4 items has 900 words"),
         (&["--against", "none.jsonl"], "none.jsonl"),
-        (&["--html", "-"], "the page is written to a file"),
+        (&["--html", "-"], "--html needs the name of a file"),
     ] {
         let output = dir.output(&[&ARGS[..], &["in"], more].concat(), "");
         let err = text(output.stderr);

@@ -41,7 +41,7 @@ fn what_says_nothing_about_such_a_page_is_refused() {
     let (_, err) = dir.run(&["pairs", "bare.tsv", "--html", "judge.html"], 2);
     assert!(err.contains("it has no ids"), "{err}");
     let (_, err) = dir.run(&["pairs", "in.tsv", "--html", "-"], 2);
-    assert!(err.contains("give --html a name"), "{err}");
+    assert!(err.contains("--html needs the name of a file"), "{err}");
 }
 
 /// The labels of the page are the labels of the store from which it was made.

@@ -27,7 +27,7 @@ fn assert_topic(dir: &TestDir, topic: &str, page: &str, all: &str) {
     let name = format!("fpstore-help-{topic}(1)");
     assert!(all.replace('\\', "").contains(&name), "{name}");
     if topic == "documents" {
-        assert!(page.replace('\\', "").contains("Of folders, read hidden files too"), "{page}");
+        assert!(page.replace('\\', "").contains("In folders, read hidden files too"), "{page}");
     }
 }
 

@@ -249,7 +249,7 @@ fn no_groups_are_a_page_too_and_bad_pages_are_refused() {
     let (_, err) = dir.run(&args, 2);
     assert!(err.contains("page.html exists; --force replaces it"), "{err}");
     for (page, part) in [
-        ("-", "give --html a name"),
+        ("-", "--html needs the name of a file"),
         ("full", "--html-part full"),
         ("none/page.html", "cannot create none/page.html"),
     ] {

@@ -196,7 +196,7 @@ fn a_page_is_not_overwritten_unless_told_to() {
     let (_, err) = dir.run(&["stats", "input.tsv", "--html", "folder", "--force"], 2);
     assert!(err.contains("it is a directory"), "{err}");
     let (_, err) = dir.run(&["stats", "input.tsv", "--html", "-"], 2);
-    assert!(err.contains("give --html a name"), "{err}");
+    assert!(err.contains("--html needs the name of a file"), "{err}");
     let (_, err) = dir.run(&["stats", "input.tsv", "--html", "none/page.html"], 2);
     assert!(err.contains("cannot create none/page.html"), "{err}");
     dir.assert_files(&["folder", "input.tsv", "page.html"]);

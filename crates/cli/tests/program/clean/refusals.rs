@@ -106,7 +106,7 @@ fn the_advice_after_a_limit_works() {
     let args = |more: &[&'static str]| [&ARGS[..], more].concat();
     let (_, err) = dir.run(&args(&["--max-loss", "10%"]), 2);
     assert!(err.contains("would lose 33.3 % (1 of 3), but only 10 % is allowed"), "{err}");
-    assert!(err.contains("begins again, with --force"), "{err}");
+    assert!(err.contains("with --force, which begins again"), "{err}");
     let (_, err) = dir.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
     assert!(err.contains("differs in: confirm"), "{err}");
     assert!(err.contains("(--max-loss and --target may differ)"), "{err}");
@@ -115,7 +115,7 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("continuing unfinished work"), "{err}");
     let (_, err) = dir.run(&args(&["--target", "1", "-f"]), 2);
     assert!(err.contains("a target of 1 cannot be reached: 3 documents are left"), "{err}");
-    assert!(err.contains("the same command with --target 3 continues from here"), "{err}");
+    assert!(err.contains("repeat the command with --target 3, which continues from here"), "{err}");
     let (_, err) = dir.run(&args(&["--target", "3", "-f"]), 0);
     assert!(err.contains("continuing unfinished work"), "{err}");
 }
