@@ -70,7 +70,7 @@ pub(crate) struct AddArgs {
     store: StoreArg,
     /// Create the store if it does not exist
     ///
-    /// An empty store is created once the inputs are open, then the records are added. If this
+    /// An empty store is created once the inputs are open, then the records are added. If adding
     /// fails, the empty store is kept, and the next command can add to it. It is tuned for -k, or
     /// for the default distance of 'build'.
     #[arg(long)]
@@ -172,7 +172,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         (None, None) => read_fingerprints(args, &read, &files, (&mut writer, &mut first), &monitor),
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
-    // Checked before the commit, after which all records are stored.
+    // Checked before the commit, because afterwards the store contains all records.
     let repeated = may_repeat.then(|| first.stored_in(writer.store())).flatten();
     let committed = writer.commit_alone()?;
     let Some(store) = merged(writer.finish(), &monitor)? else { return Ok(ExitStatus::Done) };

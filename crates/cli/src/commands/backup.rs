@@ -42,7 +42,7 @@ Examples:
   fpstore backup /mnt/backup/pages.fps -s pages.fps --max-rate 50MB/s --verify
   fpstore backup pages.fps --server http://192.0.2.7:7700 --every 10s
 
-Exit status: 0 done; 2 error, FOLDER is as before.";
+Exit status: 0 done; 2 error, FOLDER is unchanged.";
 
 /// Copy the state of the store to a folder; only missing segments are copied
 #[derive(Args, Debug)]
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
         match source.backup(&args.folder, &options) {
             Ok(done) => {
                 if told.take().is_some() {
-                    message!("copied again");
+                    message!("the store can be copied again");
                 }
                 if !args.quiet.is_on() && (round == 0 || done.is_new) {
                     monitor.suspend(|| report(&done));
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl BackupArgs {
-    /// The followed store, as writers that are refused should name it.
+    /// The name of the followed store for the errors of refused writers.
     fn source_name(&self) -> String {
         match &self.server {
             Some(url) => url.clone(),

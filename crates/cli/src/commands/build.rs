@@ -74,8 +74,8 @@ pub(crate) struct BuildArgs {
     scheme: SchemeArgs,
     #[command(flatten)]
     ids: IdTypeArgs,
-    /// With --docs: store a sketch of each document, of 32, 64 or 128 bytes, for similarities
-    /// estimated by --confirm of other commands [BYTES: 128]
+    /// With --docs: store a sketch of each document, 32, 64 or 128 bytes long, from which --confirm
+    /// of other commands estimates similarities [BYTES: 128]
     #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true,
           default_missing_value = "128", value_parser = sketch_len)]
     sketch: Option<u8>,
@@ -222,9 +222,9 @@ struct Read {
     useless: u64,
 }
 
-/// Rejects an empty store unless it is intended. For an empty input it is useful: records can be
-/// added later. It is an error if there were records, or if it would replace a store with records
-/// because an earlier program of a pipe failed.
+/// Rejects an empty store unless it is intended. From an empty input it is useful: records can be
+/// added later. It is an error if all records were bad, or if it would replace a store with
+/// records, perhaps because an earlier program of a pipe failed.
 fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     let path = args.segment_file.as_ref().unwrap_or(&args.store.store).display();
     if useless > 0 {
@@ -235,7 +235,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
         );
     }
     if args.segment_file.is_some() {
-        // A part of a job may be empty, and a repeated task replaces its own file.
+        // The input of a task may be empty, and a repeated task replaces its own file.
         return Ok(());
     }
     let holds_any = || match args.store.open() {

@@ -18,8 +18,8 @@ Add segment files to the store, all of them in one step, or none. A missing stor
 files are segments of 'build --segment-file', or files with their receipts. With a receipt, the segment \
 file must be unchanged.
 
-Before the first file is added, all are checked: headers, recipes, digests. They get a second name in \
-the store, so nothing is copied, unless the store is on another file system. The segments are ordered \
+Before the first file is added, all are checked: headers, recipes, digests. They are hard-linked into \
+the store, not copied, unless the store is on another file system. The segments are ordered \
 by name. A repeated commit changes nothing and prints a message; after a compaction it is recognized \
 only by --run.";
 

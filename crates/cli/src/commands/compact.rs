@@ -19,8 +19,8 @@ time. An interrupted compaction keeps its finished merges.
 The options choose the segments to merge:
 
   --tier     (default) neighbours of one label, by size: segments of 1 000 to 9 999 records form a
-             tier, which is merged when it has 3 000, 6 000 and 10 000 records in all; so for each
-             power of ten. A label has about log(n) segments, and a record is written about twice
+             tier, which is merged when it has 3 000, 6 000 and 10 000 records in all; the same for
+             each power of ten. A label has about log(n) segments, and a record is written about twice
              for each tier. A segment with more than half of its records deleted is rewritten.
   --all      all neighbours of one label
   --one      all segments; the result has the greatest label, or none if a segment has none
@@ -122,13 +122,13 @@ pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     message!(
-        "{} ({}) merged into {} ({}); {} and {} removed that were deleted",
+        "{} ({}) merged into {} ({}); removed {} and {}",
         counted(done.merged, "segment", "segments"),
         bytes(done.read_len),
         if done.made == 1 { "one".into() } else { grouped(done.made) },
         bytes(done.written_len),
-        counted(done.deleted_fingerprints, "fingerprint", "fingerprints"),
-        counted(done.deleted_ids, "id", "ids"),
+        counted(done.deleted_fingerprints, "deleted fingerprint", "deleted fingerprints"),
+        counted(done.deleted_ids, "deleted id", "deleted ids"),
     );
     message!(
         "  now {}, {}",
@@ -151,11 +151,10 @@ fn report_planned(store: &Store, compaction: &Compaction) {
             label => format!(" with the label '{label}'"),
         };
         message!(
-            "{} ({}) would be merged into one{label}, without the {} that {} deleted",
+            "{} ({}) would be merged into one{label}, without {}",
             counted(merge.segments, "segment", "segments"),
             bytes(merge.read_len),
-            counted(merge.deleted_fingerprints, "fingerprint", "fingerprints"),
-            if merge.deleted_fingerprints == 1 { "is" } else { "are" },
+            counted(merge.deleted_fingerprints, "deleted fingerprint", "deleted fingerprints"),
         );
     }
     if merges.is_empty() {

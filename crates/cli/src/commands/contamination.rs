@@ -28,14 +28,14 @@ contain items.
 
 A shingle is a run of --shingle words. A document contains an item if a passage has at least the \
 share --contains of the item's shingles; the passage may be up to 1.5 times as long as the item. Items \
-of less than 50 words use --short-shingle and --short-contains; if these allow no exchanged word (by \
-default below 12 words), the item must occur whole. Items of fewer words than --min-words are counted \
-and not searched. \
+of less than 50 words use --short-shingle and --short-contains; an item so short that these allow no \
+changed word (by default below 12 words) must occur completely. Items of fewer words than --min-words \
+are counted and not searched. \
 Case, punctuation, white space, invisible characters (soft hyphens, joiners) and the form of \
 apostrophes make no difference. All such passages are found, and no others.
 
-Each line has an item, the part, the file, the id of the document, and the begin and the end of the \
-passage with the largest part: in characters, then in bytes. Items are identified by line number, or \
+Each line has an item, the share, the file, the id of the document, and the begin and the end of the \
+passage with the largest share: in characters, then in bytes. Items are identified by line number, or \
 by --against-id-field.
 
 -o writes the documents without items byte for byte, like 'clean'. Documents without text are kept, \
@@ -106,13 +106,13 @@ pub(crate) struct ContaminationArgs {
     reading: ReadingArgs,
 }
 
-/// How much of an item a passage must hold.
+/// The share of an item that a passage must contain.
 #[derive(Args, Debug)]
 struct RuleArgs {
     /// Words per shingle for items of 50 words or more
     #[arg(long, value_name = "N", default_value_t = ShingleRules::default().long.shingle)]
     shingle: usize,
-    /// Minimum share of the shingles of these items that a passage must contain
+    /// Minimum share of the shingles of such an item that a passage must contain
     #[arg(long, value_name = "PART", default_value_t = ShingleRules::default().long.contained)]
     contains: f64,
     /// Words per shingle for shorter items
@@ -123,7 +123,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_shingle: usize,
-    /// Minimum share of the shingles of shorter items that a passage must contain
+    /// Minimum share of the shingles of a shorter item that a passage must contain
     #[arg(
         long,
         value_name = "PART",

@@ -13,8 +13,8 @@ use crate::session::stores::StorePlace;
 use crate::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Remove whole segments by their label. Segments without a label are kept. Readers with open removed \
-segments keep them until they refresh.
+Remove whole segments by their label. Segments without a label are kept. Readers that have opened \
+removed segments keep them until they refresh.
 
 --older-than AGE removes segments whose label is a date that passed more than AGE ago: a day \
 (2026-11-05, also followed by a time, or 20261105), a week (2026-W45), a month (2026-11) or a year. \
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     };
     let expiry = expiry.all(args.all);
     let refused = |error: Error| match error {
-        // The library does not use the name of the option on the command line.
+        // The library names its own option: print the option of the command line.
         Error::InvalidOptions { reason } => {
             anyhow!(
                 "{}: {}",
@@ -104,7 +104,7 @@ fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
         parts.push(format!("{count} with a label of another form, such as '{}'", first.label));
     }
     if !parts.is_empty() {
-        message!("passed over: {}", parts.join(", "));
+        message!("skipped: {}", parts.join(", "));
     }
 }
 

@@ -26,13 +26,14 @@ use crate::session::monitor::Monitor;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
-the id. 'fpstore build' reads these lines. 'fpstore build --docs' does both: it stores the recipe, \
-and writes nothing after an input error, which the second command of a pipe would not detect.
+the id. 'fpstore build' reads these lines. 'fpstore build --docs' does the work of both commands: it \
+stores the recipe, and writes nothing after an input error, which the second command of a pipe would \
+not detect.
 
 The file extension selects the format: .jsonl (JSON Lines), .csv and .tsv with a header, .parquet, \
 .html (its main text), others one document of plain text; .gz and .zst are decompressed. A folder \
-stands for all its files except hidden ones, with their paths below it as ids, after its name if there \
-are several folders. - is standard input. --docs-format sets the format, for - by default JSON Lines.
+stands for all its files except hidden ones; their ids are their paths below it, and with several \
+folders begin with its name. - is standard input. --docs-format sets the format, for - by default JSON Lines.
 
 A document without features, such as an empty one, has no fingerprint; its id is printed on \
 standard error.
@@ -160,7 +161,7 @@ fn print(
             message!("{line}");
         }
     }
-    // A program that writes line by line may wait for each answer.
+    // A program that pipes in documents one by one may wait for each answer.
     let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
     let mut out = args.output.open()?;
     let form = RowForm::new::<HashedRow<'_>>(args.format.layout(), &out, &[]);

@@ -29,7 +29,7 @@ Exit status: 0 done; 2 error.";
 #[command(
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
-    mut_arg("label", |arg| arg.help("Label of the segments here [default: their label in their store]"))
+    mut_arg("label", |arg| arg.help("Label of the copies [default: the label of each segment in its store]"))
 )]
 pub(crate) struct ImportArgs {
     /// Segment files, or stores
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
         );
         if done.empty > 0 {
             let empty = counted(done.empty, "empty segment", "empty segments");
-            message!("{empty} left out, without fingerprints");
+            message!("{empty} left out: no fingerprints");
         }
     }
     Ok(ExitStatus::Done)

@@ -91,8 +91,7 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
         "segment", "label", "fingerprints", "deleted", "deleted ids", "size", "tables", "k", "age"
     )?;
     for segment in &info.segments {
-        // A date in a label is the age of the records. The file can be newer, as the result of a
-        // merge.
+        // A date in a label gives the age of the records. A merge makes a newer file.
         let of_label = days_since_label(&segment.label).map(|days| days * DAY);
         let of_file = || Some(segment.written?.elapsed().ok()?.as_secs());
         let seconds = of_label.or_else(of_file);

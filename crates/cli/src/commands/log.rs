@@ -17,7 +17,7 @@ List the additions, deletions, merges and expiries of a store, from one kept sta
 
 A store keeps one state and no history, so each --kept DIR is a copy of an earlier state, such as a \
 folder of 'fpstore backup'. Without --kept, the whole store counts as added. All changes between two \
-states are one step; with a copy of each generation, each is a step.
+states are one step; with a copy of each generation, each change is a step.
 
 The columns are generation, the generation before, act (added, deleted, merged, expired, run), \
 segments after it, segments before it, label, and the live fingerprints and ids of these segments: \

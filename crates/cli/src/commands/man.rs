@@ -99,7 +99,7 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
     Ok(out)
 }
 
-/// Starts a page: its title, and its section with the name.
+/// Starts a page with its title and its NAME section.
 fn begun(command: Command) -> std::io::Result<(Man, Vec<u8>)> {
     // Without a date, so that a release always generates the same pages.
     let man = Man::new(command)

@@ -25,11 +25,11 @@ use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::name_of;
 
-/// Columns for similarities that are not computed, and for the stores if there is only one.
+/// The columns to leave out: similarities that are not computed, and stores if there is only one.
 const WITHOUT: [&str; 3] = ["similarity", "first_store", "second_store"];
 
 const LONG_ABOUT: &str = "\
-Find every pair of documents whose fingerprints lie within k bits, each pair once.
+Find every pair of documents whose fingerprints are within k bits, each pair once.
 
 The input is a store, several (-s A -s B), or files as 'build' reads them. TSV has one line for each \
 pair: first fingerprint, second fingerprint, distance, with several stores both stores, first id, \
@@ -44,9 +44,9 @@ pairs: set --max-pairs, or use 'cluster', which does not list pairs. Pairs that 
 With --docs the input is documents, in files and folders. --confirm S then finds the pairs with a \
 Jaccard similarity of S or more, whatever their distance; the similarity follows the distance.
 
-With --share I/N a process does one of N parts of the work. The outputs of all shares together have \
+With --share I/N a process does one of N parts of the work. The outputs of all shares together contain \
 each line once. With a store of --scheme blocks-4 (for k = 3; k + 1 blocks for any k) a share reads \
-only its part; --explain prints its reads.";
+only its part; --explain prints which part.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -174,7 +174,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     let options = args.resources.join_options(k, &monitor)?;
     let pairs = sampled_pairs(&opened.store, &options, args.page.group_max())?;
     if pairs.is_empty() && opened.store.info().id_count() == 0 {
-        bail!("{}: it has no ids, by which labels name documents", args.input.title());
+        bail!("{}: it has no ids, and labels identify documents by id", args.input.title());
     }
     page.groups.take_pairs(&pairs);
     if !args.quiet.is_on() {

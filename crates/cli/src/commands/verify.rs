@@ -23,9 +23,9 @@ and that sample queries get the answers of a scan.
 Reads the whole store. Prints each fault with its file and place, and the damaged segments. On the \
 machine of a server, --max-rate keeps the disk free for queries.
 
---repair writes a new segment for each damaged one, with the contents of its sound pages, and next to \
-the manifest of the store a new one for these segments, MANIFEST.repaired. It prints the losses and how \
-to use the new manifest; the store itself is not changed. --lost-ids FILE lists the documents of \
+--repair writes, for each damaged segment, a new segment with the contents of its sound pages, and a \
+manifest of all sound segments, MANIFEST.repaired, next to the manifest of the store. It prints the \
+losses and how to use the new manifest; the store itself is not changed. --lost-ids FILE lists the documents of \
 damaged segments. If all damage is in tables, and another table of the segment contains the values, \
 nothing is lost: 'compact --rewrite' builds these tables again.";
 
@@ -159,7 +159,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
             message!("each segment is sound by itself, so there is nothing to leave out");
         } else {
             message!(
-                "the manifest is lost, and with it deletions, labels and which segments are live"
+                "the manifest is lost, and with it deletions, labels and the list of live segments"
             );
             message!("{segments} with {fingerprints} can be taken into a new store:");
             let files = repair.kept.iter().map(|file| quoted(file)).collect::<Vec<_>>().join(" ");

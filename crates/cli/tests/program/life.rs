@@ -63,14 +63,11 @@ fn records_come_and_go() {
 
     let names = names_of(&dir.path("pages.fps"));
     let (_, err) = dir.run(&["compact", "--one", "--dry-run", "-s", "pages.fps"], 0);
-    assert!(
-        err.contains("would be merged into one, without the 2 fingerprints that are deleted"),
-        "{err}"
-    );
+    assert!(err.contains("would be merged into one, without 2 deleted fingerprints"), "{err}");
     assert_eq!(names_of(&dir.path("pages.fps")), names, "nothing was changed");
     let (_, err) = dir.run(&["compact", "--one", "-s", "pages.fps"], 0);
     assert!(err.contains("2 labels became one segment with no label, so it does not expire"));
-    assert!(err.contains("2 fingerprints and 3 ids removed that were deleted"), "{err}");
+    assert!(err.contains("removed 2 deleted fingerprints and 3 deleted ids"), "{err}");
     assert_eq!(dump(&dir), "00000000000000ff\tb\n00000000000000ff\td\n");
     for args in [&["compact", "--all", "-n"][..], &["compact", "--all"]] {
         let (_, err) = dir.run(&[args, &["-s", "pages.fps"]].concat(), 0);
@@ -106,7 +103,7 @@ fn labels_expire() {
     );
     let (_, err) = dir.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 0);
     let nothing = "fpstore: no segment has a label before '2026-11'\n\
-                   fpstore: passed over: 1 segment without a label\n";
+                   fpstore: skipped: 1 segment without a label\n";
     assert_eq!(err, nothing);
 }
 
@@ -150,7 +147,7 @@ fn a_store_of_dates_takes_no_label_of_another_form() {
         dir.ok(&["add", "b.tsv", "other.fps", "--no-compact", "--label", label, "-q"], "");
     }
     let (_, err) = dir.run(&["expire", "other.fps", "--older-than", "1d", "--dry-run"], 0);
-    let says = "passed over: 3 segments with a label of another form, such as 'foo'\n";
+    let says = "skipped: 3 segments with a label of another form, such as 'foo'\n";
     assert!(err.ends_with(says), "{err}");
 }
 
@@ -186,7 +183,7 @@ fn what_expires_is_a_label_of_the_same_form() {
     assert!(label.len() == 10 && label.starts_with("2"), "{label}");
     let (_, err) = dir.run(&["expire", "--before", "2026-11-06", "-s", "pages.fps"], 0);
     assert!(err.contains("2 segments removed"), "{err}");
-    assert!(err.ends_with("passed over: 1 segment without a label\n"), "{err}");
+    assert!(err.ends_with("skipped: 1 segment without a label\n"), "{err}");
 }
 
 #[test]

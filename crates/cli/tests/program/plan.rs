@@ -86,7 +86,7 @@ fn what_cannot_be_planned_names_what_would_work() {
     for (args, named) in [
         (&["plan"][..], "give -n COUNT"),
         (&["plan", "-n", "0"], "0 fingerprints, expected 1 to 2^40"),
-        (&["plan", "-n", "many"], "'many' is no count, expected one such as 1e9"),
+        (&["plan", "-n", "many"], "'many' is not a count, expected one such as 1e9"),
         (&["plan", "-n", "1e9", "-k", "65"], "0..=64"),
         (&["plan", "-n", "1e9", "--budget", "1GB"], "the smallest that works is"),
         (&["plan", "-n", "1e9", "--budget", "lots"], "12GB or 16B/fp"),

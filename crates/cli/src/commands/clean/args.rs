@@ -9,21 +9,21 @@ use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 /// Policies for near-duplicate documents, and the reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
-    /// Remove documents that have this part of their features in a kept one, such as 1.0
+    /// Remove documents with this share of their features in a kept document, such as 1.0
     ///
     /// The kept document then has at least as many features as the removed document. With 1.0 a
     /// document is removed only if the kept document has all its features. All such documents are
     /// found, however much longer the kept document is; --confirm S bounds the similarity, too.
-    /// --keep longest finds the most.
+    /// --keep longest finds the most such documents.
     #[arg(long, value_name = "PART", hide_short_help = true)]
     pub(super) confirm_contains: Option<f64>,
-    /// With --unit: treatment of removed passages: cut, annotate, or drop:PART of a document
+    /// With --unit: treatment of removed passages: cut, annotate or drop:PART
     ///
     /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5
     /// removes documents with half or more of their characters in removed passages, and keeps the
     /// others whole. annotate copies nothing: for each file it writes the ids of the documents and
-    /// the places of their removed passages, in characters, each with the share of its fingerprint
-    /// bits that equal the bits of the kept passage.
+    /// the places of their removed passages, in characters, each with the share of fingerprint
+    /// bits that it has in common with the kept passage.
     #[arg(
         long,
         value_name = "FATE",
@@ -34,9 +34,10 @@ pub(super) struct CleaningArgs {
     pub(super) passages: Option<PassageFate>,
     /// Field of the address (URL) of a document; the best document of each address is kept
     ///
-    /// These do not matter: http or https, the case of the host, the default port, the fragment
-    /// except #! and #/, slashes at the end, and tracking parameters, such as utm_source. Documents are removed by
-    /// address before texts are compared; --keep selects the kept document.
+    /// Differences in these parts are ignored: http or https, the case of the host, the default
+    /// port, the fragment except #! and #/, slashes at the end, and tracking parameters, such as
+    /// utm_source. Documents are removed by address before texts are compared; --keep selects the
+    /// kept document.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) url_field: Option<String>,
     /// Remove documents by these reasons alone: address,bytes,text,near [default: all that apply]
@@ -48,12 +49,12 @@ pub(super) struct CleaningArgs {
     pub(super) judge: Option<Reasons>,
     /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The format is the same as for 'evaluate'. Of the same documents the best by --keep is kept.
-    /// A document judged different from the document that would replace it is kept, whatever else
-    /// it is near. Unknown ids have no effect.
+    /// The format is the same as for 'evaluate'. Among documents judged the same, the best by
+    /// --keep is kept. A document judged different from the document that would replace it is kept,
+    /// even if it is near other documents. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) pairs: Option<PathBuf>,
-    /// Of near documents keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
+    /// Document kept among near ones: first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field contains a date (newest) or a number (best); source:A,B prefers documents of
     /// source A, then of B, see --source-field. Several rules, separated by commas, are applied in
@@ -64,18 +65,19 @@ pub(super) struct CleaningArgs {
     /// Field with the source of a document [default with --keep source:A,B: source]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) source_field: Option<String>,
-    /// Relax the threshold, from equal documents on, until at most N documents are left
+    /// Relax the threshold step by step until at most N documents are left
     ///
-    /// The threshold goes from similarity 1 down to --confirm, or from distance 0 up to -k, and is
-    /// the same for all documents. At the reached threshold, the documents least similar to their
-    /// kept document are kept until N are left. If even the last threshold leaves more than N,
-    /// nothing is written. Documents without fingerprint count among the N, and are always kept.
+    /// The threshold starts at equal documents (similarity 1 or distance 0), and is relaxed up to
+    /// --confirm or -k; it is the same for all documents. At the reached threshold, the documents
+    /// least similar to their kept document are kept until N are left. If even the last threshold
+    /// leaves more than N, nothing is written. Documents without fingerprint count among the N, and
+    /// are always kept.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) target: Option<u64>,
     /// Stop before writing if a larger part would be removed, such as 50%
     ///
     /// The limit applies to all documents, and to each file and each source with 100 documents or
-    /// more. The same command with a higher limit continues from there.
+    /// more. The same command with a higher limit continues the stopped job.
     #[arg(long, value_name = "PART")]
     pub(super) max_loss: Option<LossLimit>,
     /// Write to FILE the number of documents and of removed documents: total, per file, per source
@@ -105,8 +107,8 @@ pub(super) struct CleaningArgs {
     pub(super) html_max: usize,
     /// Keep up to N documents of each cluster [default: 1]
     ///
-    /// The kept document of each cluster, and the next best documents by --keep. Documents near a
-    /// stored document are still removed.
+    /// These are the kept document and the next best documents by --keep. Documents near a stored
+    /// document are still removed.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) per_cluster: Option<u32>,
     /// Add a field NAME with the size of its cluster to each kept document

@@ -55,16 +55,16 @@ const STORE_HELP: &str =
 
 const K_MORE: &str = "
 
-Without --confirm only the fingerprints are then compared. This is faster, and wrong more often, \
-especially for short texts.";
+With -k and without --confirm, only the fingerprints are compared. This is faster, and wrong more \
+often, especially for short texts.";
 
 const CONFIRM_MORE: &str = "
 
 Without a store the similarity is exact, all such documents are found, and -k is not allowed. \
 With a store it is estimated from sketches (build --sketch); without -k the distance of candidates is \
-chosen so that one in a hundred pairs of similarity S is missed, and fewer of more similar pairs. Only \
-fingerprints are compared with -k alone, for ready fingerprints, and with a store without sketches. \
-The last lines of the output contain the criterion.";
+chosen so that one in a hundred pairs of similarity S is missed, and fewer pairs of a higher \
+similarity. Only fingerprints are compared with -k alone, for ready fingerprints, and with a store \
+without sketches. The last lines of the output contain the criterion.";
 
 fn confirm_help() -> String {
     format!("Minimum Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")

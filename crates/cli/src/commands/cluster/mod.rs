@@ -48,7 +48,7 @@ with a Jaccard similarity of S or more; the similarity follows the distance.
 
 'fpstore help clusters' describes the methods, the rules of --keep, --stable, and the page of --html.
 
-Needs 24 bytes of memory for each fingerprint besides the join; pairs are not stored.";
+Needs 24 bytes of memory for each fingerprint in addition to the join; pairs are not stored.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -78,8 +78,9 @@ pub(crate) struct ClusterArgs {
     method: ClusterMethod,
     /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The format is the same as for 'evaluate'. The same documents are in one cluster, near or
-    /// not; different documents never are, see 'fpstore help clusters'. Unknown ids have no effect.
+    /// The format is the same as for 'evaluate'. Documents judged the same are in one cluster, near
+    /// or not; documents judged different never are, see 'fpstore help clusters'. Unknown ids have
+    /// no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pairs: Option<PathBuf>,
     /// Keep the cluster numbers of an earlier output
@@ -88,7 +89,7 @@ pub(crate) struct ClusterArgs {
     /// Print the documents to keep instead of the clusters
     #[arg(long, value_parser = choice::<KeepRule>(), value_name = "RULE")]
     keep: Option<KeepRule>,
-    /// With --keep: print the documents to drop
+    /// With --keep: print the documents to drop instead
     #[arg(long, requires = "keep")]
     drop: bool,
     /// The output format [default: tsv]
@@ -253,8 +254,7 @@ fn write_page(
     args.page.write(page, source, &about, &args.resources, monitor, args.quiet.is_on())
 }
 
-/// Prints the documents to keep, or those to drop. Returns the numbers of kept and of dropped
-/// documents.
+/// Prints the documents to keep, or the documents to drop. Returns the number of each.
 fn print_fates(
     found: &impl Groups,
     rule: KeepRule,

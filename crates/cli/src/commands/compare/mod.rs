@@ -34,12 +34,12 @@ the Jaccard similarity; cos(pi * distance / 64) with simhash, the cosine of the 
 weighted features. Its error is a few bits: the distance of unrelated texts is 32, plus or minus 4. The \
 exact Jaccard similarity is the share of common features.
 
-Then come the features of only one document, in the order of the text: the differences seen by the \
-recipe.
+Then the features that only one document has are printed, in the order of the text: the differences \
+that the recipe detects.
 
 With -s, A and B are records of a store: ids, or if no record has such an id, fingerprints in hex. The \
-different bits are printed, 63 the first. --texts FILE contains the texts of the ids, so that their \
-features are compared as well.
+numbers of the different bits are printed; 63 is the first bit. --texts FILE contains the texts of the \
+ids, so that their features are compared as well.
 
 --html FILE also writes a page for a browser, without network: both texts with the differences \
 marked by words, the features, and the different bits.";
@@ -74,10 +74,10 @@ pub(crate) struct CompareArgs {
     literal: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// With -s: file of documents in which the texts are found by id; may be repeated
+    /// With -s: file of documents with the texts, found by id; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
-    /// Number of features to print that only one document has, for each document [default: 10]
+    /// Number of printed features of only one document, for each document [default: 10]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     #[command(flatten)]

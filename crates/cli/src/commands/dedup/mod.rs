@@ -34,8 +34,8 @@ and - as NEW, each record of standard input is answered at once, with --docs eac
 
 --removed FILE receives a line for each removed record: its fingerprint, the fingerprint of the kept or \
 stored record, their distance, an empty similarity, both ids, 'new' or 'stored' for the other record, \
-and the reason 'near'. If several stored records are near, the line has the nearest. With -s A -s B the \
-line ends with the store of a stored record.";
+and the reason 'near'. If several stored records are near, the line has the nearest one. With -s A -s B, \
+the line ends with the store of the stored record.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -78,7 +78,7 @@ pub(crate) struct DedupArgs {
     /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// Record to keep of near-duplicate new records
+    /// Record to keep among near-duplicate new records
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: Keep,
     /// Write the removed records to FILE, each with the kept record and their distance

@@ -82,7 +82,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     let count = records.count();
     let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
     let mut kept = match removed {
-        // Removed records are then subtracted.
+        // The removed records are subtracted below.
         Some(_) => Positions::all(count),
         None => Positions::none(count),
     };

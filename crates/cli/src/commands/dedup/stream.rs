@@ -38,7 +38,7 @@ pub(crate) fn run(
     let mut stream_dedup = StreamDedup { k, writer, out, added: 0, count: 0 };
     let mut stream = Stream::start(lines, documents);
     let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
-    // All records that were answered 'new' are added, whatever ended the stream.
+    // All records answered 'new' are added, for whatever reason the stream ended.
     monitor.forget_signal();
     let rest = stream_dedup.commit(monitor);
     // Answers are printed after the commit.
@@ -118,7 +118,7 @@ impl StreamDedup {
                 self.out.near(record, (near.fingerprint, distance), &id_text(&near.id))?;
             }
             Verdict::Added => self.out.added(record)?,
-            Verdict::Cut => bail!("a search was cut, and nothing cuts it"),
+            Verdict::Cut => bail!("a search without limits was cut"),
         }
         Ok(())
     }

@@ -31,8 +31,8 @@ and lines that start with # are ignored.
 
 For each k from 0 to 32 it prints the duplicates found within k bits, the others found wrongly, \
 the duplicates missed, precision, recall, and F1. The best k has the greatest F1. The area is \
-the area under precision over recall. The spread is the lowest and the highest best F1 of several \
-keys of the hash: smaller differences between recipes are chance.
+the area under the curve of precision over recall. The spread is the lowest and the highest best F1 \
+among several keys of the hash: smaller differences between recipes are chance.
 
 Several --recipe, or --all, are measured side by side.
 

@@ -28,8 +28,8 @@ Show the schemes for a number of fingerprints, their space and time, and the rec
 
 A scheme is on the frontier if no other is both smaller and faster. The recommended scheme is the \
 fastest within the budget, as in 'fpstore build'. 'build --scheme NAME' accepts every printed name. \
-Schemes with names in -live, -dealt or -sorted use masks of the bits that vary in the data. Times are \
-for one thread and a query for a stored fingerprint: hot with all data in memory, cold without any.
+Schemes with names that end in -live, -dealt or -sorted use masks of the bits that vary in the data. Times are \
+for one thread and a query for a stored fingerprint: hot with all data in memory, cold with none.
 
 A sample shows the distribution of fingerprints; without a sample they are assumed to be random bits. \
 A FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
@@ -46,7 +46,7 @@ Exit status: 0 done; 2 error.";
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct PlanArgs {
-    /// Number of distinct fingerprints, as 1e9 or 250000000 [default: as in the sample]
+    /// Number of distinct fingerprints, such as 1e9 or 250000000 [default: as in the sample]
     #[arg(short, value_name = "COUNT")]
     n: Option<CountArg>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ impl FromStr for CountArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no count, expected one such as 1e9 or 250000000");
+        let wrong = || format!("'{text}' is not a count, expected one such as 1e9 or 250000000");
         if let Ok(count) = text.parse() {
             return Ok(CountArg(count));
         }

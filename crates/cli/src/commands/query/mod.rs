@@ -145,7 +145,7 @@ impl QueryArgs {
 
 pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if !args.needles.is_empty() && !args.files.from.is_empty() {
-        bail!("a command cannot search for fingerprints and for --from");
+        bail!("fingerprints and --from are both given; leave out one of them");
     }
     if args.explain && !args.files.from.is_empty() {
         bail!("--explain is for single queries; it cannot be used with --from");

@@ -23,7 +23,7 @@ use crate::session::command::ExitStatus;
 /// The number of queries from files in one request.
 const BATCH_COUNT: usize = 10_000;
 
-/// The server that is asked.
+/// The server to query.
 #[derive(Args, Debug)]
 pub(crate) struct ServerArgs {
     /// Query 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
@@ -60,7 +60,6 @@ impl ServerArgs {
         let runtime = runtime.context("cannot start the connection")?;
         // A wrong URL is reported before the queries are read.
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
-        // All fields are listed, so that a new option cannot be forgotten here.
         let Questions { k, nearest: count, limit, .. } = *questions;
         let mut session = Session {
             runtime,

@@ -95,7 +95,7 @@ impl SingleQueries {
             let (work, estimate) = (outcome.stats, explained.estimate());
             message!(
                 "{needle}: {} in {micros:.1} us ({:.1} expected); \
-                 {} probes ({:.0}), {} candidates ({:.1}), {} scanned ({:.0}), {} pages touched first",
+                 {} probes ({:.0}), {} candidates ({:.1}), {} scanned ({:.0}), {} pages checked",
                 counted(answer.len() as u64, "match", "matches"),
                 explained.expected_us,
                 grouped(work.probes),

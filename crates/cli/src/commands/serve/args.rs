@@ -27,7 +27,7 @@ use crate::session::command::AccessArgs;
 use crate::session::stores::StoresPlace;
 use crate::session::wait::{WaitArgs, announcer};
 
-/// The attempt that failed if the system refuses a thread.
+/// The error context if the system refuses to start a thread.
 pub(super) const THREADS: &str = "cannot start threads";
 
 const LONG_ABOUT: &str = "\
@@ -39,12 +39,12 @@ With --writable clients can add records and delete ids; the server is then the o
 store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a \
 page for people, /openapi.json describes all routes, docs/serve.md explains them.
 
-A newer state is read into memory and shown every --refresh-every, on SIGHUP, and on POST /v1/refresh; \
+Every --refresh-every, on SIGHUP, and on POST /v1/refresh, a newer state is read into memory and used; \
 SIGHUP also reads the files of tokens and --pairs again. If the store vanishes or is damaged, the last \
-state is used, and /readyz reports it. SIGTERM or an interrupt ends it in order.
+state is used, and /readyz reports this. SIGTERM or an interrupt ends the server in order.
 
---follow URL copies, verifies and shows each state of another server. More than --max-lag behind, \
-/readyz reports this. Other commands refuse to write to the store until 'fpstore promote'.";
+--follow URL copies, verifies and serves each state of another server; /readyz reports a copy older than \
+--max-lag. Other commands refuse to write to the store until 'fpstore promote'.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -203,7 +203,7 @@ fn in_long_help(arg: Arg) -> Arg {
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
 }
 
-/// How the server writes.
+/// Options for writing.
 #[derive(Args, Debug)]
 #[command(
     next_help_heading = "Writing",
@@ -275,7 +275,7 @@ fn access_log() -> anyhow::Result<LineQueue> {
     LineQueue::start(std::io::stdout(), told).context(THREADS)
 }
 
-/// The store that is followed, and how far this server may be behind.
+/// The followed server, and the maximum lag.
 #[derive(Args, Debug)]
 struct FollowArgs {
     /// Copy each state of 'fpstore serve' at URL to the store

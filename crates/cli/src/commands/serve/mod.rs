@@ -21,7 +21,7 @@ use crate::session::monitor::INTERRUPTED;
 /// The message printed when a page of a mapped file can no longer be read.
 #[cfg(unix)]
 const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
-    the disk cannot read it; 'fpstore verify' finds which one, and --access memory does not depend on \
+    the disk cannot read it; 'fpstore verify' finds the file, and --access memory does not depend on \
     the files\n";
 
 /// Installs a handler that prints a message when the server reads a lost page.
@@ -95,11 +95,11 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Prints the number of applied judged pairs, and of those that the server ignores.
+/// Prints the number of applied judged pairs, and of ignored ones.
 fn report_pairs([different, duplicates]: [usize; 2]) {
     if different + duplicates > 0 {
         message!(
-            "using {} of different documents; pairs of duplicates are not used, {duplicates}",
+            "using {} of different documents; ignored pairs of duplicates: {duplicates}",
             counted(different as u64, "judged pair", "judged pairs"),
         );
     }
