@@ -211,7 +211,7 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     let found = groups(&page);
     assert_eq!((found.len(), &found[0]["size"]), (3000, &300.into()));
     assert_eq!(found[0]["documents"].as_array().unwrap().len(), 200);
-    assert!(page.contains("Of each group the first 200 documents are shown at most"));
+    assert!(page.contains("Each group is shown with at most 200 documents"));
     let (_, err) = dir.run(&[&args[..], &["--html-max", "100KB"]].concat(), 0);
     assert!(err.contains("left out: raise --html-groups or --html-max"), "{err}");
     let page = dir.read("page.html");

@@ -52,7 +52,7 @@ fn summary(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     writeln!(f, "tuned for k    {}", statistics.tuned_k)?;
     match statistics.sampling {
-        None => writeln!(f, "exact          all of it"),
+        None => writeln!(f, "exact          all numbers"),
         Some(sampling) => writeln!(
             f,
             "sample         {} fingerprints, one in {}; counts of records are exact",

@@ -6,7 +6,7 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 /// Distances up to this one are always shown.
 const SHOWN_MIN: u32 = 12;
 
-/// Bits, given in descending order, with runs drawn together: `bits 63-44, 7 and 0`.
+/// Bits, given in descending order, with runs combined: `bits 63-44, 7 and 0`.
 pub(super) fn bits(bits: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &bit in bits {
@@ -23,7 +23,7 @@ pub(super) fn bits(bits: &[u32]) -> String {
     format!("{noun} {}", listed(&named))
 }
 
-/// Things in a row: `a`, `a and b`, `a, b and c`.
+/// A list in words: `a`, `a and b`, `a, b and c`.
 pub(super) fn listed(things: &[String]) -> String {
     match things {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! The fingerprints of documents by their ids, which the lines of a [`LabelFile`] contain.
+//! The fingerprints of documents, by the ids that a [`LabelFile`] uses.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -90,8 +90,8 @@ impl MeasuredDocuments {
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line number, if no document has an id of a line, or its pair is
-    /// invalid.
+    /// [`BadLabel`] with the line number, if no document has an id of a line, or the pair of a line
+    /// is invalid.
     pub fn pairs(&self, labels: &LabelFile) -> std::result::Result<LabelledPairs, BadLabel> {
         labels.numbered(&self.numbers)
     }

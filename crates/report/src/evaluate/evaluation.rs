@@ -50,7 +50,7 @@ impl Evaluation {
         *best.expect("there is a point for each distance")
     }
 
-    /// The area under precision over recall, by the trapezoid rule, up to the end of the curve.
+    /// The area under the curve of precision over recall, by the trapezoid rule, up to its end.
     pub fn area(&self) -> f64 {
         let (mut area, mut recall) = (0.0, 0.0);
         let mut precision = self.points.first().map_or(0.0, |point| point.precision);

@@ -23,9 +23,9 @@ pub struct Expected {
     pub k: usize,
     /// Pairs of duplicates.
     pub found: f64,
-    /// Pairs of different documents, by their share in the measured documents.
+    /// Pairs of different documents, estimated by their share among the measured documents.
     pub wrong: f64,
-    /// Pairs of random fingerprints, which no recipe can avoid.
+    /// Pairs expected among random fingerprints, which no recipe can avoid.
     pub by_chance: f64,
     /// The share of duplicates among the pairs within k.
     pub precision: f64,
@@ -72,7 +72,7 @@ impl Forecast {
     }
 }
 
-/// The probability that two random fingerprints lie within k.
+/// The probability that two random fingerprints are within k bits.
 fn chance_within(k: usize) -> f64 {
     let mut term = 0.5_f64.powi(64);
     let mut sum = 0.0;

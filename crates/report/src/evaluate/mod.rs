@@ -1,4 +1,4 @@
-//! How well fingerprints find the duplicates that people have labelled, by distance.
+//! Measures how well fingerprints find labelled duplicates, by distance.
 //!
 //! Input: pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
 //! ids), and the fingerprints of the documents, as a list or as [`MeasuredDocuments`]. Output: an

@@ -6,7 +6,7 @@ use fpstore_plot::{Chart, Label, Marks, Size};
 use super::curve::{K_MAX, Point};
 use super::evaluation::Evaluation;
 
-/// The share of a point that a line shows.
+/// Selects the value of a point that a line shows.
 type Share = fn(&Point) -> f64;
 
 /// A line of the chart.
@@ -21,7 +21,7 @@ struct Series<'a> {
 const CLASSES: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 
 /// A picture of precision, recall and F1 over k, as SVG: figure 1 of Manku et al. (2007) for given
-/// data. Of several evaluations, which have names, it shows the F1 of each.
+/// data. For several evaluations, which have names, it shows the F1 of each.
 pub fn svg(evaluations: &[(&str, &Evaluation)]) -> String {
     let class = |number: usize| CLASSES[number % CLASSES.len()].to_string();
     match evaluations {

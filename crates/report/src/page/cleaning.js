@@ -1,5 +1,6 @@
 'use strict';
-// Shows what another bar would keep of the sample. The page is whole without this script.
+// Shows which documents of the sample another threshold would keep. The page is complete without
+// this script.
 (() => {
   const bar = document.getElementById('bar');
   const status = document.getElementById('status');

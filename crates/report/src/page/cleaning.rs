@@ -39,7 +39,7 @@ pub struct RemovedPair {
     pub similarity: f64,
     /// The reason for the removal.
     pub reason: String,
-    /// Whether it was removed for their similarity, so that a higher threshold could keep it.
+    /// Whether the reason is similarity, so that a higher threshold could keep the document.
     pub by_likeness: bool,
 }
 
@@ -126,18 +126,18 @@ impl CleaningPage {
 
     fn sections(&self) -> Markup {
         html! {
-            section aria-label="How much and how near" {
+            section aria-label="Plots" {
                 div.plots { (self.likeness()) (self.sizes()) }
             }
-            section aria-label="Why" {
+            section aria-label="Reasons" {
                 h2 { "Reasons for removals" }
                 (table(&["reason", "documents"], self.reasons.iter().map(|(reason, count)| {
                     vec![reason.clone(), grouped(*count)]
                 })))
             }
-            section aria-label="Where" {
+            section aria-label="Files" {
                 h2 { "Files of removed documents" }
-                (table(&["of", "documents", "removed", "part"], self.losses.iter().map(
+                (table(&["name", "documents", "removed", "share"], self.losses.iter().map(
                     |(of, count, removed)| {
                         let part = 100.0 * *removed as f64 / (*count).max(1) as f64;
                         let part = format!("{part:.1} %");
@@ -182,7 +182,7 @@ impl CleaningPage {
         histogram("plot-distance", "Distance in bits to the kept document", "bits", &columns)
     }
 
-    /// The clusters by their sizes, in classes that double.
+    /// The histogram of cluster sizes, in classes up to powers of two.
     fn sizes(&self) -> Markup {
         let mut classes: BTreeMap<u32, u64> = BTreeMap::new();
         for (&size, &count) in &self.cluster_sizes {
@@ -200,7 +200,7 @@ impl CleaningPage {
         histogram("plot-sizes", "Clusters by size", "documents of a cluster, up to", &columns)
     }
 
-    /// The lowest similarity in the sample below a possible threshold; `None` without such pairs.
+    /// The lowest similarity of the pairs that a higher threshold could keep; `None` without such.
     fn lowest(&self) -> Option<f64> {
         let by_likeness = self.pairs.iter().filter(|pair| pair.by_likeness);
         by_likeness.map(|pair| pair.similarity).reduce(f64::min).filter(|it| *it < 1.0)
@@ -216,7 +216,7 @@ impl CleaningPage {
                      documents are in a store, which has no texts."
                 }
             } @else if count == 0 {
-                p.note { "No sample was requested, or no texts can be read again." }
+                p.note { "No sample was requested, or the texts cannot be read again." }
             } @else {
                 p.soft {
                     @if count < drawn_from {

@@ -48,7 +48,7 @@ pub struct ComparedFeatures<'a> {
     pub jaccard: f64,
     /// The number of features of both documents.
     pub common_count: usize,
-    /// The number of features of each document alone, and the first of them.
+    /// For each document the number of features that only it has, and the first of these.
     pub only: [(usize, &'a [String]); 2],
     /// The option that shows more features.
     pub more: &'a str,
@@ -80,11 +80,11 @@ impl Comparison<'_> {
         let [one, other] = self.fingerprints;
         let mut rows = vec![("distance", counted(one.distance(other).into(), "bit", "bits"))];
         if let Some(estimate) = self.estimate {
-            rows.push(("similarity that it estimates", format!("{estimate:.3}")));
+            rows.push(("estimated similarity", format!("{estimate:.3}")));
         }
         if let Some(features) = &self.features {
             rows.push(("Jaccard similarity of features", format!("{:.3}", features.jaccard)));
-            rows.push(("features that both have", grouped(features.common_count as u64)));
+            rows.push(("common features", grouped(features.common_count as u64)));
         }
         facts(rows)
     }
@@ -135,7 +135,7 @@ fn key(found: &Differences<'_>) -> Markup {
                 } @else {
                     "White space also differs in " (places) ", which are not marked: "
                 }
-                "lines are broken elsewhere, or spaces were added. The text has those of the first."
+                "lines are broken elsewhere, or spaces were added. White space is shown as in the first."
             }
         }
     }
@@ -147,7 +147,7 @@ fn same(text: &str, is_start: bool, is_end: bool) -> Markup {
     if len <= FOLD {
         return html! { (text) };
     }
-    // Between two words, if there is a space near.
+    // Folded at a space, if one is near.
     let at = |count: usize| {
         let end = beginning(text, count).0.len();
         text[..end].rfind(' ').filter(|space| end - space < 25).unwrap_or(end)
@@ -168,7 +168,7 @@ fn same(text: &str, is_start: bool, is_end: bool) -> Markup {
 fn feature_section(names: [&str; 2], features: &ComparedFeatures<'_>) -> Markup {
     html! {
         section aria-label="Features" {
-            h2 { "Features that one of them has" }
+            h2 { "Features of only one document" }
             div.sides {
                 @for (name, (count, list)) in names.into_iter().zip(features.only) {
                     div {
@@ -184,13 +184,13 @@ fn feature_section(names: [&str; 2], features: &ComparedFeatures<'_>) -> Markup 
     }
 }
 
-/// The numbers of the bits that differ, 63 the first.
+/// The numbers of the differing bits, in descending order.
 pub fn differing_bits(one: Fingerprint, other: Fingerprint) -> Vec<u32> {
     let bits = one.value() ^ other.value();
     (0..64).rev().filter(|bit| bits >> bit & 1 == 1).collect()
 }
 
-/// Both fingerprints in binary, with the bits marked that differ.
+/// Both fingerprints in binary, with the differing bits marked.
 fn grids(names: [&str; 2], fingerprints: [Fingerprint; 2]) -> Markup {
     let [one, other] = fingerprints;
     let differing = differing_bits(one, other);

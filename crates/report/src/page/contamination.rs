@@ -32,7 +32,7 @@ pub struct HeldItem {
     pub passage: String,
 }
 
-/// The page of items in documents: a sample of them, which is the same in each run.
+/// The page of items found in documents: a sample, which is the same in each run.
 ///
 /// ```
 /// use fpstore_report::page::{ContaminationPage, HeldItem};
@@ -54,7 +54,7 @@ pub struct HeldItem {
 pub struct ContaminationPage {
     most: usize,
     count: u64,
-    /// The items with the least hashes; the greatest of these on top.
+    /// The sample: the pairs with the smallest hashes, the greatest of these on top.
     kept: BinaryHeap<SampledPair>,
 }
 
@@ -91,12 +91,12 @@ impl Ord for SampledPair {
 }
 
 impl ContaminationPage {
-    /// A page that shows at most `most` items in documents.
+    /// A page that shows at most `most` pairs of an item and a document.
     pub fn sample(most: usize) -> Self {
         ContaminationPage { most, count: 0, kept: BinaryHeap::new() }
     }
 
-    /// Takes an item of a document, and keeps it if it is in the sample.
+    /// Takes an item found in a document, and keeps it if it is in the sample.
     pub fn take(&mut self, held: HeldItem) {
         self.count += 1;
         let mut hasher = SipHasher13::new();
@@ -116,7 +116,7 @@ impl ContaminationPage {
     }
 
     /// Writes the page, with facts below its title, and with the texts of items by their ids. Items
-    /// with the lowest contained share come first: they are the ones to judge.
+    /// with the lowest contained share come first, because they are the most doubtful.
     pub fn write(
         self,
         title: &str,

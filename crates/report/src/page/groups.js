@@ -1,13 +1,13 @@
 'use strict';
-// Shows the groups of the page, some at a time. All that comes from documents becomes text nodes
-// and attributes, never markup.
+// Shows the groups of the page, some at a time. Contents of documents become text nodes and
+// attributes, never markup.
 (() => {
   const PER_PAGE = 20;
   const SHOWN = 6;
   const MORE = 50;
-  // The groups that are printed at most, whole.
+  // Maximum number of groups on paper; they are printed completely.
   const PRINTED = 500;
-  // A run of unchanged text longer than FOLD characters is folded, but for its ends.
+  // A run of unchanged text longer than FOLD characters is folded, except its ends.
   const FOLD = 320;
   const ENDS = 110;
 
@@ -44,7 +44,7 @@
   const grouped = count => String(count).replace(/\B(?=(\d{3})+$)/g, '\u00a0');
   const counted = (count, one, many) => `${grouped(count)}\u00a0${count === 1 ? one : many}`;
 
-  // The address that a template gives for a document, if it is one of the web or of a file.
+  // The address of a document by a template, if its scheme is https, http or file.
   const address = (template, { id, fingerprint }) => {
     if (!template || (id === undefined && template.includes('{id}'))) return undefined;
     const escaped = () => id.split('/').map(encodeURIComponent).join('/');
@@ -79,7 +79,7 @@
   // Unchanged text between two changes, folded if it is long.
   const same = (text, isStart, isEnd) => {
     if (text.length <= FOLD) return [text];
-    // Between two words if there is a space near, and never within a character.
+    // Cuts at a space if one is near, and never within a character.
     const cut = at => {
       const space = text.lastIndexOf(' ', at);
       return space > at - 25 ? space : /[\udc00-\udfff]/.test(text[at]) ? at - 1 : at;
@@ -250,7 +250,7 @@
     }
   };
 
-  // The searched text of each group in lower case, made at its first use.
+  // The searched text of a group in lower case, made at the first use.
   const lowered = new WeakMap();
   const haystack = group => {
     if (!lowered.has(group)) {
@@ -273,7 +273,7 @@
     draw();
   };
 
-  // Shows the group that the address names.
+  // Shows the group named by the address of the page.
   const follow = () => {
     const named = /^#group-(\d+)$/.exec(location.hash);
     if (!named) return;
@@ -292,7 +292,7 @@
     box.focus({ preventScroll: true });
   };
 
-  // The next group, or with -1 the one before, also on the next page.
+  // Moves to the next group, or with -1 to the previous one, also across pages.
   const step = by => {
     const cards = [...place.children];
     const now = cards.findIndex(box => box.contains(document.activeElement));

@@ -39,8 +39,8 @@ pub struct About<'a> {
     pub link: Option<&'a Template>,
     /// The picture of each id.
     pub image: Option<&'a Template>,
-    /// Pictures of ids as `data:` addresses, which are embedded in the page. A frame of a notebook
-    /// loads no others.
+    /// Pictures of ids as `data:` addresses, which are embedded in the page. A notebook loads no
+    /// other pictures.
     pub pictures: Option<&'a HashMap<String, String>>,
     /// The options that allow more groups.
     pub more: &'a str,
@@ -223,7 +223,7 @@ fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Mar
     }
     if json.group_count == groups && json.document_count < documents {
         notes.push(format!(
-            "Of each group the first {DOCUMENTS_MAX} documents are shown at most: {} of {}.",
+            "Each group is shown with at most {DOCUMENTS_MAX} documents: {} of {}.",
             grouped(json.document_count),
             grouped(documents)
         ));
@@ -244,7 +244,7 @@ fn judging() -> Markup {
             p {
                 "Are the two documents of a pair one document for you, or different ones? Press "
                 kbd { "y" } " for one, " kbd { "d" } " for different, " kbd { "u" }
-                " where you cannot say; the next pair follows. This browser keeps the judgements."
+                " if you cannot say; the next pair follows. This browser keeps the judgements."
             }
             p.line {
                 button #save type="button" disabled { "Save labels.tsv" }
@@ -253,8 +253,8 @@ fn judging() -> Markup {
             p.soft {
                 "Then "
                 code { "fpstore evaluate INPUT --pairs labels.tsv" }
-                ", where INPUT is the store or the files of this page, with its --docs, tells which \
-                 distance parts the two kinds best."
+                ", where INPUT is the store or the files of this page, with its --docs, finds the \
+                 distance that best separates the two kinds."
             }
         }
     }

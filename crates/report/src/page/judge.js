@@ -1,6 +1,6 @@
 'use strict';
-// Takes judgements of the pairs that groups.js shows, and saves them as labels. All that comes from
-// documents becomes text, never markup.
+// Takes judgements of the pairs that groups.js shows, and saves them as labels. Contents of
+// documents become text, never markup.
 (() => {
   const CHOICES = [
     ['y', '1', 'One document'],
@@ -13,14 +13,14 @@
   const pairs = JSON.parse(document.getElementById('data').textContent);
   const nameOf = ({ documents }) => documents.map(each => each.id).join('\t');
 
-  // A browser may refuse to keep anything for a page; the judgements then last as long as the page.
+  // A browser may refuse to store data; then the judgements are lost when the page is closed.
   const kept = `fpstore judgements of ${document.title}`;
   const judgements = new Map();
   try {
     for (const [name, label] of JSON.parse(localStorage.getItem(kept) ?? '[]')) {
       if (pairs.some(pair => nameOf(pair) === name)) judgements.set(name, label);
     }
-  } catch { /* as if there were none */ }
+  } catch { /* start without judgements */ }
 
   const show = () => {
     const count = judgements.size;
@@ -38,7 +38,7 @@
     else judgements.set(name, label);
     try {
       localStorage.setItem(kept, JSON.stringify([...judgements]));
-    } catch { /* they last as long as the page */ }
+    } catch { /* not stored */ }
     mark(box);
     show();
     return judgements.has(name);
@@ -63,7 +63,7 @@
     mark(box);
   });
 
-  // The pair in the focus, else the first one on the screen that is not judged.
+  // The focused pair, else the first pair on the screen without a judgement.
   const current = () => {
     const boxes = [...place.children];
     return boxes.find(box => box.contains(document.activeElement))
@@ -76,7 +76,7 @@
     if (!choice || isTyped || event.ctrlKey || event.metaKey || event.altKey || !box) return;
     event.preventDefault();
     box.focus({ preventScroll: true });
-    // As the key of the other script for the next pair, also on the next page.
+    // Presses the key by which groups.js moves to the next pair, also on the next page.
     if (judge(box, choice[1])) document.dispatchEvent(new KeyboardEvent('keydown', { key: 'j' }));
   });
 

@@ -93,7 +93,7 @@ impl Ord for Ranked {
 /// Takes groups in any order and keeps the largest groups that fit on a page.
 #[derive(Debug)]
 pub struct LargestGroups {
-    /// The smallest first.
+    /// A heap with the smallest group on top.
     kept: BinaryHeap<Reverse<Ranked>>,
     len: u64,
     pub(super) len_max: u64,

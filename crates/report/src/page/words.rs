@@ -91,7 +91,7 @@ impl<'a> Differences<'a> {
         }
     }
 
-    /// Adds unchanged text, which continues unchanged text before it.
+    /// Adds unchanged text, joined with unchanged text directly before it.
     fn push_same(&mut self, first: &'a str, at: Range<usize>) {
         if at.is_empty() {
             return;

@@ -13,16 +13,16 @@ const NEARLY_DEAD: u64 = 1000;
 /// The distance of a share of ones from one half above which a bit is biased: outside 0.3 to 0.7
 /// each bit costs a table a fifth of a bit or more.
 const BIAS: f64 = 0.2;
-/// The least number of standard deviations from one half.
+/// The least distance from one half of a biased bit, in standard deviations.
 const BIAS_DEVIATIONS: f64 = 6.0;
 /// The least correlation of two bits that are called correlated.
 const CORRELATION: f64 = 0.5;
-/// The share of fingerprints with an even, or odd, number of ones.
+/// The least share of fingerprints whose numbers of ones are all even, or all odd.
 const PARITY_SHARE: f64 = 0.99;
 const PARITY_COUNT_MIN: u64 = 64;
 /// The largest number of pairs in a sentence.
 const PAIRS_NAMED: usize = 3;
-/// The smallest number of fingerprints with a meaningful share.
+/// The smallest number of fingerprints for which this share is meaningful.
 const MEDIAN_COUNT_MIN: u64 = 32;
 /// The least share of fingerprints with 31 to 33 ones; among random fingerprints it is 0.29.
 const MEDIAN_SHARE: f64 = 0.9;
@@ -36,7 +36,7 @@ pub(super) struct Stuck {
     pub(super) bit: u32,
     /// Stuck at 1; otherwise at 0.
     pub(super) one: bool,
-    /// Without exception.
+    /// Whether every fingerprint has this value.
     pub(super) always: bool,
 }
 
@@ -52,8 +52,8 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` are findings that already explain some bits; hashes of pictures have a constant bit
-/// 63.
+/// `explained` contains findings that already explain some bits. For hashes of pictures, a constant
+/// bit 63 is normal and not reported.
 pub(super) fn findings(
     statistics: &Statistics,
     explained: &[Finding],
@@ -110,7 +110,7 @@ fn dead(statistics: &Statistics, are_of_pictures: bool) -> Option<Finding> {
     })
 }
 
-/// For each bit that repeats or negates a higher one, the pair with the highest of them.
+/// For each bit that repeats or negates higher bits, the pair with the highest of these.
 fn copied(statistics: &Statistics) -> Vec<BitPair> {
     let mut copied: Vec<BitPair> = Vec::new();
     for pair in statistics.correlated.iter().filter(|pair| pair.correlation.abs() > 0.9999) {

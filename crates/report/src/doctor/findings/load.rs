@@ -8,12 +8,13 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 
 /// The least number of records of a heavy fingerprint.
 const HEAVY_COUNT_MIN: u64 = 100;
-/// Its share of all records for a note, a warning, a serious finding.
+/// The least share of all records for a note, a warning and a serious finding.
 const HEAVY_SHARES: [f64; 3] = [0.01, 0.05, 0.25];
-/// The number of candidates that take longer than the probe itself, and the number that is serious.
+/// The number of candidates that take longer than the probe itself: a warning.
 const CROWDED: f64 = 100.0;
+/// The number of candidates of a serious finding.
 const OVERCROWDED: f64 = 10_000.0;
-/// The least multiple of the candidates with random values.
+/// The least ratio to the number of candidates among random values.
 const CROWDED_RATIO: f64 = 10.0;
 /// The smallest number of fingerprints from which the matches of similar queries are estimated.
 const ALIKE_COUNT_MIN: u64 = 64;
@@ -148,7 +149,7 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
     let k = statistics.tuned_k;
     let at = statistics.by_chance.get(k as usize)?;
     let n = grouped(statistics.fingerprint_count);
-    // The number for random bits is certain; the one for similar queries needs some fingerprints.
+    // The number for random bits is exact; the other estimate needs enough fingerprints.
     let few = statistics.fingerprint_count < ALIKE_COUNT_MIN;
     let expected = if few { at.random } else { at.random.max(at.alike) };
     if expected < CHANCE_MAX {

@@ -52,7 +52,7 @@ fn decimal(statistics: &Statistics) -> Option<Finding> {
 }
 
 /// A double keeps 53 bits, so values without a leading zero lose bits 10 to 0, values with one
-/// leading zero lose bits 9 to 0, and so on: bit 10 is left in one of four.
+/// leading zero lose bits 9 to 0, and so on: bit 10 is still 1 in one of four values.
 fn double(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
     let lives = |bit: u32| !stuck.iter().any(|stuck| stuck.bit == bit);
     let all = statistics.double_count == counted_distinct(statistics);

@@ -72,7 +72,7 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
     let head =
         ["scheme", "tables", "bytes a fingerprint", "\u{b5}s a query", "\u{b5}s from disk", ""];
     let legend = html! {
-        span.key.dot { "frontier" } " " span.key.chosen { "best within it" } " "
+        span.key.dot { "frontier" } " " span.key.chosen { "best within the budget" } " "
         span.key.faint { "others" }
         @if now.is_some() { " " span.key.ring { "these tables" } }
     };

@@ -83,7 +83,7 @@ fn class_ticks(classes: &[SizeClass]) -> Vec<(f64, String)> {
 pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     let classes = &statistics.duplicates;
     let noun = statistics.counted.noun(2);
-    // A class of one fingerprint still stands above the axis.
+    // The bar of a class with one fingerprint must be visible above the axis.
     let axis =
         LogAxis::around(1.0, classes.iter().map(|c| c.count).max().unwrap_or(1) as f64 * 1.3);
     let height = |count: u64| 0.04 + 0.96 * axis.at(count as f64);
@@ -132,7 +132,7 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
 pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let n = of.value_count.max(1) as f64;
     let mut classes = of.groups.clone();
-    // Random data may lie in larger groups than these.
+    // Random data can have larger groups: add their classes.
     while classes.len() < 64
         && classes.last().is_some_and(|c| of.uniform_share_of_groups(c.high + 1, u64::MAX) > 0.01)
     {
@@ -226,7 +226,7 @@ pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     figure(&title, &chart, &marks, &legend, &table(&["bits", "gaps", "with even bits"], rows))
 }
 
-/// The largest groups that share a prefix, as bars with words; no plot is needed for that.
+/// The largest groups that share a prefix, as a table with bars instead of a plot.
 pub(super) fn largest(of: &TableStatistics, name: &str) -> Markup {
     let groups: Vec<_> = of.largest_groups.iter().filter(|group| group.count > 1).collect();
     let most = groups.first().map_or(1, |group| group.count) as f64;
@@ -235,7 +235,7 @@ pub(super) fn largest(of: &TableStatistics, name: &str) -> Markup {
     let shown = match groups.len() {
         0 => "No two fingerprints share their prefix.".into(),
         _ => format!(
-            "By the {} bits of mask {:016x}; the others are shown as 0.",
+            "By the {} bits of mask {:016x}; the other bits are shown as 0.",
             of.prefix_bits, of.mask
         ),
     };
