@@ -160,7 +160,7 @@ fn the_server_answers_every_case() {
     each_case("http", http::answer);
 }
 
-/// An operation of a single door cannot be compared, and a placeholder compares nothing.
+/// A case that runs through a single door, or expects an empty object, would compare nothing.
 #[test]
 fn every_case_expects_something_of_two_doors_or_more() {
     let table = cases();

@@ -338,7 +338,7 @@ fn parquet_is_named_where_lines_are_expected() {
     }
 }
 
-/// A key, or a whole row, as the text would make different documents equal.
+/// With a key or a whole row as the text, different documents would be equal.
 #[test]
 fn no_key_and_no_whole_row_is_proposed_as_a_text() {
     for (file, content) in [
@@ -360,7 +360,8 @@ fn no_key_and_no_whole_row_is_proposed_as_a_text() {
     }
 }
 
-/// A title or an author as the text, or the first document as a name, would lose documents.
+/// A wrong proposal would lose documents: with a title or an author as the text, or with the first
+/// document as a header.
 #[test]
 fn no_command_is_proposed_where_several_fields_could_be_the_text() {
     let row =

@@ -188,7 +188,7 @@ fn new_records_are_compared_with_stored_ones() {
     );
 }
 
-/// Pairs and clusters have a repeated line once; `dedup` counts the lines of its input.
+/// `pairs` and `cluster` count a repeated line once; `dedup` counts each line of its input.
 #[test]
 fn a_repeated_line_is_one_document_and_two_records_of_the_input() {
     let lines = "0000000000000007\tb\n0000000000000007\tb\n0000000000000007\tcopy\n";

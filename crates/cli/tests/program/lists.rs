@@ -1,4 +1,4 @@
-//! Lists beside documents: judged pairs, ids, words, weights, recipes, earlier clusters. Their bytes
+//! Lists other than documents: judged pairs, ids, words, weights, recipes, earlier clusters. They
 //! may come from any system.
 
 use crate::common::program::TestDir;
@@ -6,7 +6,7 @@ use crate::common::program::TestDir;
 const SAME: &str = "{\"id\":\"x1\",\"text\":\"one two three four five six\"}\n\
                     {\"id\":\"x2\",\"text\":\"one two three four five six\"}\n";
 
-/// A list as saved on Windows, with a byte order mark or with line ends of its own.
+/// A list as saved on Windows: with its line ends, with a byte order mark, or with both.
 fn saved(list: &str) -> [String; 3] {
     [
         list.replace('\n', "\r\n"),
@@ -79,7 +79,7 @@ fn comments_and_a_header_are_no_ids() {
         assert!(err.contains(found) && err.contains("is taken for a header"), "{err}");
     }
     assert_eq!(dir.ok(&["dump", "-s", "t.fps"], ""), "");
-    // An id alone is no header.
+    // A single id is not a header.
     dir.write("ids", "name\n");
     let (_, err) = dir.run(&["delete", "--ids", "ids", "-s", "t.fps"], 1);
     assert!(err.contains("1 was not found"), "{err}");

@@ -273,7 +273,7 @@ fn a_store_of_an_earlier_recipe_answers_as_before_and_mixes_with_no_other() {
     let lines: Vec<&str> = recipe.filter(|line| !is_new(line)).collect();
     dir.write("earlier", lines.join("\n"));
     dir.run(&[&build[..], &["--recipe", "earlier", "-s", "old.fps"]].concat(), 0);
-    // Computed by a program without these lines.
+    // A value computed by a program that did not know these recipe lines.
     let (found, _) = dir.run(&["query", "--text", &curly, "-s", "old.fps", "-k0"], 0);
     assert_eq!(found, "1ec28aefe62e9726\t1ec28aefe62e9726\t0\tb\n");
     let (found, _) = dir.run(&["query", "--text", &curly, "-s", "new.fps", "-k0"], 0);

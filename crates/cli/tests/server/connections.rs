@@ -443,7 +443,7 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(server.post("/v1/query", kind, &body).status, 200);
 }
 
-/// Neither must clients that request much data and read none of it.
+/// Clients that request much data and do not read it must not exhaust the memory either.
 #[test]
 fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     let dir = desk_of(&clustered(1000, 1));
@@ -558,9 +558,9 @@ fn wrong_bodies_take_little_more_than_their_length() {
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = memory.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    // One body at a time: the body itself, and what the allocator keeps of the others.
+    // One body at a time: the memory of this body, and freed memory kept by the allocator.
     assert!(kib < 150_000, "{line}");
-    // A long list of right values is answered.
+    // A long list of valid values is answered.
     let many: Vec<String> = (0..20_000).map(|value| format!("{value:016x}")).collect();
     let answer = server.post_json("/v1/query", &json!({ "fingerprints": many, "k": 0 }));
     assert_eq!(answer.json()["answers"].as_array().unwrap().len(), 20_000);

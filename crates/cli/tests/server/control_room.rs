@@ -96,7 +96,7 @@ fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
 #[test]
 fn a_log_that_nobody_reads_stops_no_request() {
     let dir = desk_of(&clustered(50, 1));
-    // Neither the requests nor the messages are read.
+    // Nobody reads the access log on standard output.
     let mut child = dir
         .command(&["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"])
         .stdout(Stdio::piped())
@@ -115,7 +115,7 @@ fn a_log_that_nobody_reads_stops_no_request() {
     line.clear();
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("access log: lines are lost"), "{line}");
-    // All other lines come once somebody reads them.
+    // All other lines are delivered once they are read.
     let stdout = child.stdout.take().unwrap();
     let lines = BufReader::new(stdout).lines().take(100);
     assert!(lines.map(|line| line.unwrap()).all(|line| line.contains("\"status\":404")));

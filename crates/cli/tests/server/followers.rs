@@ -202,7 +202,7 @@ fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
     assert_eq!(copy.get("/readyz?for=writes").code(), "not-writable");
     let (status, told) = copy.end();
     assert_eq!(status.code(), Some(0));
-    // The lines before the address, which may have this one, are not among them.
+    // `told` lacks the lines before the address, which may include this line.
     assert!(told.matches("failed, the last state is kept").count() <= 1, "{told}");
     assert_eq!(told.matches("works again").count(), 1, "{told}");
 }
@@ -251,7 +251,7 @@ fn writers_of_a_followed_store_are_refused_by_name() {
         let serve = ["serve", "-s", "copy.fps", "--follow", &url, "--listen", "127.0.0.1:0"];
         assert_eq!(dir.output(&[&serve, args].concat(), "").status.code(), Some(2), "{args:?}");
     }
-    // A backup of the moment is no follower.
+    // A single backup is not a follower.
     dir.ok(&["backup", "once.fps", "--server", &url, "-q"], "");
     dir.ok(&["add", "-", "-s", "once.fps", "-q"], record);
     let (_, told) = dir.run(&["promote", "once.fps"], 2);
@@ -279,7 +279,7 @@ fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     let promoted = Server::begin_as(&dir, &promoted);
     add(&promoted, 4 << 50, "only-new");
     add(&promoted, 5 << 50, "only-new-too");
-    // The old primary comes back, and both have changed: neither takes a state of the other.
+    // The old primary returns, and both have changed: neither copies a state of the other.
     let old = Server::begin(&dir, &["--writable", "--listen", &address]);
     add(&old, 8 << 50, "only-old-too");
     let new_url = format!("http://{}", promoted.address);
@@ -293,7 +293,7 @@ fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     old.end();
     let (_, told) = dir.run(&["backup", "store.fps", "--server", &new_url], 2);
     assert!(told.contains("holds another store"), "{told}");
-    // Not even a server that follows.
+    // A server with `--follow` rejects the states of the other, too.
     let wrong =
         Server::begin_as(&dir, &[&third[..], &["--follow", &new_url, "--max-lag", "1ms"]].concat());
     wait_for("it is refused", || {

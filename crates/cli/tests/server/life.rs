@@ -307,7 +307,7 @@ fn the_name_of_the_server_is_checked_in_one_way() {
     assert_eq!(ask(&format!("{get}Host: evil.example\r\n")), wrong);
     let whole = "GET http://evil.example/v1/query?fingerprint=1 HTTP/1.1\r\n";
     assert_eq!(ask(&format!("{whole}Host: localhost\r\n")), wrong);
-    // HTTP/1.0 has no such header.
+    // HTTP/1.0 requires no `Host` header.
     assert_eq!(ask("GET /v1/query?fingerprint=1 HTTP/1.0\r\n").0, 200);
 }
 
@@ -330,7 +330,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
-    // A header that no token is in, and questions that take the time of the server.
+    // A request with an invalid token, and queries, which cost time of the server.
     let foreign = ("Origin", "https://evil.example");
     assert_eq!(ask("POST", &[("Host", &own), foreign, ("Authorization", "x")]), 403);
     assert_eq!(ask("GET", &[("Host", &own), foreign]), 403);
@@ -338,7 +338,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     for site in ["same-origin", "none"] {
         assert_eq!(ask("GET", &[("Host", &own), ("Sec-Fetch-Site", site)]), 200, "{site}");
     }
-    // A link to the page is no question.
+    // Following a link to the page is not a query.
     let link = [("Host", own.as_str()), ("Sec-Fetch-Site", "cross-site")];
     assert_eq!(server.connect().ask("GET", "/", &link, b"").status, 200);
 }

@@ -40,7 +40,7 @@ fn the_order_of_the_input_does_not_change_the_file() {
     }
 }
 
-/// The third guarantee, tested on the smallest set to which it applies.
+/// The guaranteed size of tables, tested on the smallest set to which the guarantee applies.
 #[test]
 fn ten_million_random_fingerprints_take_at_most_the_limit_and_three_bits() {
     let folder = tempfile::tempdir().unwrap();
@@ -239,7 +239,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
         let mut build = program(&["build", "-", "--force"], folder);
         let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
-        // A hundred lines decide about the columns.
+        // The program detects the columns after a hundred lines.
         let lines: String = (1..=100).map(|value| format!("{value:016x}\n")).collect();
         input.write_all(lines.as_bytes()).unwrap();
         while !folder.join("store.fps/LOCK").exists() {

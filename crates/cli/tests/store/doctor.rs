@@ -74,7 +74,7 @@ fn a_store_and_its_input_have_the_same_statistics() {
         for (table, of_store) in input.tables.iter_mut().zip(&store.tables) {
             table.segment = of_store.segment;
         }
-        // Very many pairs may be counted over different fingerprints; not in this test.
+        // With more than 2^20 fingerprints, pairs of bits could be counted in different samples.
         assert_eq!(input, store, "{name}");
         let text = |findings: &[Finding]| format!("{findings:?}");
         assert_eq!(text(&findings(&input)), text(&findings(&store)), "{name}");

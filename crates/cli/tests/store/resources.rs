@@ -115,7 +115,7 @@ fn long_ids(folder: &Path) {
     assert!(build(folder, &["long.tsv", "-s", "long.fps", "-q"]).status.success());
 }
 
-/// Runs the program behind the words of another command.
+/// Runs the program by another command, whose words are `words`.
 #[cfg(target_os = "linux")]
 fn behind(words: &[&str], args: &[&str], folder: &Path) -> Output {
     let program = program(&[], folder);
@@ -124,8 +124,8 @@ fn behind(words: &[&str], args: &[&str], folder: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Limits of version 1, as `MemoryMax=` of systemd makes them: the group of the process has none, the
-/// group around it has. Needs the permission to make groups.
+/// Limits of version 1, as set by `MemoryMax=` of systemd: the parent group of the group of the
+/// process has a limit. Needs the permission to create groups.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_a_control_group_limits_builds_joins_and_stores_in_memory() {
@@ -160,7 +160,7 @@ fn the_memory_of_a_control_group_limits_builds_joins_and_stores_in_memory() {
     assert!(said.contains("more than the 41943040 bytes of memory"), "{said}");
 }
 
-/// Limits of version 2, in a hierarchy of plain files. Needs the permission to make mounts.
+/// Limits of version 2, in a hierarchy of plain files. Needs the permission to mount.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_a_group_of_version_2_is_seen() {

@@ -57,8 +57,7 @@ fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     assert_eq!(dir.read("out/z.jsonl"), lines(&[1]));
 }
 
-/// Also with `--skip-bad`: the file is not bad, and its documents would be counted as annotated or
-/// cut.
+/// The error occurs also with `--skip-bad`, because the file is not bad.
 #[test]
 fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     let dir = TestDir::new();

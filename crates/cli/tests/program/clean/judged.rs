@@ -38,7 +38,7 @@ impl Judged {
             format!("{}\t{}\t{label}\n", documents[*a].id, documents[*b].id)
         };
         let one = self.one.iter().map(|pair| line(pair, 1));
-        // With the two ids swapped.
+        // The two ids are swapped.
         let different = self.different.iter().map(|&(a, b)| line(&(b, a), 0));
         let unknown = ["x\ty\t1\n".into(), format!("{}\tx\t0\n", documents[0].id)];
         one.chain(different).chain(unknown).collect()

@@ -5,8 +5,8 @@ use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::TestDir;
 
-/// A round has fewer documents than the whole input, so other documents are taken as near without
-/// enumerating pairs; their features are read, too.
+/// A round has fewer documents than the input. Dense groups are merged without enumerating their
+/// pairs; the features of their documents are read, too.
 #[test]
 fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
     let mut random = Random::new(1);
