@@ -33,7 +33,8 @@ not detect.
 The file extension selects the format: .jsonl (JSON Lines), .csv and .tsv with a header, .parquet, \
 .html (its main text), others one document of plain text; .gz and .zst are decompressed. A folder \
 stands for all its files except hidden ones; their ids are their paths below it, and with several \
-folders begin with its name. - is standard input. --docs-format sets the format, for - by default JSON Lines.
+folders begin with its name. - is standard input. --docs-format sets the format, for - by default \
+JSON Lines.
 
 A document without features, such as an empty one, has no fingerprint; its id is printed on \
 standard error.

@@ -25,8 +25,8 @@ machine of a server, --max-rate keeps the disk free for queries.
 
 --repair writes, for each damaged segment, a new segment with the contents of its sound pages, and a \
 manifest of all sound segments, MANIFEST.repaired, next to the manifest of the store. It prints the \
-losses and how to use the new manifest; the store itself is not changed. --lost-ids FILE lists the documents of \
-damaged segments. If all damage is in tables, and another table of the segment contains the values, \
+losses and how to use the new manifest; the store itself is not changed. --lost-ids FILE lists the \
+documents of damaged segments. If all damage is in tables, and another table of the segment contains the values, \
 nothing is lost: 'compact --rewrite' builds these tables again.";
 
 const AFTER_HELP: &str = "\

@@ -116,7 +116,8 @@ pair of similar documents is compared, to find the representative.
 --html FILE writes a page for a browser, without network: the groups, largest first, with distances, \
 and for known texts the differences from the representative marked by words. With --docs the texts \
 come from the documents, which are then read twice. With a store or fingerprints, --texts names \
-documents with the same ids; without it the page shows ids. --link and --image set the link and picture of each id.
+documents with the same ids; without it the page shows ids. --link and --image set the link and the \
+picture of each id.
 
 --pairs FILE contains judgements of people. Documents judged the same are always in one cluster, and \
 documents judged different never are. A component that would contain two different documents is built \

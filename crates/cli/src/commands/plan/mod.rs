@@ -28,8 +28,8 @@ Show the schemes for a number of fingerprints, their space and time, and the rec
 
 A scheme is on the frontier if no other is both smaller and faster. The recommended scheme is the \
 fastest within the budget, as in 'fpstore build'. 'build --scheme NAME' accepts every printed name. \
-Schemes with names that end in -live, -dealt or -sorted use masks of the bits that vary in the data. Times are \
-for one thread and a query for a stored fingerprint: hot with all data in memory, cold with none.
+Schemes with names that end in -live, -dealt or -sorted use masks of the bits that vary in the data. \
+Times are for one thread and a query for a stored fingerprint: hot with all data in memory, cold with none.
 
 A sample shows the distribution of fingerprints; without a sample they are assumed to be random bits. \
 A FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
