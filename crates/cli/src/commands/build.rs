@@ -251,7 +251,6 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads files of fingerprints.
 fn read_fingerprints(
     args: &BuildArgs,
     files: &[PathBuf],

@@ -66,7 +66,6 @@ fn separator(text: &str) -> Result<char, String> {
     }
 }
 
-/// Opens the output.
 fn open(args: &DumpArgs) -> anyhow::Result<RowWriter> {
     let mut layout = args.format.layout();
     if let (Some(_), true) = (args.separator, layout.format != TableFormat::Tsv) {

@@ -13,7 +13,6 @@ use crate::output::text::{ReportFormat, bytes, grouped};
 use crate::session::command::ExitStatus;
 use crate::session::stores::StorePlace;
 
-/// The number of seconds in a day.
 const DAY: u64 = 86_400;
 
 const AFTER_HELP: &str = "\

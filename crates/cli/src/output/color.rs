@@ -36,7 +36,6 @@ static WHEN: OnceLock<ColorWhen> = OnceLock::new();
 const MARK: &str = "\u{1b}[1;31m";
 const END: &str = "\u{1b}[0m";
 
-/// Sets the value of `--color`.
 pub(crate) fn set(when: ColorWhen) {
     let _ = WHEN.set(when);
 }

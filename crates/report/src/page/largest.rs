@@ -18,7 +18,6 @@ const DOCUMENT_LEN: u64 = 80;
 pub(super) struct GroupDocument {
     /// Its id, if it has one.
     pub(super) id: Option<String>,
-    /// Its fingerprint.
     pub(super) fingerprint: Fingerprint,
     /// The distance from the representative in bits.
     pub(super) distance: u32,
@@ -35,7 +34,6 @@ pub(super) struct GroupFacts {
     pub(super) size: u64,
     /// The largest distance between two documents, or a lower bound of it.
     pub(super) diameter: u32,
-    /// Whether the diameter is exact.
     pub(super) diameter_is_exact: bool,
 }
 
