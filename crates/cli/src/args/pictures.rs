@@ -188,9 +188,8 @@ fn report(summary: &PictureSummary, quiet: bool) {
         message!("skipped {files} with other extensions");
     }
     if summary.passed_over_count > 0 {
-        let one = "hidden file, link to a folder or device";
-        let many = "hidden files, links to folders and devices";
-        message!("skipped {}", counted(summary.passed_over_count, one, many));
+        let files = counted(summary.passed_over_count, "file", "files");
+        message!("skipped {files}: hidden, or links to folders or devices");
     }
 }
 

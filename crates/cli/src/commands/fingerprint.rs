@@ -26,15 +26,13 @@ use crate::session::monitor::Monitor;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
-the id. 'fpstore build' reads these lines. 'fpstore build --docs' does the work of both commands: it \
-stores the recipe, and writes nothing after an input error, which the second command of a pipe would \
-not detect.
+the id. 'fpstore build' reads these lines. 'fpstore build --docs' replaces both commands: it stores the \
+recipe, and writes nothing after an input error, which the second command of a pipe would not detect.
 
 The file extension selects the format: .jsonl (JSON Lines), .csv and .tsv with a header, .parquet, \
 .html (its main text), others one document of plain text; .gz and .zst are decompressed. A folder \
-stands for all its files except hidden ones; their ids are their paths below it, and with several \
-folders begin with its name. - is standard input. --docs-format sets the format, for - by default \
-JSON Lines.
+stands for all its files except hidden ones; their ids are paths below it, and with several folders begin \
+with its name. - is standard input. --docs-format sets the format, for - by default JSON Lines.
 
 A document without features, such as an empty one, has no fingerprint; its id is printed on \
 standard error.

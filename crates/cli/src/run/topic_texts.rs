@@ -116,8 +116,7 @@ pair of similar documents is compared, to find the representative.
 --html FILE writes a page for a browser, without network: the groups, largest first, with distances, \
 and for known texts the differences from the representative marked by words. With --docs the texts \
 come from the documents, which are then read twice. With a store or fingerprints, --texts names \
-documents with the same ids; without it the page shows ids. --link and --image set the link and the \
-picture of each id.
+documents with the same ids; without it the page shows ids. --link and --image set links and pictures.
 
 --pairs FILE contains judgements of people. Documents judged the same are always in one cluster, and \
 documents judged different never are. A component that would contain two different documents is built \
@@ -173,9 +172,8 @@ its 'place' and the 'error'. The command continues; without --skip-bad its statu
 
 Records are committed --batch-count at a time or every --batch-seconds. After a crash up to that \
 many records may be answered 'new' again; with --batch-count 1 each is durable before it is answered. \
-Between two batches other commands can write to the store; the stream waits meanwhile, and compares \
-later records with theirs, too. If the output is closed, the answered records are added, and the \
-status is 2.";
+Between two batches other commands can write; the stream waits, and later records are also compared \
+with theirs. If the output is closed, the answered records are added, and the status is 2.";
 
 pub(crate) const MEMORY: &str = "\
 Records that do not fit into --memory are sorted in temporary files, which have no names and vanish \
