@@ -17,16 +17,17 @@ use fpstore_base::lines::LineForm;
 use fpstore_base::parallel::{Feed, NotReady, Parallel};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The longest wait for input before the caller can decide whether to continue.
+/// The longest wait for input before the caller is called to decide whether to continue.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Chunks in memory per thread, parsed or not.
+/// The maximum number of chunks in memory per thread, unparsed and parsed ones together.
 const CHUNKS_PER_THREAD: usize = 3;
 
-/// Reads all records of an input and calls `take` with batches of them, in order. When no input
-/// arrived for a while, calls `take` with `None`, so that it can end the reading with an error.
+/// Reads all records of an input and calls `take` with batches of them, in order. After each
+/// [`PATIENCE`] without input, calls `take` with `None`: `take` can return an error to stop
+/// reading.
 ///
 /// The reading threads are detached, because one of them may wait for an input that never arrives.
-/// They end when this function returns, at the next bytes of the input, or with the process.
+/// After this function returns, they end with the next bytes of the input, or with the process.
 pub(crate) fn read_batches(
     path: &Path,
     options: &InputOptions,
@@ -68,7 +69,7 @@ pub(crate) fn read_batches(
     }
 }
 
-/// Pushes all chunks of an input, or the chunks before an error and the error.
+/// Pushes all chunks of an input. After an error of reading, pushes the error and ends.
 fn push_chunks(mut chunks: ChunkReader, feed: &mut Feed<io::Result<Chunk>, ParseResult>) {
     while let Some(chunk) = chunks.next().transpose() {
         let is_last = chunk.is_err();
@@ -81,7 +82,7 @@ fn push_chunks(mut chunks: ChunkReader, feed: &mut Feed<io::Result<Chunk>, Parse
 
 type ParseResult = io::Result<ParsedChunk>;
 
-/// The records of a chunk.
+/// The parsed records of a chunk.
 #[derive(Debug, Default)]
 struct ParsedChunk {
     records: RecordBatch,
@@ -90,7 +91,7 @@ struct ParsedChunk {
     end: u64,
     form: Arc<LineForm>,
     bad_count: u64,
-    /// The first bad records, at most [`SHOWN_MAX`].
+    /// The first bad records, at most [`SHOWN_MAX`] of them.
     bad: Vec<(ChunkPlace, String)>,
 }
 
@@ -104,7 +105,7 @@ impl ParsedChunk {
     }
 }
 
-/// Pushes records to a batch.
+/// A consumer that collects the records of a chunk in a batch.
 struct BatchBuilder {
     chunk: ParsedChunk,
     ids: IdPolicy,

@@ -1,4 +1,4 @@
-//! Reading an input chunk by chunk.
+//! Reading an input in chunks of whole records.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use super::InputOptions;
 use super::layout::{Chunk, LINE_LEN_MAX};
 use fpstore_base::lines::LineForm;
 
-/// The number of bytes of one read.
+/// The maximum number of bytes of one read.
 const READ_LEN: usize = 1 << 20;
 
-/// Reads an input chunk by chunk.
+/// Reads an input in chunks of whole records.
 ///
 /// A chunk is complete as soon as one read contains the end of a record, so that records typed or
-/// piped one by one are processed at once. The first chunk waits for further lines if they are
+/// piped one by one are processed at once. For the first chunk, more lines are read if they are
 /// needed to identify the columns.
 pub(super) struct ChunkReader {
     reader: Box<dyn Read + Send>,
     options: InputOptions,
-    /// The start of a record whose end was not read yet.
+    /// The start of a record whose end has not been read yet.
     partial: Vec<u8>,
     offset: u64,
     ended: bool,
-    /// The form of the lines, once it is decided.
+    /// The form of the lines; `None` until enough lines were read to decide it.
     form: Option<Arc<LineForm>>,
 }
 
@@ -32,7 +32,7 @@ impl ChunkReader {
         ChunkReader { reader, options, partial: Vec::new(), offset: 0, ended: false, form: None }
     }
 
-    /// The number of bytes of the chunks so far and of skipped lines.
+    /// The total length of all chunks so far and of all skipped lines, in bytes.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -98,7 +98,7 @@ impl ChunkReader {
         Ok(())
     }
 
-    /// Skips the rest of a line and keeps the bytes after it.
+    /// Skips the rest of a line. Saves the bytes after it for the next chunk.
     fn skip_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         loop {
             self.offset += bytes.len() as u64;

@@ -1,4 +1,4 @@
-//! An estimate of the number of records of an input, from its first bytes.
+//! Estimates the number of records of an input from its first bytes.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -9,10 +9,10 @@ use super::layout::{ChunkPlace, RecordConsumer};
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The number of parsed bytes, after decompression.
+/// The number of bytes of the input to parse, counted after decompression.
 const SAMPLE_LEN: u64 = 16 << 20;
 
-/// An estimate of an input.
+/// The estimated numbers of records and ids of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputEstimate {
@@ -20,12 +20,12 @@ pub struct InputEstimate {
     pub record_count: u64,
     /// The number of records with ids.
     pub id_count: u64,
-    /// Bytes of all ids, 8 for a number.
+    /// The length of all ids in bytes; each number counts as 8 bytes.
     pub id_len: u64,
 }
 
 impl InputEstimate {
-    /// The estimate of both inputs together.
+    /// The sum of two estimates.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         InputEstimate {
@@ -36,8 +36,8 @@ impl InputEstimate {
     }
 }
 
-/// Estimates the records of the file at `path` from its first 16 MiB; `None` for standard input and
-/// anything else without a length.
+/// Estimates the records of the file at `path` from its first 16 MiB. Returns `None` for standard
+/// input and other inputs without a length.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<Inpu
         parsed_len += chunk.bytes.len() as u64;
         options.parse(&chunk, &mut counter);
         if parsed_len >= SAMPLE_LEN {
-            // A decompressor may have read a little more of the file than was parsed.
+            // A decompressor may have read a little more of the file than it passed on for parsing.
             break file_len as f64 / source.taken.load(Ordering::Relaxed).max(1) as f64;
         }
     };

@@ -1,4 +1,4 @@
-//! The formats of inputs, and the single list of their layouts.
+//! The formats of inputs, and the only list of the layout of each format.
 
 use std::path::Path;
 
@@ -18,19 +18,20 @@ fpstore_base::choices! {
         /// the id. Blank lines and lines that start with `#` are skipped. CR LF ends a line like
         /// LF.
         ///
-        /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is
-        /// set. If three of four values of a column have all digits of a fingerprint, it is the
-        /// fingerprint and the other column the id. Shorter numbers next to a column are ids.
-        /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
+        /// Unless [`InputOptions::exact`] is set, tables with other columns or a header are read,
+        /// too. If three of four values of a column have as many digits as a full fingerprint, this
+        /// column is the fingerprint and the other column the id. Shorter numbers next to another
+        /// column are ids. [`InputSummary::guess`](super::InputSummary::guess) names the chosen
+        /// columns.
         #[default]
         Lines = "lines": "One line for each record: fingerprint and id",
         U64Le = "u64le": "8 bytes for each record, little-endian",
         U64LeId = "u64le-id": "16 bytes for each record: fingerprint and id, little-endian",
-        /// 4 bytes per record: the fingerprint, little-endian. For a [width](InputOptions::width)
-        /// of at most 32 bits.
+        /// 4 bytes per record: the fingerprint, little-endian. Requires a
+        /// [width](InputOptions::width) of at most 32 bits.
         U32Le = "u32le": "4 bytes for each record, little-endian; with --bits 32",
-        /// 12 bytes per record: 4 of the fingerprint, then 8 of the id, both little-endian. For a
-        /// width of at most 32 bits.
+        /// 12 bytes per record: 4 for the fingerprint, then 8 for the id, both little-endian.
+        /// Requires a width of at most 32 bits.
         U32LeId = "u32le-id": "4 bytes of fingerprint and 8 of id, little-endian; with --bits 32",
     }
 }
@@ -51,24 +52,25 @@ impl InputOptions {
     setters! {
         /// Sets the format. The default is lines.
         format: InputFormat,
-        /// Sets the radix of fingerprints in lines. The default is hexadecimal, and decimal for
+        /// Sets the radix of fingerprints in lines. By default they are hexadecimal, or decimal in
         /// lines that cannot be hexadecimal.
         radix: impl Into<Option<Radix>>,
-        /// Sets whether lines start with the fingerprint, as documented for [`InputFormat::Lines`];
-        /// then no columns are guessed.
+        /// Sets whether all lines start with the fingerprint, as documented for
+        /// [`InputFormat::Lines`]. Then no columns are guessed.
         exact: bool,
-        /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and
-        /// negative numbers in signed decimal have this width, like a 32-bit `INTEGER` of a
-        /// database. The default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer
-        /// use the width of the recipe.
+        /// Sets the width of the fingerprints. A value with more bits is a bad record. Negative
+        /// numbers in signed decimal have this width, like a 32-bit `INTEGER` of a database. The
+        /// default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer use the width
+        /// of the recipe.
         width: Width,
-        /// Sets whether bad records are counted and skipped. By default the first one is an error.
+        /// Sets whether bad records are counted and skipped. By default the first bad record is an
+        /// error.
         skip_bad: bool,
     }
 
     /// Sets the columns of the fingerprint and the id, counted from 1. Without `id` the records
-    /// have no ids. Tabs, semicolons or commas separate columns, and a first line with a name in
-    /// place of the fingerprint is a header.
+    /// have no ids. Columns are separated by tabs, semicolons or commas. A first line with a name
+    /// in place of the fingerprint is a header.
     #[must_use]
     pub fn columns(mut self, fingerprint: usize, id: impl Into<Option<usize>>) -> Self {
         let from_0 = |column: usize| column.saturating_sub(1);
@@ -77,7 +79,8 @@ impl InputOptions {
     }
 }
 
-/// Evaluates an expression with the [`Layout`] of a format: the list of all formats.
+/// Evaluates an expression with the [`Layout`] of the chosen format. Lists the layouts of all
+/// formats.
 macro_rules! with_layout {
     ($options:expr, |$layout:ident| $action:expr) => {
         with_layout!(
@@ -105,13 +108,14 @@ impl InputOptions {
         self.skip_bad
     }
 
-    /// Decides about columns from the first line only.
+    /// Makes the reader decide about columns from the first line only, for inputs read line by
+    /// line.
     pub(super) fn stream(mut self) -> Self {
         self.is_stream = true;
         self
     }
 
-    /// Opens an input; compressed data is recognised without a file extension.
+    /// Opens an input. Compressed data is recognised by its content, not by the file extension.
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         Ok(match self.format {
             InputFormat::Lines => Source::open(path)?,
@@ -141,12 +145,12 @@ impl InputOptions {
         )
     }
 
-    /// As [`Layout::whole_len`].
+    /// See [`Layout::whole_len`].
     pub(super) fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
         with_layout!(self, |layout| layout.whole_len(bytes, searched_len))
     }
 
-    /// As [`Layout::parse`].
+    /// See [`Layout::parse`].
     pub(super) fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
         if self.width == Width::FULL {
             return with_layout!(self, |layout| layout.parse(chunk, consumer));

@@ -1,4 +1,4 @@
-//! The layout of records in bytes, chunks of whole records, and the consumers of records.
+//! The byte layouts of records, chunks of whole records, and the interface of their consumers.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use crate::bytes::fields::{u32_at, u64_at};
 use fpstore_base::lines::LineForm;
 use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
-/// The layout of the records of one format.
+/// The byte layout of the records of one format.
 pub(super) trait Layout {
-    /// The number of bytes at the start of `bytes` that are whole records. No record ends in the
-    /// first `searched_len` bytes.
+    /// The number of bytes at the start of `bytes` that consist of whole records. The caller
+    /// guarantees that no record ends in the first `searched_len` bytes.
     fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize;
 
     /// Passes each record of a chunk to the consumer until it stops. Returns the number of parsed
@@ -29,17 +29,17 @@ pub(super) trait RecordConsumer {
     fn bad_record(&mut self, place: ChunkPlace, reason: String) -> bool;
 }
 
-/// The place of a record, relative to its chunk or absolute.
+/// The position of a record, in its chunk or in the input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ChunkPlace {
-    /// The line in the chunk, counted from 1.
+    /// The line number within the chunk, counted from 1.
     Line(u64),
-    /// The offset in the input.
+    /// The byte offset within the input.
     Byte(u64),
 }
 
-/// The maximum length of a line with a record. A longer line indicates another kind of file and
-/// must not fill the memory.
+/// The maximum length of a line with a record. A longer line indicates another kind of file, and is
+/// not read into memory.
 pub(super) const LINE_LEN_MAX: usize = 1 << 20;
 
 /// Whole records of an input, which can be parsed independently of other chunks.
@@ -48,21 +48,22 @@ pub(super) struct Chunk {
     pub(super) bytes: Vec<u8>,
     /// The offset of the chunk in the decompressed input.
     pub(super) offset: u64,
-    /// The end of the chunk.
+    /// The offset of the end of the chunk in the decompressed input.
     pub(super) end: u64,
-    /// Whether the chunk represents a line that was too long to keep. It then has no bytes.
+    /// Whether the chunk represents a line that was too long to read into memory. It then has no
+    /// bytes.
     pub(super) is_long_line: bool,
     /// The form of the lines; the same for all chunks of an input.
     pub(super) form: Arc<LineForm>,
 }
 
-/// Passes records with fingerprints of a width to another consumer, and turns wider ones into bad
-/// records. Used only for widths below 64 bits: layouts need not know widths, and 64 bits cost
-/// nothing.
+/// Passes records with fingerprints of at most `width` bits to another consumer, and turns all
+/// others into bad records. Used only for widths below 64 bits, so layouts need no width and inputs
+/// of 64 bits no additional check.
 pub(super) struct Narrow<'a, C> {
     pub(super) consumer: &'a mut C,
     pub(super) width: Width,
-    /// The radix of the values.
+    /// The radix in which the input contains the fingerprints.
     pub(super) radix: Radix,
 }
 
@@ -93,8 +94,8 @@ impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
     }
 }
 
-/// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes, 4 or 8, then an id of 8 bytes if there
-/// are more bytes.
+/// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes (4 or 8), then an id of 8 bytes if
+/// `LEN` is greater than `OWN_LEN`.
 pub(super) struct FixedRecords<const LEN: usize, const OWN_LEN: usize>;
 
 impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LEN> {

@@ -5,7 +5,7 @@ use fpstore_base::lines::LineForm;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One record per line; the form is stored in the chunk.
+/// One record per line. [`Chunk::form`] contains the columns and the radix.
 pub(super) struct Lines;
 
 impl Layout for Lines {

@@ -1,10 +1,10 @@
-//! Fingerprint files: reading fingerprints and ids in several formats.
+//! Reading fingerprints and ids from files in several formats.
 //!
 //! An input is read in chunks of whole records. [`read_records`] parses one chunk after the other
 //! on the calling thread; the builder and the writer parse them on all threads.
 //!
-//! A new format needs a `Layout`, a variant of [`InputFormat`], an entry in the list in `format`,
-//! and the option in `cli/inputs`.
+//! A new format needs a `Layout`, a variant of [`InputFormat`], an entry in the list of layouts in
+//! `format`, and an option in `cli/inputs`.
 
 mod batches;
 mod chunk_reader;

@@ -1,4 +1,4 @@
-//! Reading records one by one, and the summary that all readers keep.
+//! Reading records one by one, and the summary of an input.
 
 use std::any::Any;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::base::error::{Error, InputPlace, Result};
 use fpstore_base::lines::{LineForm, Unclear};
 use fpstore_base::{Fingerprint, IdRef, IoError};
 
-/// The maximum number of bad records in a summary.
+/// The maximum number of bad records listed in a summary.
 pub(super) const SHOWN_MAX: usize = 10;
 
 /// Reads all records of the file at `path`, or of standard input if it is `-`, and calls `each`
@@ -18,10 +18,10 @@ pub(super) const SHOWN_MAX: usize = 10;
 ///
 /// # Errors
 ///
-/// * [`Error::BadInput`] with name and place for the first bad record, unless the options skip bad
-///   records. If `each` returns [`Error::InvalidId`], its record is bad; this requires the type `E`
-///   to be [`Error`].
-/// * [`Error::UnclearInput`] if the columns of lines cannot be determined.
+/// * [`Error::BadInput`] with the name of the input and the position of the first bad record,
+/// unless the options skip bad records. If `each` returns [`Error::InvalidId`], its record counts
+/// as bad; this requires the type `E` to be [`Error`].
+/// * [`Error::UnclearInput`] if the columns of the lines cannot be determined.
 /// * [`Error::Io`] if the input cannot be read or decompressed.
 /// * Any other error that `each` returns.
 ///
@@ -49,13 +49,13 @@ pub fn read_records<E: From<Error> + 'static>(
     read(path, options, |found| found.map_or(Ok(()), &mut each))
 }
 
-/// As [`read_records`], and also calls `each` with each bad record, in input order; bad records are
-/// counted and are not errors. Each record is passed on before the next line is read, so only the
-/// first line decides about columns, and the second line if the first one is a header.
+/// Like [`read_records`], but also calls `each` with each bad record, in input order; bad records
+/// are counted and are not errors. Each record is passed on before the next line is read, so only
+/// the first line decides about columns, and the second line if the first line is a header.
 ///
 /// # Errors
 ///
-/// As [`read_records`].
+/// The same as [`read_records`], except for bad records.
 pub fn read_all_records<E: From<Error> + 'static>(
     path: &Path,
     options: &InputOptions,
@@ -84,7 +84,7 @@ fn read<E: From<Error> + 'static>(
     Ok(summary.finish())
 }
 
-/// A consumer that calls the callback of [`read_records`].
+/// A consumer that passes each record to the callback of [`read_records`].
 struct Caller<'a, E, F> {
     summary: &'a mut SummaryBuilder,
     each: &'a mut F,
@@ -129,7 +129,7 @@ pub(super) fn bad_id(reason: &str) -> String {
 #[derive(Debug)]
 pub(super) struct SummaryBuilder {
     name: String,
-    /// Completes the words "cannot ... it".
+    /// The verb of error messages: `read` in "cannot read ...".
     doing: &'static str,
     skip_bad: bool,
     summary: InputSummary,
@@ -142,7 +142,7 @@ impl SummaryBuilder {
         SummaryBuilder { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
     }
 
-    /// Records the guessed columns of the input; fails if its form is unclear.
+    /// Stores the guessed columns in the summary. Returns an error if the form is unclear.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
             LineForm::Documented(_) | LineForm::Guessed(_) => {}
@@ -174,7 +174,7 @@ impl SummaryBuilder {
         self.summary.record_count += count;
     }
 
-    /// Counts a bad record and returns it, or turns it into an error.
+    /// Counts a bad record and returns it. Returns an error if bad records are not skipped.
     pub(super) fn add_bad(&mut self, place: ChunkPlace, reason: String) -> Result<SkippedRecord> {
         let place = match place {
             ChunkPlace::Line(line) => InputPlace::Line(self.lines + line),
@@ -191,12 +191,12 @@ impl SummaryBuilder {
         Ok(skipped)
     }
 
-    /// Counts skipped records whose places are not listed.
+    /// Counts skipped records that are not listed in the summary.
     pub(super) fn add_skipped(&mut self, count: u64) {
         self.summary.skipped_count += count;
     }
 
-    /// Ends a chunk of `lines` lines that ends at `offset` of the input.
+    /// Adds the lines of a chunk that ends at `offset` of the input.
     pub(super) fn add_chunk(&mut self, lines: u64, offset: u64) {
         self.lines += lines;
         self.summary.byte_len = offset;
@@ -224,9 +224,9 @@ pub struct Record<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedRecord {
-    /// Its place in the input.
+    /// The position of the record in the input.
     pub place: InputPlace,
-    /// The fault.
+    /// The reason for rejecting the record.
     pub reason: String,
 }
 
@@ -234,16 +234,16 @@ pub struct SkippedRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputSummary {
-    /// Bytes read, after decompression.
+    /// The length of the input in bytes, after decompression.
     pub byte_len: u64,
     /// The number of good records.
     pub record_count: u64,
     /// The number of skipped bad records.
     pub skipped_count: u64,
-    /// The first ten bad records.
+    /// The first bad records, at most ten.
     pub skipped: Vec<SkippedRecord>,
-    /// The guessed columns in words, if columns were guessed: `took column 2 (phash) for the
-    /// fingerprint and column 1 (file) for the id`.
+    /// A sentence about the guessed columns, if columns were guessed, such as `column 2 is read as
+    /// the fingerprint and column 1 as the id`.
     pub guess: Option<String>,
 }
 
@@ -280,7 +280,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A record with an id that the callback rejects is bad; any other error ends the reading.
+    /// If the callback rejects an id, its record is bad; any other error ends the reading.
     #[test]
     fn the_error_of_the_callback_decides_about_its_record() {
         let file = tempfile::NamedTempFile::new().unwrap();

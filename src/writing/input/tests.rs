@@ -47,7 +47,7 @@ fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
         let guess = summary.guess.unwrap();
         assert!(guess.starts_with("column "), "{guess}");
     }
-    // Numbers are ids if another column has fingerprints.
+    // Numbers are ids if another column contains fingerprints.
     let (records, summary) =
         read("1\tf2a74de452e6b430\n2\t0c1f789bed2eb9b8\n", InputOptions::default()).unwrap();
     assert_eq!(records, [(A, Some("1".into())), (B, Some("2".into()))]);
@@ -73,14 +73,14 @@ fn what_was_read_before_is_read_in_the_same_way() {
     }
 }
 
-/// The error contains the reason, and the columns and the radix that would resolve the doubt.
+/// The error contains the reason, and the columns and the radix to declare.
 #[test]
 fn doubts_are_refused_with_what_would_end_them() {
     for (text, part, columns, radix) in [
         ("x,a.jpg,f2a74de452e6b430\ny,b.jpg,0c1f789bed2eb9b8\n", "2 other columns", (3, 1), None),
         ("a,f2a74de452e6b430,0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
         ("a1\tf2a74de452e6b430\nb2\t0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
-        // Hashes of 32 bits with ids, or fingerprints of 64 bits after ids.
+        // The first column can be hashes of 32 bits, or ids of fingerprints of 64 bits.
         (
             "deadbeef\tf2a74de452e6b430\n00c0ffee\t0c1f789bed2eb9b8\n",
             "could both hold",
@@ -118,14 +118,14 @@ fn doubts_are_refused_with_what_would_end_them() {
             other => panic!("{text}: {other:?}"),
         }
     }
-    // Signed numbers, the first one positive.
+    // Signed numbers, with a positive number in the first line.
     let (records, _) = read(
         "p1,4712128852136459333\np2,-1\np3,-5710247810770547145\np4,-2710247810770547145\n",
         InputOptions::default(),
     )
     .unwrap();
     assert_eq!((records.len(), records[1].0), (4, u64::MAX));
-    // Skipping bad records changes neither doubtful nor clear inputs.
+    // `skip_bad` changes neither the rejection of unclear inputs nor the reading of clear inputs.
     let skip = InputOptions::default().skip_bad(true);
     assert!(read("1\t18446744073709551615\n", skip).is_err());
     let (records, summary) = read("ab,f2a74de452e6b430\nxy,0c1f789bed2eb9b8\n", skip).unwrap();
@@ -141,8 +141,8 @@ fn doubts_are_refused_with_what_would_end_them() {
     assert!(error.contains("256 bits (64 hex digits)"), "{error}");
 }
 
-/// Rows of a number and a hash, in all spellings of hashes: the hash is the fingerprint, or the
-/// file is rejected, even if bad records are skipped.
+/// Rows of a number and a hash, in all common spellings of hashes: either the hash is read as the
+/// fingerprint, or the file is rejected, even if bad records are skipped.
 #[test]
 fn row_numbers_never_become_fingerprints() {
     let values: Vec<u64> = (1..=40_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -187,7 +187,7 @@ fn row_numbers_never_become_fingerprints() {
             }
         }
     }
-    // Ids that are long numbers, next to hashes of another length or with missing values.
+    // Long numbers as ids, next to hashes of another length than 64 bits or with missing values.
     let ids: [&dyn Fn(usize) -> String; 4] = [
         &|at| (1_234_567_890_123_456_789 + at * 4096).to_string(),
         &|at| format!("{:013x}", 0x0006_8a1b_2c3d_4e5f + at * 211),
@@ -221,7 +221,7 @@ fn row_numbers_never_become_fingerprints() {
     for text in ["1\t\n2\t\n", &missing, "91b7584a2265b1f5\ta\n20\t1027c4d1c386bbc4\n"] {
         assert!(read(text, InputOptions::default()).is_err(), "{text}");
     }
-    // Short numbers next to another column are ids, unless the spelling is given.
+    // Short numbers next to another column are ids, unless the radix is set.
     for text in
         ["17\tkbdYSiJlsfU=\n90\tt7wY9ahpAgw=\n", "1\ta\n2\tb\n3\tc\n", "ff\tdoc 7\n", "7 a.jpg"]
     {
@@ -229,16 +229,17 @@ fn row_numbers_never_become_fingerprints() {
     }
     let hex = InputOptions::default().radix(Radix::Hex);
     assert_eq!(read("ff\tdoc 7\n", hex).unwrap().0, [(255, Some("doc 7".into()))]);
-    // A number of rows in the first line changes nothing.
+    // A first line with only the number of rows does not change the columns.
     let counted = format!("40\n{}", table(&|_, value| format!("{value:016x}")));
     let (records, summary) = read(&counted, InputOptions::default().skip_bad(true)).unwrap();
     assert_eq!((records[0].0, records.len(), summary.skipped_count), (values[0], 40, 1));
-    // Lines of one column before lines with ids change nothing, either.
+    // Many lines of one column before a line with an id: the file is rejected.
     let late = format!("{}1\t{A:016x}\n", "7\n".repeat(200));
     assert!(read(&late, InputOptions::default()).is_err());
 }
 
-/// A stream is judged by its first line only; it gets the columns of a file or is rejected.
+/// The columns of a stream are decided from its first line only: the same as in a file, or an
+/// error.
 #[test]
 fn a_stream_takes_the_columns_of_a_file() {
     let stream = |text: &str| {
@@ -276,7 +277,7 @@ fn a_stream_takes_the_columns_of_a_file() {
     ] {
         assert!(matches!(stream(text), Err(Error::UnclearInput { .. })), "{text}");
     }
-    // A first line of one column gives no information about lines with ids.
+    // A first line of one column does not show whether later lines have ids.
     assert_eq!(stream("40\n1\tf2a74de452e6b430\n").unwrap(), [(0x40, None)]);
 }
 
@@ -362,7 +363,7 @@ fn name() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// For every separator, order and header, the records read equal the records written.
+    /// For every separator, order and header, the records read are the records written.
     #[test]
     fn tables_of_names_and_fingerprints_are_read_as_they_were_written(
         records in proptest::collection::vec((any::<u64>(), name()), 2..150),
@@ -387,7 +388,7 @@ proptest! {
         }
         let expected: Records =
             records.iter().map(|(value, name)| (*value, Some(name.clone()))).collect();
-        // Quoted fingerprints at the start of a line are not the documented form, but are
+        // Lines that start with a quoted fingerprint are not the documented form, but are
         // recognised.
         let (found, summary) = read(&text, InputOptions::default()).unwrap();
         prop_assert_eq!(found, expected);
@@ -395,8 +396,8 @@ proptest! {
         prop_assert_eq!(summary.guess.is_none(), !is_guessed);
     }
 
-    /// No bytes make the guess panic, and inputs that the documented form reads without a competing
-    /// column are read the same.
+    /// No bytes make the guess panic. Inputs in the documented form without a second column of
+    /// fingerprints are read the same with and without guessing.
     #[test]
     fn any_text_is_read_or_refused(text in "[0-9a-f,;:\t \"\nx#-]{0,60}") {
         let guessed = read(&text, InputOptions::default());

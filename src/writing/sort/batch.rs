@@ -5,10 +5,10 @@ use crate::writing::sort::merge::Arena;
 use crate::writing::sort::{partition, sketched};
 use fpstore_base::IdRef;
 
-/// Records in input order, with one column for each kind of id.
+/// Records in input order, in three columns: without ids, with numbers as ids, with texts as ids.
 ///
-/// The column of numbers precedes the column of texts. After the first text, numbers are stored as
-/// texts too, so that the order of the ids of one key is preserved.
+/// The records of one key are read in the order of these columns. To preserve the order of the ids
+/// of one key, numbers after the first text are stored as texts.
 #[derive(Debug, Default)]
 pub(crate) struct RecordBatch {
     pub(super) bare: Vec<u64>,
@@ -24,7 +24,7 @@ impl RecordBatch {
         self.bare.push(key);
     }
 
-    /// Takes a record with a valid id.
+    /// Appends a record with a valid id.
     pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) {
         match id {
             IdRef::U64(number) if self.texts.is_empty() => {
@@ -36,7 +36,8 @@ impl RecordBatch {
         }
     }
 
-    /// Takes a record with a valid id and its sketch, which is empty without sketches.
+    /// Appends a record with a valid id and its sketch. In a batch without sketches, `sketch` is
+    /// empty.
     pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) {
         if sketch.is_empty() {
             return self.push(key, id);
@@ -55,7 +56,7 @@ impl RecordBatch {
         self.texts.push((key, place));
     }
 
-    /// Appends all records of another batch; after texts, its numbers are stored as texts.
+    /// Appends all records of another batch. With `after_texts`, its numbers are stored as texts.
     pub(super) fn append(&mut self, other: &RecordBatch, after_texts: bool) {
         self.bare.extend_from_slice(&other.bare);
         if !after_texts {
@@ -77,7 +78,7 @@ impl RecordBatch {
         self.bare.iter().copied().chain(with_ids)
     }
 
-    /// All records of a batch without sketches.
+    /// All records. The batch must not contain sketches.
     pub(crate) fn records(&self) -> impl Iterator<Item = (u64, Option<IdRef<'_>>)> {
         let bare = self.bare.iter().map(|&key| (key, None));
         let numbers = self.numbers.iter().map(|&(key, id)| (key, Some(IdRef::U64(id))));
@@ -94,8 +95,8 @@ impl RecordBatch {
         (entries + self.arena.len()) as u64
     }
 
-    /// Bytes of memory during the sort: entries are scattered to scratch memory, and the stable
-    /// sort of a large part takes half as much again.
+    /// Memory in bytes during the sort: the records, scratch memory for the scattered entries, and
+    /// for pairs half as much again for the stable sort of a large part.
     pub(super) fn sorting_len(&self) -> u64 {
         let pairs = self.numbers.len() + self.texts.len();
         self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
@@ -108,7 +109,7 @@ impl RecordBatch {
         self.bare.dedup();
     }
 
-    /// Removes all records and keeps their memory.
+    /// Removes all records but keeps the allocated memory.
     pub(super) fn clear(&mut self) {
         self.bare.clear();
         self.numbers.clear();
@@ -117,7 +118,7 @@ impl RecordBatch {
         (self.largest_number, self.any_text) = (0, false);
     }
 
-    /// All records, after the sort.
+    /// All records. The batch must be sorted.
     pub(super) fn whole(&self) -> MemoryPart<'_> {
         let RecordBatch { bare, numbers, texts, arena, .. } = self;
         MemoryPart { bare, numbers, texts, arena }

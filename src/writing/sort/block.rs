@@ -18,12 +18,13 @@ use fpstore_base::IdRef;
 pub(super) const BLOCK_COUNT: usize = 512;
 /// A block with this many bytes of text is full.
 const TEXT_LEN: usize = 1 << 16;
-/// Bytes of memory of an entry, without its text.
+/// The memory of an entry in bytes, its text not counted.
 pub(super) const ENTRY_WEIGHT: u64 = 16;
-/// CRC-32, payload length, count, kind of ids, width of gaps, width of ids, zero.
+/// The length of a block header: CRC-32, payload length and entry count (4 bytes each), kind of
+/// ids, bit width of the gaps, bit width of the ids, zero (1 byte each).
 pub(super) const HEADER_LEN: usize = 16;
 
-/// Entries of a sorted run, decoded.
+/// The decoded entries of one block of a sorted run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunBlock {
     pub(super) keys: Vec<u64>,
@@ -109,7 +110,7 @@ impl RunBlock {
         self.keys.push(key);
     }
 
-    /// Appends the entry of another block at `at`, with its id byte for byte.
+    /// Appends the entry at position `at` of another block. The bytes of its id stay unchanged.
     pub(super) fn push_entry(&mut self, other: &RunBlock, at: usize) {
         let key = other.keys[at];
         match &other.ids {
@@ -119,7 +120,7 @@ impl RunBlock {
         }
     }
 
-    /// Replaces all entries by entries with numbers.
+    /// Replaces all entries by pairs of a key and a number as id.
     pub(super) fn set_numbers(&mut self, entries: &[(u64, u64)]) {
         let mut numbers = match std::mem::take(&mut self.ids) {
             BlockIds::Numbers(numbers) => numbers,
@@ -246,8 +247,8 @@ fn keep<T>(items: &mut Vec<T>, places: &Range<usize>) {
     items.drain(..places.start);
 }
 
-/// Appends numbers packed to the width of the widest one. Returns the width: 64 for numbers that
-/// are too wide to pack.
+/// Appends numbers, packed to the bit width of the largest one. Returns this width, or 64 if the
+/// numbers are too wide to pack and were appended unpacked.
 fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> u32 {
     let width = 64 - numbers.clone().fold(0, |all, number| all | number).leading_zeros();
     if width > WIDTH_MAX {
@@ -260,7 +261,7 @@ fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> 
     width
 }
 
-/// Replaces `out` by the numbers of a column. Returns the number of bytes of the column.
+/// Decodes a column of `count` numbers into `out`. Returns the length of the column in bytes.
 fn take_column(bytes: &[u8], width: u32, count: usize, out: &mut Vec<u64>) -> Option<usize> {
     out.clear();
     match width {

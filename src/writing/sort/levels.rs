@@ -1,4 +1,4 @@
-//! Merging runs by level, so that there are always few runs.
+//! Merges runs level by level, so that there are always few runs.
 //!
 //! 64 runs of a level are merged into one run of the next level. So n runs become at most 63 runs
 //! on each of log64(n) levels, and an entry is written once for each level.
@@ -9,7 +9,7 @@ use crate::writing::sort::block::RunBlock;
 use crate::writing::sort::merge::{MergeInput, merge};
 use crate::writing::sort::run::{RunWriter, SortedRun};
 
-/// The number of runs of one level that are merged into one of the next level.
+/// The number of runs of one level that are merged into one run of the next level.
 const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
 /// The maximum and minimum number of bytes that a merge reads from one run at a time.
 pub(super) const MERGE_READ_LEN_MAX: usize = 1 << 19;
@@ -24,7 +24,7 @@ pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Re
     Ok(())
 }
 
-/// Runs by level, in the order of their creation. Each level has fewer than [`FAN_IN`] runs.
+/// Runs and their levels, in input order. Each level has fewer than [`FAN_IN`] runs.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     runs: Vec<(u32, SortedRun)>,
@@ -43,7 +43,7 @@ impl Levels {
         self.runs.iter().map(|(_, run)| run.file_len()).sum()
     }
 
-    /// All runs, in order.
+    /// All runs, in input order.
     pub(super) fn runs(&self) -> impl Iterator<Item = &SortedRun> {
         self.runs.iter().map(|(_, run)| run)
     }
@@ -75,13 +75,13 @@ impl Levels {
         Ok(())
     }
 
-    /// Readers of all runs, in order. `sharers` is the number of readers that share the memory.
+    /// Readers of all runs, in input order. `sharers` readers share the memory.
     pub(super) fn inputs(&self, resources: &SortResources, sharers: usize) -> Vec<MergeInput<'_>> {
         inputs_of(&self.runs, resources, sharers)
     }
 }
 
-/// Readers of runs. Half of the memory is shared by `sharers` readers.
+/// Readers of `runs`. Each reader gets half of the memory divided by `sharers`.
 fn inputs_of<'a>(
     runs: &'a [(u32, SortedRun)],
     resources: &SortResources,

@@ -2,10 +2,10 @@
 
 use crate::writing::sort::merge::{Arena, MergeInput};
 
-/// The maximum number of records of a part from one column, unless a single key has more.
+/// The maximum number of records of a part in each column, unless a single key has more.
 const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };
 
-/// Some keys and their records.
+/// All records of a range of keys, in columns sorted by key.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryPart<'a> {
     pub(super) bare: &'a [u64],
@@ -33,7 +33,7 @@ impl<'a> MemoryPart<'a> {
         keys
     }
 
-    /// Splits this part into smaller ones, in order.
+    /// Splits this part into smaller parts, in the order of the keys.
     pub(super) fn split(self) -> impl Iterator<Item = MemoryPart<'a>> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -42,7 +42,7 @@ impl<'a> MemoryPart<'a> {
         })
     }
 
-    /// Removes the first part.
+    /// Removes the first keys and returns their records as a smaller part.
     fn take_first(&mut self) -> Self {
         let longest = self.bare.len().max(self.numbers.len()).max(self.texts.len());
         let bound = if longest <= PART_COUNT {
@@ -59,7 +59,7 @@ impl<'a> MemoryPart<'a> {
             return part;
         };
         let part = self.take_while(|key| key < bound);
-        // Without records below the bound, the first key has more records than a part.
+        // If no record is below the bound, the first key alone has more than `PART_COUNT` records.
         if part.count() == 0 { self.take_while(|key| key == bound) } else { part }
     }
 
@@ -79,7 +79,7 @@ impl<'a> MemoryPart<'a> {
         first
     }
 
-    /// The columns in the order of their ids.
+    /// The columns in the order in which the ids of one key are read: none, numbers, texts.
     pub(super) fn inputs(self) -> [MergeInput<'a>; 3] {
         [
             MergeInput::Keys(self.bare),

@@ -1,8 +1,8 @@
 //! The k-way merge of sorted inputs: runs on disk, and columns still in memory.
 //!
-//! A heap has the next key of each input, so an entry costs log k comparisons. Equal keys are in
-//! the order of the inputs. Example: the keys 1 3 3 and 2 3 give 1 2 3 3 3, where the first two 3
-//! are from the first input.
+//! A heap contains the next key of each of the k inputs, so an entry costs log k comparisons. Equal
+//! keys are in the order of the inputs. Example: the keys 1 3 3 and 2 3 give 1 2 3 3 3, where the
+//! first two 3 are from the first input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,17 +14,17 @@ use crate::writing::sort::run::RunReader;
 use crate::writing::sort::sketched;
 use fpstore_base::IdRef;
 
-/// Sorted entries that are read block by block.
+/// An input of a merge: sorted entries, read block by block.
 pub(super) enum MergeInput<'a> {
     SortedRun(RunReader<'a>),
     Keys(&'a [u64]),
     Numbers(&'a [(u64, u64)]),
-    /// Keys, and the positions of their texts in the arena.
+    /// Keys with the positions of their texts in the arena.
     Texts(&'a [(u64, u64)], &'a Arena),
 }
 
 impl MergeInput<'_> {
-    /// Replaces `block` by the next entries. Returns `false` after the last ones.
+    /// Replaces `block` by the next entries. Returns `false` after the last entry.
     pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
         if let MergeInput::SortedRun(reader) = self {
             return reader.next_block(block);
@@ -47,14 +47,14 @@ impl MergeInput<'_> {
     }
 }
 
-/// Removes the entries of one block from the front of `rest`.
+/// Removes the entries of one block from the front of `rest` and returns them.
 fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
     let (taken, left) = rest.split_at(rest.len().min(BLOCK_COUNT));
     *rest = left;
     taken
 }
 
-/// Concatenated texts, each after its length (u32, little-endian).
+/// Concatenated texts, each preceded by its length (u32, little-endian).
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
@@ -66,7 +66,7 @@ impl Arena {
         self.push_by(|bytes| bytes.extend_from_slice(text))
     }
 
-    /// Appends a text that `write` appends to the bytes. Returns its position.
+    /// Appends the text that `write` writes. Returns its position.
     pub(super) fn push_by(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> u64 {
         let place = self.bytes.len();
         crate::bytes::fields::put_u32(&mut self.bytes, 0);
@@ -76,7 +76,8 @@ impl Arena {
         place as u64
     }
 
-    /// Appends all texts of another arena. Returns the number to add to their positions.
+    /// Appends all texts of another arena. Returns the offset to add to the positions of these
+    /// texts.
     pub(super) fn append(&mut self, other: &Arena) -> u64 {
         let base = self.bytes.len() as u64;
         self.bytes.extend_from_slice(&other.bytes);
@@ -121,8 +122,8 @@ impl<'a> EntryId<'a> {
     }
 }
 
-/// Calls `each` with each entry by ascending key; equal keys in the order of the inputs, and within
-/// one input in its order.
+/// Calls `each` with each entry by ascending key. Entries with equal keys come in the order of the
+/// inputs, and within one input in the order of the input.
 pub(super) fn merge(
     inputs: Vec<MergeInput<'_>>,
     mut each: impl FnMut(u64, EntryId<'_>) -> Result<()>,

@@ -1,8 +1,9 @@
 //! Sorting in memory on several threads: entries are scattered by their leading bits into parts
 //! that fit in the cache of a core. Each thread takes one part after the other, scatters it by the
-//! following bits into groups, and sorts these.
+//! following bits into groups, and sorts the groups.
 //!
-//! The keys of random values spread evenly. A skewed part costs time, never correctness.
+//! Random keys give parts of about the same size. Other keys can give larger parts, which cost
+//! time, never correctness.
 
 use crate::base::side_by_side::on_threads;
 
@@ -11,8 +12,8 @@ const PART_LEN: usize = 1 << 15;
 /// The approximate number of entries of a group, small enough for the branchless sorts of the
 /// standard library.
 const GROUP_LEN: usize = 1 << 4;
-/// The maximum number of parts, as a power of two; with more, TLB misses cost more than smaller
-/// parts save.
+/// The binary logarithm of the maximum number of parts: with more parts, additional TLB misses cost
+/// more than smaller parts save.
 const PART_BITS_MAX: u32 = 10;
 
 /// An entry that is sorted by its key.
@@ -53,7 +54,8 @@ pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: u
         return;
     }
     make_len(scratch, entries.len());
-    // Each thread scatters a stretch of the entries within the same stretch of `scratch`.
+    // Each thread scatters one stretch of the entries into the stretch of `scratch` at the same
+    // position.
     let stretch_len = entries.len().div_ceil(threads.max(1));
     let mut ends = vec![vec![0; 1 << part_bits]; entries.len().div_ceil(stretch_len)];
     let stretches = entries.chunks(stretch_len).zip(scratch.chunks_mut(stretch_len));
@@ -61,7 +63,7 @@ pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: u
     on_threads(threads, jobs, |((from, to), ends)| {
         scatter(&[from], to, |key| key >> (64 - part_bits), ends);
     });
-    // A part consists of its pieces of all stretches, in order.
+    // A part is the concatenation of its pieces in all stretches.
     let stretches: Vec<(&[T], &Vec<usize>)> = scratch.chunks(stretch_len).zip(&ends).collect();
     let ends = (0..1 << part_bits).map(|part| ends.iter().map(|ends| ends[part]).sum());
     let jobs = parts_mut(entries, ends).enumerate();
@@ -88,19 +90,20 @@ fn bits_of(part_count: usize) -> u32 {
     part_count.max(1).ilog2().min(PART_BITS_MAX)
 }
 
-/// Resizes a vector whose content is meaningless.
+/// Resizes a vector whose content need not be preserved.
 fn make_len<T: Entry>(scratch: &mut Vec<T>, len: usize) {
     if scratch.capacity() >= len {
         scratch.resize(len, T::default());
     } else {
-        // Free the old vector first. The system provides empty pages as they are written.
+        // Free the old vector before allocating the new one. The system provides zero pages on
+        // first write.
         *scratch = Vec::new();
         *scratch = vec![T::default(); len];
     }
 }
 
-/// Moves entries to the part that `part_of` returns for their key, in their order. Sets `ends` to
-/// the ends of the parts.
+/// Copies each entry to the part that `part_of` returns for its key. The entries of a part keep
+/// their order. Sets `ends` to the ends of the parts.
 fn scatter<T: Entry>(
     entries: &[&[T]],
     parts: &mut [T],
@@ -121,7 +124,7 @@ fn scatter<T: Entry>(
     }
 }
 
-/// The parts of a slice with these ends.
+/// Splits a slice into parts that end at the given positions.
 fn parts_mut<T>(
     entries: &mut [T],
     ends: impl Iterator<Item = usize>,

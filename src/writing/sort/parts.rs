@@ -1,4 +1,4 @@
-//! Sorted records in parts of whole keys, which threads read independently.
+//! Sorted records, split into parts that threads read independently. Each key is in one part only.
 
 use crate::base::error::Result;
 use crate::base::in_order::in_order;
@@ -7,11 +7,11 @@ use crate::writing::sort::merge::{EntryId, merge};
 use crate::writing::sort::ranges::{KeyRange, RunRanges};
 use fpstore_base::IdRef;
 
-/// All records, in memory or in runs, to be read in parts.
+/// All records, in memory or in runs, split into parts.
 pub(crate) struct RecordParts<'a> {
     source: Source<'a>,
     threads: usize,
-    /// Whether texts contain ids with their sketches.
+    /// Whether each text consists of an id and its sketch.
     is_sketched: bool,
 }
 
@@ -20,7 +20,7 @@ enum Source<'a> {
     Runs(RunRanges<'a>),
 }
 
-/// Some keys and their records.
+/// All records of a range of keys.
 pub(crate) struct RecordPart<'a> {
     part: Part<'a>,
     is_sketched: bool,
@@ -40,8 +40,8 @@ impl<'a> RecordParts<'a> {
         RecordParts { threads: runs.threads, source: Source::Runs(runs), is_sketched }
     }
 
-    /// Maps every part on threads, and calls `each` with the results, in the order of the keys. At
-    /// most four parts per thread are in memory.
+    /// Calls `work` with every part, on threads, and `each` with the results, in the order of the
+    /// keys. At most four parts per thread are in memory.
     pub(crate) fn in_order<'p, R: Send>(
         &'p self,
         work: impl Fn(RecordPart<'p>) -> Result<R> + Sync,
@@ -80,7 +80,8 @@ impl RecordPart<'_> {
         }
     }
 
-    /// As [`SortedRecords::pass_sketched`](super::SortedRecords::pass_sketched).
+    /// Like [`SortedRecords::pass_sketched`](super::SortedRecords::pass_sketched), for this part
+    /// only.
     pub(crate) fn pass_sketched(
         &self,
         each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,

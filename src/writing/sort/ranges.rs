@@ -9,17 +9,18 @@ use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::run::SortedRun;
 
-/// The maximum memory of a part of few runs: a part should fit in the cache of a core.
+/// The maximum memory of a part in bytes, with few runs: a part should fit in the cache of a core.
 const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
-/// The same for each of many runs: reading begins at a mark, and needs many marks for each part.
+/// The maximum memory of a part in bytes per run, with many runs. Reading a run can only begin at
+/// its marks, so a part should be much larger than the distance between two marks.
 const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
 
-/// Several runs, and their division into parts.
+/// Several runs, and the size of the parts into which they are split.
 pub(super) struct RunRanges<'a> {
     runs: Vec<&'a SortedRun>,
     /// The number of reading threads, limited by the memory.
     pub(super) threads: usize,
-    /// The memory of the entries of a part, unless a single key has more.
+    /// The approximate memory of the entries of a part, in bytes. A single key can have more.
     part_weight: u64,
     read_len: usize,
 }
@@ -47,8 +48,8 @@ impl<'a> RunRanges<'a> {
         RunRanges { runs, threads, part_weight, read_len }
     }
 
-    /// Ascending ranges that together contain all keys. A range of more than one key has at most
-    /// about the weight of a part.
+    /// Ascending ranges that together contain all keys. Each range of several keys has at most
+    /// about `part_weight` bytes of entries.
     pub(super) fn ranges(&self) -> Vec<KeyRange> {
         let mut marks: Vec<_> = self.runs.iter().flat_map(|run| run.marks()).collect();
         marks.sort_unstable_by_key(|mark| mark.key);
@@ -65,12 +66,12 @@ impl<'a> RunRanges<'a> {
         ranges
     }
 
-    /// Whether a range is much larger than a part: then it is mostly one key.
+    /// Whether a range has far more than `part_weight` bytes: then it is mostly one key.
     pub(super) fn is_long(&self, range: &KeyRange) -> bool {
         range.weight > 3 * self.part_weight
     }
 
-    /// The entries of a range, run by run.
+    /// The entries of a range, as one input for each run.
     pub(super) fn inputs(&self, range: &KeyRange) -> Vec<MergeInput<'a>> {
         let reader = |run: &&'a SortedRun| run.reader_within(range.keys.clone(), self.read_len);
         self.runs.iter().map(|run| MergeInput::SortedRun(reader(run))).collect()
@@ -85,12 +86,12 @@ impl<'a> RunRanges<'a> {
         for mut input in self.inputs(range) {
             while input.next_block(&mut block)? {
                 entry_count += block.keys.len() as u64;
-                // A key may have millions of records.
+                // A key may have millions of records: deduplicate before copying.
                 block.keys.dedup();
                 keys.extend_from_slice(&block.keys);
             }
         }
-        // The sort detects the runs and merges them.
+        // The stable sort detects the ascending keys of each run and merges them.
         keys.sort();
         keys.dedup();
         Ok((keys, entry_count))

@@ -15,17 +15,17 @@ use crate::writing::sort::run::RunWriter;
 use crate::writing::sort::values::{SortedValues, SortedWriter};
 use fpstore_base::IdRef;
 
-/// The ids of sorted records.
+/// The kind of the ids of sorted records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdColumn {
     None,
-    /// Numbers, with the largest one.
+    /// Numbers. The field is the largest number.
     Numbers(u64),
-    /// Texts. Some may be stored as numbers.
+    /// Texts, and possibly numbers that came before the first text.
     Texts,
 }
 
-/// Sorts records by key. The ids of one key keep their order.
+/// Sorts records by key. The ids of one key keep their input order.
 #[derive(Debug)]
 pub(crate) struct RecordSorter {
     resources: SortResources,
@@ -38,12 +38,13 @@ pub(crate) struct RecordSorter {
     any_text: bool,
     any_id: bool,
     count: u64,
-    /// Bytes of the sketch of each id. If not 0, ids and sketches together are stored as texts.
+    /// The length of the sketch of each id in bytes. If not 0, each id is stored with its sketch as
+    /// one text.
     sketch_len: u32,
 }
 
 impl RecordSorter {
-    /// A sorter of records whose ids have sketches of this length.
+    /// A sorter of records whose ids have sketches of `sketch_len` bytes.
     pub(crate) fn with_sketches(
         resources: SortResources,
         texts_only: bool,
@@ -52,7 +53,7 @@ impl RecordSorter {
         RecordSorter { sketch_len, ..RecordSorter::new(resources, texts_only) }
     }
 
-    /// A sorter. With `texts_only` it stores numbers as texts.
+    /// A sorter of records without sketches. With `texts_only`, it stores numbers as texts.
     pub(crate) fn new(resources: SortResources, texts_only: bool) -> Self {
         RecordSorter {
             sketch_len: 0,
@@ -83,7 +84,8 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes a record with a valid id and its sketch, which is empty without sketches.
+    /// Takes a record with a valid id and its sketch. In a sorter without sketches, `sketch` is
+    /// empty.
     pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         debug_assert_eq!(sketch.len(), self.sketch_len as usize);
         if sketch.is_empty() {
@@ -93,9 +95,9 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes all records of a batch, whose sketches have the length set for this sorter.
+    /// Takes all records of a batch. Their sketches must have the length set for this sorter.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        // If both do not fit in memory, the earlier records are written to a run.
+        // If the records of both batches do not fit in memory, write those of this sorter to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
             self.spill()?;
         }
@@ -139,12 +141,13 @@ impl RecordSorter {
         self.largest_number = self.largest_number.max(self.batch.largest_number);
     }
 
-    /// Sorts all records. If the following work would not fit in memory together with the records,
-    /// all records are written to temporary files.
+    /// Sorts all records. If the memory is too small for the records together with the work after
+    /// the sort, all records are written to temporary files.
     pub(crate) fn finish(mut self) -> Result<SortedRecords> {
         self.note_ids();
         let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
-        // The distinct keys, a table, and the next table being sorted: 32 bytes per record.
+        // The work after the sort needs 32 bytes per record: the distinct keys, a table, and the
+        // next table while it is sorted.
         let needed = self.batch.memory_len() + 32 * self.count;
         if spilled || needed > self.resources.memory {
             self.spill()?;
@@ -192,7 +195,7 @@ impl SortedRecords {
         merge(self.inputs(), each)
     }
 
-    /// All records in parts of whole keys.
+    /// All records, split into parts. Each key is in one part only.
     pub(crate) fn parts(&self) -> RecordParts<'_> {
         let is_sketched = self.sketch_len > 0;
         if self.file_len() == 0 {
@@ -204,7 +207,7 @@ impl SortedRecords {
         RecordParts::in_runs(RunRanges::new(runs, &self.resources), is_sketched)
     }
 
-    /// The runs, or the records in memory: there are never both.
+    /// The inputs of a merge of all records: either the runs or the records in memory, never both.
     fn inputs(&self) -> Vec<MergeInput<'_>> {
         if self.file_len() == 0 {
             return self.batch.whole().inputs().into();
@@ -214,7 +217,7 @@ impl SortedRecords {
         levels.iter().flat_map(|levels| levels.inputs(&self.resources, all)).collect()
     }
 
-    /// As [`SortedRecords::pass`], with the id and the sketch of each record.
+    /// Like [`SortedRecords::pass`], but calls `each` with the id and the sketch of each record.
     pub(crate) fn pass_sketched(
         &self,
         each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
@@ -222,8 +225,8 @@ impl SortedRecords {
         self.pass(with_sketches(self.sketch_len > 0, each))
     }
 
-    /// The distinct keys. Calls `tick` with the number of records read. If no record has an id, the
-    /// records are not needed afterwards, and their memory is reused for the keys.
+    /// The distinct keys. Calls `tick` with the number of records of each part after reading it. If
+    /// no record has an id, the records are freed, or their memory is reused for the keys.
     pub(crate) fn distinct(
         &mut self,
         mut tick: impl FnMut(u64) -> Result<()>,
@@ -250,12 +253,12 @@ impl SortedRecords {
         distinct.finish()
     }
 
-    /// Bytes of memory held.
+    /// The memory of the records in bytes.
     pub(crate) fn memory_len(&self) -> u64 {
         self.batch.memory_len()
     }
 
-    /// Bytes of temporary files held.
+    /// The length of the temporary files in bytes.
     pub(crate) fn file_len(&self) -> u64 {
         self.bare.file_len() + self.numbers.file_len() + self.texts.file_len()
     }

@@ -1,5 +1,5 @@
-//! Runs: sorted entries in a temporary file that can be read repeatedly, as a whole or by a range
-//! of keys.
+//! Runs: sorted entries in a temporary file that can be read repeatedly, as a whole or within a
+//! range of keys.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use fpstore_disk::{ScratchFile, ScratchFolder};
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
-/// The minimum memory of the entries between two marks.
+/// The minimum memory of the entries between two [`Mark`]s, in bytes.
 const MARK_WEIGHT: u64 = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
 /// The memory, threads and directory that a sort may use.
@@ -27,8 +27,8 @@ pub(crate) struct SortResources {
 }
 
 impl SortResources {
-    /// The share of the given resources that sorting may use. Temporary files go into `folder`
-    /// unless the resources name another directory.
+    /// The share of the given resources that sorting may use. Temporary files are created in
+    /// `folder` unless `given` names another directory.
     pub(crate) fn of(given: &Resources, folder: impl FnOnce() -> PathBuf) -> Result<Self> {
         let folder = given.temp_dir.clone().unwrap_or_else(folder);
         std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
@@ -36,7 +36,7 @@ impl SortResources {
         Ok(SortResources { memory, threads, folder: ScratchFolder::new(folder) })
     }
 
-    /// The same resources with `held` bytes less of memory, but at least [`MEMORY_MIN`].
+    /// The same resources with the memory reduced by `held` bytes, but not below [`MEMORY_MIN`].
     pub(crate) fn beside(&self, held: u64) -> Self {
         let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
         SortResources { memory, ..self.clone() }
@@ -74,7 +74,7 @@ impl RunWriter {
         Ok(RunWriter { file, pending: Vec::new(), marks: Vec::new() })
     }
 
-    /// Appends a block whose keys are not below the preceding ones.
+    /// Appends a block. Its keys must not be smaller than the keys of the preceding blocks.
     pub(super) fn push(&mut self, block: &RunBlock) -> Result<()> {
         match self.marks.last_mut() {
             Some(mark) if mark.weight < MARK_WEIGHT => mark.weight += block.weight(),
@@ -101,7 +101,7 @@ impl RunWriter {
 }
 
 impl SortedRun {
-    /// The bytes of the run on disk.
+    /// The length of the file in bytes.
     pub(super) fn file_len(&self) -> u64 {
         self.file.len()
     }
@@ -110,18 +110,19 @@ impl SortedRun {
         &self.marks
     }
 
-    /// A reader from the start that reads `buffer_len` bytes, or one block, at a time.
+    /// A reader of all entries that reads `buffer_len` bytes, or one longer block, at a time.
     pub(super) fn reader(&self, buffer_len: usize) -> RunReader<'_> {
         self.reader_within(0..=u64::MAX, buffer_len)
     }
 
-    /// As [`SortedRun::reader`], for entries with keys in a range.
+    /// Like [`SortedRun::reader`], but only for entries with keys in the given range.
     pub(super) fn reader_within(
         &self,
         keys: RangeInclusive<u64>,
         buffer_len: usize,
     ) -> RunReader<'_> {
-        // The preceding block may also end with the first key of the range.
+        // Start at the last mark below the range: its blocks may end with the first key of the
+        // range.
         let below = self.marks.partition_point(|mark| mark.key < *keys.start());
         let offset = below.checked_sub(1).map_or(0, |before| self.marks[before].offset);
         RunReader { run: self, keys, offset, buffer: Vec::new(), at: 0, buffer_len }
@@ -133,7 +134,7 @@ impl SortedRun {
 pub(super) struct RunReader<'a> {
     run: &'a SortedRun,
     keys: RangeInclusive<u64>,
-    /// The offset in the file of the end of the buffer.
+    /// The file offset at which the buffer ends.
     offset: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -141,7 +142,7 @@ pub(super) struct RunReader<'a> {
 }
 
 impl RunReader<'_> {
-    /// Replaces `block` by the next entries. Returns `false` after the last ones.
+    /// Replaces `block` by the next entries. Returns `false` after the last entry.
     pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
         while self.decode_next(block)? {
             let start = block.keys.partition_point(|key| key < self.keys.start());

@@ -1,4 +1,4 @@
-//! An id with its sketch as the bytes of one text, so that both are sorted together.
+//! Encoding of an id and its sketch as the bytes of one text, so that both are sorted together.
 //!
 //! ```text
 //! kind of id (0 number, 1 text) | length of the sketch | sketch | number or text
@@ -6,7 +6,7 @@
 
 use fpstore_base::IdRef;
 
-/// Appends an id and its sketch, of at most 255 bytes.
+/// Appends the encoding of an id and its sketch. The sketch has at most 255 bytes.
 pub(super) fn encode(id: IdRef<'_>, sketch: &[u8], out: &mut Vec<u8>) {
     let kind = u8::from(matches!(id, IdRef::Text(_)));
     out.extend([kind, sketch.len() as u8]);
@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    /// Any bytes can be a sketch, even if runs are merged into runs.
+    /// Sketches with arbitrary bytes stay unchanged, even if runs are merged into runs.
     #[test]
     fn sketches_come_back_from_any_number_of_runs() {
         let folder = tempfile::tempdir().unwrap();

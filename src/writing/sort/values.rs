@@ -1,7 +1,8 @@
 //! Sorting distinct values, and storing sorted values for repeated passes.
 //!
 //! Values are sorted and deduplicated in memory if they fit, else in runs on disk. Output: the
-//! ascending distinct values, and the lengths of their gaps, to choose the layout of a table.
+//! ascending distinct values, and the number of gaps of each bit length, to choose the layout of a
+//! table.
 
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;
@@ -21,8 +22,8 @@ const READ_LEN: usize = 1 << 20;
 pub(crate) struct SortedValues {
     storage: Storage,
     pub(crate) count: u64,
-    /// The number of gaps between neighbours with 0 to 64 significant bits. The first value counts
-    /// as a gap from 0.
+    /// For each number of significant bits from 0 to 64: the number of gaps between neighbours with
+    /// so many bits. The first value counts as a gap from 0.
     pub(crate) gaps_of_bits: [u64; 65],
 }
 
@@ -44,7 +45,7 @@ impl SortedValues {
         }
     }
 
-    /// All values, if they are in memory.
+    /// All values, or `None` if they are on disk.
     pub(crate) fn whole(&self) -> Option<&[u64]> {
         match &self.storage {
             Storage::Memory(values) => Some(values),
@@ -52,7 +53,7 @@ impl SortedValues {
         }
     }
 
-    /// Bytes of memory held.
+    /// The memory of the values in bytes.
     pub(crate) fn memory_len(&self) -> u64 {
         match &self.storage {
             Storage::Memory(values) => 8 * values.len() as u64,
@@ -81,7 +82,7 @@ impl SortedValues {
 
 /// The number of values that a thread maps at a time.
 const MAPPED_COUNT: usize = 1 << 16;
-/// The number of values per call of a callback, for values in memory.
+/// The number of values per call in a pass over values in memory.
 const PASS_COUNT: usize = 4096;
 
 /// Counts gaps by their significant bits.
@@ -103,7 +104,7 @@ impl GapCounter {
         let bits_of = |gap: u64| 64 - gap.leading_zeros() as usize;
         self.of_bits[bits_of(first - self.before)] += 1;
         self.before = last;
-        // Most gaps have as many bits as the preceding one. Using several counters in turn avoids a
+        // Most gaps have as many bits as the preceding gap. Using several counters in turn avoids a
         // dependency between consecutive additions.
         let mut counts = [[0; 65]; 4];
         for (at, pair) in values.array_windows().enumerate() {
@@ -176,13 +177,14 @@ pub(crate) struct ValueSorter {
     values: Vec<u64>,
     scratch: Vec<u64>,
     runs: Levels,
-    /// The maximum number of values in memory; more are written to a run.
+    /// The maximum number of values in memory. Beyond it, the values in memory are written to a
+    /// run.
     count_max: usize,
 }
 
 impl ValueSorter {
     pub(crate) fn new(resources: SortResources) -> Self {
-        // Eight bytes per value, and as many to sort it.
+        // Eight bytes per value, and eight bytes of scratch memory to sort it.
         let count_max = usize::try_from(resources.memory / 16).unwrap_or(usize::MAX).max(1);
         ValueSorter {
             resources,
@@ -193,7 +195,7 @@ impl ValueSorter {
         }
     }
 
-    /// Takes values. If memory is full, writes the earlier values to a run.
+    /// Takes values. If memory is full, first writes the values in memory to a run.
     pub(crate) fn push_all(&mut self, values: impl ExactSizeIterator<Item = u64>) -> Result<()> {
         if self.values.len() + values.len() > self.count_max {
             self.spill()?;
@@ -202,8 +204,8 @@ impl ValueSorter {
         Ok(())
     }
 
-    /// Takes all values mapped by `map`, on threads; returns whether they fit in memory. If not,
-    /// takes no value.
+    /// Maps all values on threads and takes the results. Returns `false`, and takes no value, if
+    /// they do not fit in memory.
     pub(crate) fn push_mapped(&mut self, values: &[u64], map: impl Fn(u64) -> u64 + Sync) -> bool {
         let before = self.values.len();
         if before + values.len() > self.count_max {
