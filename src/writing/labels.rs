@@ -14,7 +14,7 @@ pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// The label, or the day in UTC if it is the word `today` or `yesterday`.
+/// The label; for `today` or `yesterday`, the date of that day in UTC.
 pub fn dated_label(label: &str) -> String {
     match label {
         "today" => today().to_string(),
@@ -43,7 +43,7 @@ pub(super) fn fault_beside<'a>(
     ))
 }
 
-/// Rejects the label of a new segment by [`fault_beside`].
+/// Returns an error if [`fault_beside`] finds a fault in the label of a new segment.
 pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
     let stored = store.segments().iter().filter_map(OpenSegment::label_of_records);
     match fault_beside(label, stored) {
@@ -100,7 +100,7 @@ fn kind_of(of: char) -> Kind {
     }
 }
 
-/// The maximal runs of characters of the same kind.
+/// Splits a label into runs of digits, of letters, and of other characters.
 fn runs(label: &str) -> impl Iterator<Item = &str> {
     let mut rest = label;
     std::iter::from_fn(move || {
@@ -112,7 +112,7 @@ fn runs(label: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The day after the day, week, month or year in a label.
+/// The day after the last day of the date in a label. The date can be a day, week, month or year.
 pub(super) fn day_after(label: &str) -> Option<Date> {
     let number = |text: &str| text.parse::<i16>().ok();
     let date = |year: &str, month: &str, day: &str| {

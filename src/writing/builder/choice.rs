@@ -10,14 +10,14 @@ use crate::scheme::Scheme;
 use crate::writing::sort::SortedValues;
 use fpstore_base::{Fingerprint, read_inputs};
 
-/// For up to this many tables the space of a build is estimated without making a plan.
+/// If the budget allows at most this many tables, the space of a build is estimated without a plan.
 const FEW_TABLES: u64 = 4;
 
 /// The choice of the tables of a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SchemeChoice {
-    /// The tables of a scheme.
+    /// The tables of the given scheme.
     Fixed(Scheme),
     /// The tables of a named scheme whose blocks are fitted to the data, see
     /// [`SchemeChoice::named`].
@@ -57,7 +57,7 @@ impl SchemeChoice {
     ///
     /// # Errors
     ///
-    /// As [`Scheme::named`].
+    /// The same as [`Scheme::named`].
     pub fn named(name: &str, k: u32) -> Result<Self> {
         let natural = scheme_by_name(name, 0, k, None)?;
         if depends_on_data(name) {
@@ -88,8 +88,8 @@ impl SchemeChoice {
     /// * [`Error::InvalidOptions`] for a budget with anything other than `auto`, and for invalid
     ///   masks in a file.
     /// * [`Error::Io`] if a file cannot be read.
-    /// * Otherwise as [`Scheme::named`] and [`Scheme::from_masks`]; an invalid mask is reported
-    ///   with its line number.
+    /// * The errors of [`Scheme::named`] and [`Scheme::from_masks`]; the error for an invalid mask
+    ///   contains its line number.
     pub fn parse(text: &str, k: u32, budget: Option<Budget>) -> Result<Self> {
         if text == "auto" {
             return Ok(SchemeChoice::Auto { k, budget: budget.unwrap_or_default() });
@@ -128,7 +128,7 @@ impl SchemeChoice {
                 if most <= FEW_TABLES {
                     return most;
                 }
-                // A budget is an upper limit: tables that save no time are not made.
+                // The budget is only an upper limit: the plan may use fewer tables.
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let plan = request.budget(*budget).choose();
                 plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
@@ -161,7 +161,7 @@ impl SchemeChoice {
         self.resolve(distinct.count, sampler)
     }
 
-    /// The scheme for `fingerprint_count` distinct fingerprints, all pushed to `sampler` before.
+    /// The scheme for `fingerprint_count` distinct fingerprints, which `sampler` has received.
     pub(crate) fn resolve(&self, fingerprint_count: u64, sampler: Sampler) -> Result<Scheme> {
         match self {
             SchemeChoice::Fixed(scheme) => Ok(scheme.clone()),
@@ -171,11 +171,12 @@ impl SchemeChoice {
                 scheme_by_name(name, fingerprint_count, *k, model.as_ref())
             }
             SchemeChoice::Auto { k, budget } => {
-                // An empty store gets the tables of a single fingerprint, whatever the budget.
+                // An empty store gets the tables for one fingerprint within the default budget.
                 let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let request = request.budget(*budget);
-                // With too few fingerprints for a sample the scheme hardly matters.
+                // With too few fingerprints there is no sample: then the choice of the scheme
+                // hardly matters.
                 let request = request.sample(sampler.finish().ok());
                 Ok(request.choose()?.scheme)
             }

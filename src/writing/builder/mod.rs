@@ -2,7 +2,7 @@
 //! as a further segment of a store.
 //!
 //! [`RecordBuffer`] collects the records and sorts them into a [`SegmentBuild`], which writes the
-//! file. The writer uses both for added records and for merges. Nothing here reads a segment.
+//! file. The writer uses both for added records and for merges.
 
 mod choice;
 mod options;
@@ -39,8 +39,8 @@ use fpstore_disk::parent_of;
 
 /// Makes a store from fingerprints in any order.
 ///
-/// The same records give the same segment file, byte for byte, whatever their order, the memory and
-/// the threads; only the ids of one fingerprint keep their input order. Records beyond
+/// The same records give the same segment file, byte for byte, whatever the memory, the threads and
+/// the order of the fingerprints; the ids of one fingerprint keep their input order. Records beyond
 /// [`BuildOptions::memory`] are sorted in temporary files that vanish with the process. The
 /// manifest contains a random id of the store, see [`BuildOptions::store_id`].
 ///
@@ -92,7 +92,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As [`Builder::with_options`].
+    /// The same as [`Builder::with_options`].
     pub fn new(path: impl Into<PathBuf>) -> Result<Self> {
         Builder::with_options(path, BuildOptions::default())
     }
@@ -103,10 +103,10 @@ impl Builder {
     ///
     /// * [`Error::StoreExists`] if a store exists and may not be replaced.
     /// * [`Error::NotAStore`] if the directory contains other files; these are never replaced.
-    /// * [`Error::Locked`] if another process is writing to the store or making it, and does not
-    ///   end within [`BuildOptions::wait`].
+    /// * [`Error::Locked`] if another process is writing to the store or making it, and still does
+    ///   so after [`BuildOptions::wait`].
     /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
-    /// * [`Error::Io`] if the system refuses, or if the directory for temporary files does not
+    /// * [`Error::Io`] if a file operation fails, or if the directory for temporary files does not
     ///   exist.
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let mode = if options.replace { OpenMode::Replace } else { OpenMode::Create };
@@ -122,10 +122,10 @@ impl Builder {
     /// # Errors
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
-    /// * [`Error::RecipeMismatch`] if its fingerprints have another recipe.
+    /// * [`Error::RecipeMismatch`] if the fingerprints of the store have another recipe.
     /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and the given
     ///   label is not.
-    /// * Otherwise as [`Builder::with_options`].
+    /// * The errors of [`Builder::with_options`].
     ///
     /// # Examples
     ///
@@ -179,13 +179,14 @@ impl Builder {
         Ok(Builder { destination, options, resources, records })
     }
 
-    /// Takes a fingerprint with an id. A repeated record is stored again; answers have it once.
+    /// Takes a fingerprint with an id. A repeated record is stored again; answers contain it once.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than 65 535
-    ///   bytes or contains NUL, CR or LF; or a text that is not a number under `u64` ids.
-    /// * [`Error::TooWide`] if the fingerprint has a bit above the width of the recipe.
+    ///   bytes or contains NUL, CR or LF; or a text that is not a number if the ids are of the
+    ///   `u64` kind.
+    /// * [`Error::TooWide`] if the fingerprint has more bits than the recipe allows.
     /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
     /// * [`Error::Interrupted`] if the observer ends the build.
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
@@ -197,7 +198,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As [`Builder::push`], and [`Error::InvalidOptions`] if the sketch has another length.
+    /// The errors of [`Builder::push`], and [`Error::InvalidOptions`] if the sketch has another
+    /// length.
     pub fn push_sketched<'a>(
         &mut self,
         fingerprint: Fingerprint,
@@ -211,7 +213,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As [`Builder::push`], without [`Error::InvalidId`].
+    /// The errors of [`Builder::push`], except [`Error::InvalidId`].
     pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.records.push_bare(fingerprint)
     }
@@ -222,8 +224,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// * [`Error::BadInput`] with name and place for the first bad record, unless `options` skip
-    ///   bad records.
+    /// * [`Error::BadInput`] with the name of the input and the position of the first bad record,
+    ///   unless `options` skip bad records.
     /// * [`Error::Io`] if the input cannot be read or decompressed, or a temporary file cannot
     ///   be written.
     /// * [`Error::Interrupted`] if the observer ends the build.
@@ -231,11 +233,12 @@ impl Builder {
         self.read_and_inspect(path, options, |_| {})
     }
 
-    /// As [`Builder::read`], and calls `inspect` with each fingerprint, in unspecified order.
+    /// Like [`Builder::read`], but also calls `inspect` with each fingerprint, in unspecified
+    /// order.
     ///
     /// # Errors
     ///
-    /// As [`Builder::read`].
+    /// The same as [`Builder::read`].
     pub fn read_and_inspect(
         &mut self,
         path: &Path,
@@ -251,8 +254,8 @@ impl Builder {
         self.records.count()
     }
 
-    /// Announces an estimate of the input, so that progress has a total. With `check_space` also
-    /// checks that the disks have enough room.
+    /// Announces an estimate of the input, so that progress reports contain a total. With
+    /// `check_space`, also checks that the disks have enough room.
     ///
     /// # Errors
     ///
@@ -272,21 +275,21 @@ impl Builder {
     ///
     /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
     /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
-    ///   distance of the choice is above 64.
+    ///   distance of the [`SchemeChoice`] is above 64.
     /// * [`Error::StoreExists`] if another process made a store at the path in the meantime.
-    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the
-    ///   build. There is no new store, and an existing store is unharmed.
-    /// * [`Error::InEffect`] if the system failed after the last step: the new store or segment is
-    ///   in place.
+    /// * [`Error::Io`] if a file operation fails, [`Error::Interrupted`] if the observer ends the
+    ///   build. Then no new store is made, and an existing store is unchanged.
+    /// * [`Error::InEffect`] if a file operation failed after the last step: the new store or
+    ///   segment exists.
     pub fn finish(self) -> Result<Store> {
         self.finish_and_report().map(|(store, _)| store)
     }
 
-    /// As [`Builder::finish`], with a report.
+    /// Like [`Builder::finish`], but also returns a report.
     ///
     /// # Errors
     ///
-    /// As [`Builder::finish`].
+    /// The same as [`Builder::finish`].
     pub fn finish_and_report(self) -> Result<(Store, BuildReport)> {
         let Builder { destination, options, records, .. } = self;
         let Target::Store(destination) = destination else {
@@ -300,7 +303,7 @@ impl Builder {
             let patience: Patience = destination.patience().clone();
             let left = destination.left().to_vec();
             match publish(destination, &options, &mut build) {
-                // Another process made a store meanwhile, and it may be replaced.
+                // Another process made a store at the path meanwhile: replace that store, too.
                 Err(Error::StoreExists { .. }) if mode == OpenMode::Replace => {
                     destination = Destination::acquire(path, mode, patience)?;
                 }
@@ -345,7 +348,8 @@ impl SegmentPath {
     }
 }
 
-/// Writes a segment and publishes it after the existing segments, or alone in a new store.
+/// Writes a segment and publishes it as the last segment of the store or as the only one of a new
+/// store.
 fn publish(
     destination: Destination,
     options: &BuildOptions,

@@ -30,8 +30,8 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// The fastest scheme for distance 3 within the default budget, ids of automatic kind, no
-    /// replacement.
+    /// The fastest scheme for distance 3 within the default budget, ids of automatic kind, existing
+    /// stores not replaced.
     fn default() -> Self {
         BuildOptions {
             scheme: SchemeChoice::default(),
@@ -60,16 +60,16 @@ impl BuildOptions {
         /// sketch contains more information about a document than its fingerprint; its meaning
         /// depends on the recipe.
         sketch_len: u8,
-        /// Sets whether an existing store may be replaced. It gives the old answers until the new
-        /// store is complete.
+        /// Sets whether an existing store may be replaced. The existing store answers queries until
+        /// the new store is complete.
         replace: bool,
     }
 
     /// Sets the id of a new store, instead of sixteen random bytes.
     ///
-    /// Segments are always the same for the same records; with a given id the manifest is, too.
-    /// Readers identify a store by its id, so give each store its own. Adding to a store does not
-    /// change its id.
+    /// The same records always give the same segments; with a given id they also give the same
+    /// manifest. Readers identify a store by its id, so give each store its own. Adding to a store
+    /// does not change its id.
     ///
     /// # Panics
     ///

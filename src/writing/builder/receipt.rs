@@ -10,9 +10,9 @@ use crate::segment::{Segment, map};
 use fpstore_base::Recipe;
 use fpstore_disk::system::name_of_bytes;
 
-/// The first words of the text form.
+/// The first words of the text form of a receipt.
 const TITLE: &str = "segment 1";
-/// Remedy for a receipt of another version.
+/// The remedy in the error message for a receipt of another version.
 const REMEDY: &str = "write the segment again, with one version of fpstore on all machines";
 
 /// The properties of a segment file that belongs to no store yet.
@@ -46,16 +46,16 @@ pub struct SegmentReceipt {
     /// The digest of the header, which includes a digest of all other bytes: the same records give
     /// the same digest.
     pub digest: [u8; 16],
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// Distinct fingerprints.
+    /// The number of distinct fingerprints.
     pub fingerprint_count: u64,
     /// The number of ids.
     pub id_count: u64,
-    /// Bytes of the sketch of each id; 0 for none.
+    /// The length of the sketch of each id in bytes; 0 without sketches.
     pub sketch_len: u8,
-    /// The masks of the tables. Shares of a join can read ranges only if the segments agree on the
-    /// masks of the tables with whole values.
+    /// The masks of the tables. The shares of a join can read ranges only if all segments have the
+    /// same masks for their tables with whole values.
     pub masks: Vec<u64>,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
@@ -106,7 +106,7 @@ impl fmt::Display for SegmentReceipt {
 impl FromStr for SegmentReceipt {
     type Err = Error;
 
-    /// Reads the text form.
+    /// Parses the text form of a receipt.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl FromStr for SegmentReceipt {
     }
 }
 
-/// The bytes as text without spaces and control characters, which become % and two hex digits.
+/// Bytes as text: all except printable ASCII become % and two hex digits, and so do % and spaces.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

@@ -18,7 +18,8 @@ use fpstore_base::{Fingerprint, IdRef, Width};
 pub(crate) struct RecordBuffer {
     ids: IdPolicy,
     sketch_len: u32,
-    /// The width of pushed records; records from segments are not checked.
+    /// The width of the fingerprints of pushed records. Records from existing segments are not
+    /// checked.
     width: Width,
     resources: SortResources,
     sorter: RecordSorter,
@@ -42,7 +43,7 @@ impl RecordBuffer {
         RecordBuffer { ids, sketch_len, width, resources, sorter, watch, timer }
     }
 
-    /// Sets the width of pushed records.
+    /// Sets the width of the fingerprints of pushed records.
     pub(crate) fn of_width(self, width: Width) -> Self {
         RecordBuffer { width, ..self }
     }
@@ -52,7 +53,7 @@ impl RecordBuffer {
         self.watch = self.watch.next(Phase::Read, Some(count));
     }
 
-    /// Takes a record with the sketch of its id, which is empty in a store without sketches.
+    /// Takes a record with a sketch. In a store without sketches, `sketch` is empty.
     pub(crate) fn push(
         &mut self,
         fingerprint: Fingerprint,
@@ -77,7 +78,7 @@ impl RecordBuffer {
         self.ids.admit(id)
     }
 
-    /// Rejects a fingerprint with a bit above the width.
+    /// Rejects a fingerprint with more bits than the width.
     #[inline]
     pub(crate) fn check_width(&self, fingerprint: Fingerprint) -> Result<()> {
         if self.width.fits(fingerprint) {
@@ -86,7 +87,7 @@ impl RecordBuffer {
         Err(Error::TooWide { fingerprint, width: self.width })
     }
 
-    /// Takes a record of a segment: its id keeps its kind.
+    /// Takes a record of an existing segment. Its id keeps its kind; a longer sketch is shortened.
     pub(crate) fn push_stored(
         &mut self,
         fingerprint: Fingerprint,
@@ -102,7 +103,7 @@ impl RecordBuffer {
         self.sketch_len as usize
     }
 
-    /// Takes records of a segment whose sketches have the length set for this buffer.
+    /// Takes records of existing segments. Their sketches must have the length set for this buffer.
     pub(crate) fn push_stored_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.sorter.push_batch(batch)
     }
@@ -162,8 +163,8 @@ impl RecordBuffer {
         self.sorter.count()
     }
 
-    /// Sorts the records and chooses the tables; `scheme` receives the number of distinct
-    /// fingerprints.
+    /// Sorts the records and chooses the tables. `scheme` returns the choice for the given number
+    /// of distinct fingerprints.
     pub(crate) fn sort(
         self,
         scheme: impl FnOnce(u64) -> Result<SchemeChoice>,

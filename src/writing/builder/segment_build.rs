@@ -28,7 +28,7 @@ pub(crate) struct SegmentBuild {
     /// The number of records, repeated fingerprints included.
     pub(super) record_count: u64,
     pub(super) records: SortedRecords,
-    /// The distinct fingerprints in natural order.
+    /// The distinct fingerprints in ascending order, not permuted.
     pub(super) distinct: SortedValues,
     pub(super) scheme: Scheme,
     pub(super) watch: Watch,
@@ -117,8 +117,8 @@ impl SegmentBuild {
         Ok(())
     }
 
-    /// The sorted values of the table of `mask`, or `None` if that is the natural order. `held` is
-    /// the memory in use by another table.
+    /// The sorted values of the table of `mask`, or `None` if the mask does not permute the values.
+    /// `held` is the memory in bytes in use by another table.
     fn prepare(&self, mask: u64, held: u64, watch: &Watch) -> Result<Option<SortedValues>> {
         let permutation = Permutation::new(mask);
         if permutation.is_identity() {
@@ -192,7 +192,7 @@ pub struct BuildReport {
     pub temporary_len: u64,
     /// The phases and their durations. Reading lasts from the first record to the last.
     pub phases: Vec<(Phase, Duration)>,
-    /// Directories next to a new store that look like leftovers of a dead build. They are kept,
+    /// Directories next to a new store that look like leftovers of an ended build. They are kept,
     /// because their owner or their files do not prove that a build made them.
     pub left: Vec<PathBuf>,
 }

@@ -1,8 +1,8 @@
 //! Building a segment as a single file outside any store: many tasks write segments, and one
 //! process commits all of them.
 //!
-//! Needs no directory of its own and takes no lock, so it works on file systems without locks. The
-//! file has a temporary name until it is complete.
+//! Such a build needs no directory of its own and takes no lock, so it works on file systems
+//! without locks. The file has a temporary name until it is complete.
 
 use std::path::PathBuf;
 
@@ -22,8 +22,9 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if such a file exists and may not be replaced, if something else
-    /// has that name, or if the options have a label. Otherwise as [`Builder::with_options`].
+    /// [`Error::InvalidOptions`] if a file exists at `path` and may not be replaced, if `path` is
+    /// not a plain file, or if the options have a label. Otherwise the errors of
+    /// [`Builder::with_options`].
     pub fn segment_file(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         if !options.label.is_empty() {
             let reason = "a segment file has no label: it gets one when it is committed".into();
@@ -37,9 +38,10 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. After an
-    /// error the path has no file or the old file; only if the last rename or sync failed, it may
-    /// have the complete new file. It belongs to no store, so writing it again does no harm.
+    /// The errors of [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store.
+    /// After an error, no file or the old file is at the path; only if the last rename or sync
+    /// failed, the complete new file can be there. It belongs to no store, so writing it again does
+    /// no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
         let Builder { destination, options, records, .. } = self;
         let Target::File(target) = destination else {
@@ -51,7 +53,7 @@ impl Builder {
         build.write(&mut file, &options.recipe)?;
         let segment = file.finish("")?;
         let receipt = SegmentReceipt::for_segment(&target.path, &map(segment.path())?);
-        // The path may have become an input since the first check.
+        // Check again: since the first check, the path may have become an input of this process.
         check_output(&target.path)?;
         segment.name(&target.path, target.replace)?;
         Ok(receipt)

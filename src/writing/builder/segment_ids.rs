@@ -42,13 +42,13 @@ pub(super) fn write_lists(
     })
 }
 
-/// An encoded part.
+/// The ids of one part of the records.
 enum Encoded<'a> {
     Lists {
         lists: Box<IdLists>,
         record_count: u64,
     },
-    /// A single list that is too long is encoded while it is written.
+    /// A part with a list that is too long for memory: it is encoded while it is written.
     Long(RecordPart<'a>),
 }
 

@@ -49,15 +49,17 @@ fn values_len(count: u64) -> u64 {
 fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     let n = input.record_count;
     let values_len = values_len(n);
-    // Each fingerprint has a byte for its number of ids, and 32 of them share a group entry.
+    // Each fingerprint takes a byte for its number of ids, and each 32 fingerprints a group entry
+    // of 8 bytes.
     let ids_len = if input.id_count > 0 { input.id_len + n + n / 4 } else { 0 };
     let store = values_len * table_count + ids_len + (1 << 16);
     if in_memory(input, memory) {
         return Needs { store, temporary: 0 };
     }
-    // Sorting needs the runs of all records and their distinct values. Writing needs two copies of
-    // a table while it is merged, and the preceding table, unless it is the distinct values
-    // themselves; runs without ids are removed before.
+    // Temporary files while sorting: the runs of all records, and the distinct values. While
+    // writing: the distinct values, two copies of a table during its merge, and the preceding
+    // table, unless that is the distinct values themselves. Runs without ids are removed before
+    // writing.
     let records = values_len + input.id_len + 2 * input.id_count;
     let tables = values_len * [0, 0, 2, 3][table_count.min(3) as usize];
     let kept = if input.id_count > 0 { records } else { 0 };

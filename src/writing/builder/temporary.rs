@@ -1,6 +1,7 @@
 //! A temporary store, in a private directory that is removed when the value is dropped.
 //!
-//! Joins of records outside any store build one. It has a single table, so it costs one sort.
+//! Joins build such a store of records that are in no store. It has a single table, so it costs one
+//! sort.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ pub struct TemporaryBuilder {
     directory: ScratchDirectory,
 }
 
-/// A store that is removed with this value, or with the process, however the process ends.
+/// A store that is removed when this value is dropped, or when the process ends in any way.
 #[derive(Debug)]
 pub struct TemporaryStore {
     store: Store,
@@ -25,12 +26,13 @@ pub struct TemporaryStore {
 }
 
 impl TemporaryBuilder {
-    /// A builder of a store with one table, in a private directory in `parent`, which also holds
-    /// its temporary files. [`BuildOptions::scheme`] and [`BuildOptions::temp_dir`] are ignored.
+    /// A builder of a store with one table, in a private directory in `parent`. The temporary files
+    /// of the build are in `parent`, too. [`BuildOptions::scheme`] and [`BuildOptions::temp_dir`]
+    /// are ignored.
     ///
     /// # Errors
     ///
-    /// As [`Builder::with_options`].
+    /// The same as [`Builder::with_options`].
     ///
     /// # Examples
     ///
@@ -47,7 +49,7 @@ impl TemporaryBuilder {
     /// ```
     pub fn create(parent: &Path, options: BuildOptions) -> Result<Self> {
         let directory = ScratchDirectory::create(parent)?;
-        // One table serves any distance.
+        // One table supports every distance.
         let options = options.scheme(Scheme::named("1", 3)?).temp_dir(PathBuf::from(parent));
         let builder = Builder::with_options(directory.path().join("input.fps"), options)?;
         Ok(TemporaryBuilder { builder, directory })
@@ -62,11 +64,12 @@ impl TemporaryBuilder {
     ///
     /// # Errors
     ///
-    /// As [`Builder::finish`].
+    /// The same as [`Builder::finish`].
     pub fn finish(self) -> Result<TemporaryStore> {
         let TemporaryBuilder { builder, directory } = self;
         let store = builder.finish()?;
-        // The files remain readable while they are open, and a killed process leaves nothing.
+        // If the system can remove open files, remove them now: they remain readable, and a killed
+        // process leaves nothing.
         let directory = match REMOVES_OPEN_FILES {
             true => directory.remove().map(|()| None)?,
             false => Some(directory),

@@ -1,5 +1,6 @@
-//! Builds that spill, and builds in which every operation fails once. Unit tests use tiny memory
-//! limits and a tiny fan-in, so that small inputs follow the code paths of large inputs.
+//! Tests of builds that spill to temporary files, and of builds in which each file operation fails
+//! once. Memory limits and fan-in are tiny, so that small inputs follow the code paths of large
+//! inputs.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +40,7 @@ fn records(count: u64, ids: Ids) -> Vec<(u64, Option<Id>)> {
     (0..count).map(|i| (value(i), id(i))).collect()
 }
 
-/// Options with two halves, so that hundreds of builds run without the planner.
+/// Options with a given scheme of two tables, so that hundreds of builds run without the planner.
 fn halves() -> BuildOptions {
     BuildOptions::default().scheme(Scheme::named("2", 3).unwrap())
 }

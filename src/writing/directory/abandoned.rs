@@ -41,13 +41,14 @@ pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Gone,
-    /// A builder holds its lock.
+    /// A builder holds the lock of the directory.
     InUse,
     Left,
 }
 
 fn remove(directory: &Path) -> Outcome {
-    // An empty directory has no lock: its builder died, or has just made it and will make another.
+    // An empty directory contains no lock file: its builder died, or has just made the directory
+    // and makes another one if it is removed.
     if remove_empty_directory(directory).is_ok() || !directory.exists() {
         return Outcome::Gone;
     }
@@ -92,7 +93,8 @@ enum Kind {
     File,
 }
 
-/// Whether this is a directory or plain file of the user of this process, and not a link.
+/// Whether `path` is a directory or plain file of the given kind, not a link, that belongs to the
+/// user of this process.
 fn is_own(path: &Path, kind: Kind) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     let is_kind = match kind {

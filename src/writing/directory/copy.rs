@@ -1,5 +1,5 @@
-//! The directory of a copy of a store: it has the same store id, and receives whole states of the
-//! original.
+//! The directory of a copy of a store: it has the store id of the original, and receives whole
+//! snapshots of the original.
 //!
 //! An unfinished copy has files but no manifest, so that it is not mistaken for a store. The next
 //! run finds the files and continues.
@@ -15,8 +15,8 @@ use crate::writing::directory::lock::{LOCKS, is_unfinished, lock_writer, number_
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory, check_output};
 use fpstore_disk::{create_directory, names_in, parent_of, sync_directory};
 
-/// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it
-/// if necessary. Returns its manifest, if it has one.
+/// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes the
+/// directory if necessary. Also returns its manifest, if it has one.
 pub(crate) fn open_copy(
     path: &Path,
     store_id: StoreId,

@@ -21,7 +21,8 @@ use fpstore_disk::{names_in, parent_of};
 pub(crate) enum OpenMode {
     /// There must be no store.
     Create,
-    /// Replaces an existing store once the new store is complete; until then it answers queries.
+    /// Replaces an existing store once the new store is complete. Until then the existing one
+    /// answers queries.
     Replace,
     /// Changes the existing store; fails without one.
     Change,
@@ -33,14 +34,15 @@ pub(crate) struct Destination {
     path: PathBuf,
     mode: OpenMode,
     patience: Patience,
-    /// The writer lock, if the directory exists; it is empty or contains a store.
+    /// The writer lock of the directory, if the directory exists.
     lock: Option<StoreLock>,
-    /// Without a directory, keeps other builders from making the same store.
+    /// If the directory does not exist: a lock that keeps other builders from making the same
+    /// store.
     reservation: Option<StoreLock>,
     left: Vec<PathBuf>,
 }
 
-/// The state of the path of a destination.
+/// Whether a directory exists at the path of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Free,
@@ -59,7 +61,7 @@ impl Destination {
         Ok(destination)
     }
 
-    /// As [`Destination::acquire`], but accepts a directory that follows another store.
+    /// Like [`Destination::acquire`], but accepts a directory that follows another store.
     pub(super) fn acquire_copy(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
         loop {
             let place = examine(&path, mode)?;
@@ -112,7 +114,8 @@ impl Destination {
     pub(crate) fn open(self, store_id: Option<StoreId>) -> Result<StoreDirectory> {
         let Destination { path, mode, patience, lock, reservation, .. } = self;
         if mode != OpenMode::Change {
-            // The path may have become an input since the first check.
+            // Check again: since the first check, the path may have become an input of this
+            // process.
             check_output(&path)?;
         }
         let new_store = match mode {
@@ -132,7 +135,7 @@ impl Destination {
     }
 }
 
-/// Checks that the existing file or directory at `path` suits `mode`.
+/// Checks that `path` and the file or directory there, if any, suit `mode`.
 fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     let names = match names_in(path) {
         Err(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -145,7 +148,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        // Systems report a file at the path with different errors.
+        // If the path is a file, the error depends on the system.
         Err(IoError { source, .. })
             if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
         {
@@ -173,8 +176,8 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     Ok(Place::Directory)
 }
 
-/// Rejects an output path inside a store, because only its writers may change it, and a path that
-/// is an input of this process or in a folder whose files are inputs. Inputs are known if
+/// Rejects an output path that is an input of this process, is in a folder whose files are inputs,
+/// or is inside a store, which only its writers may change. Inputs are known if
 /// [`remember`](fpstore_base::read_inputs::remember) was called.
 ///
 /// The functions that make stores and segment files call this at the start and before the output
@@ -191,7 +194,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     if let Some(fault) = read_inputs::fault_of_output(path) {
         return refused(&fault);
     }
-    // Some folders may not exist yet.
+    // Some folders of the path may not exist yet.
     let place = read_inputs::place_of(path);
     let folder = parent_of(&place);
     let is_store = |folder: &&Path| {

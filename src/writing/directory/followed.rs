@@ -1,9 +1,9 @@
-//! The mark of a follower: a file in the directory of a copy that receives the states of another
-//! store.
+//! The follower mark: the file `FOLLOWS` in the directory of a copy that receives the snapshots of
+//! another store, the original.
 //!
 //! If another writer changed the copy, its history would differ from the history of the original,
-//! and the next state would be rejected. So writers reject a directory with the mark, until
-//! [`promote`](crate::writer::promote) removes it.
+//! and the next snapshot would be rejected. So writers reject a directory with the mark, until
+//! [`promote`](crate::writer::promote) removes the mark.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::base::error::{Error, Result};
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
-/// The name of the mark file. It contains the source of the states and a newline.
+/// The name of the mark file. The file contains the source of the snapshots and a newline.
 pub(super) const MARK: &str = "FOLLOWS";
 /// The maximum number of bytes read from a mark file.
 const SOURCE_LEN_MAX: u64 = 4096;
 
-/// The store that the directory `path` follows, if it follows any.
+/// The source of the snapshots that the directory `path` receives; `None` without a follower mark.
 pub(crate) fn source_of(path: &Path) -> Result<Option<String>> {
     let place = path.join(MARK);
     let mut bytes = Vec::new();
@@ -40,8 +40,8 @@ pub(crate) fn refuse_follower(path: &Path) -> Result<()> {
     }
 }
 
-/// Marks the directory `path`, whose writer lock the caller holds, as a follower of `followed`,
-/// durably.
+/// Durably marks the directory `path` as a follower of the source `followed`. The caller must hold
+/// the writer lock of the directory.
 pub(crate) fn mark_follower(path: &Path, followed: &str) -> Result<()> {
     if source_of(path)?.as_deref() == Some(followed) {
         return Ok(());
@@ -54,7 +54,7 @@ pub(crate) fn mark_follower(path: &Path, followed: &str) -> Result<()> {
     Ok(sync_directory(path)?)
 }
 
-/// Removes the mark of the directory `path`, whose writer lock the caller holds.
+/// Removes the follower mark of the directory `path`. The caller must hold its writer lock.
 pub(crate) fn unmark_follower(path: &Path) -> Result<()> {
     let place = path.join(MARK);
     remove_file(&place).map_err(Error::io("remove", &place))?;

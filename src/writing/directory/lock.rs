@@ -4,7 +4,7 @@
 //! A writer holds the writer lock for its whole life. A program that merges segments holds the
 //! compaction lock during the merge. Each of them holds the publication lock during a transaction.
 //! Locks are taken in this order. A lock is `flock`: the system releases it when the process ends
-//! in any way. Only a forked child that runs no other program has a copy that outlives the process.
+//! in any way. Only a forked child that runs no other program keeps a copy after the process ended.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -41,7 +41,8 @@ pub(crate) enum LockOwner {
 }
 
 impl LockOwner {
-    /// The prefix of the owner's unfinished files. They are abandoned once the lock is free.
+    /// The prefix of the names of this owner's unfinished files. They are abandoned once the lock
+    /// is free.
     pub(super) fn temporary_prefix(self) -> &'static str {
         match self {
             LockOwner::Writer => TEMPORARY_PREFIX,
@@ -68,7 +69,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// The maximum number of attempts to take a lock if other processes remove its file each time.
 const TAKE_TRIES: u32 = 1000;
 
-/// How long to wait for locks held by others, and the observer of the wait.
+/// How long to wait for a held lock, and the observer of the wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patience {
     most: Duration,
@@ -76,17 +77,17 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// The observer receives [`Phase::Wait`] and can end the wait.
+    /// A patience whose observer receives [`Phase::Wait`] and can end the wait.
     pub(crate) fn new(waiting: Waiting, observer: Option<Observer>) -> Self {
         Patience { most: waiting.most(), observer }
     }
 
-    /// This patience, extended to at least `least`.
+    /// This patience with a time limit of at least `least`.
     pub(crate) fn at_least(&self, least: Duration) -> Self {
         Patience { most: self.most.max(least), observer: self.observer.clone() }
     }
 
-    /// Takes a lock as soon as it is free; after the time limit returns its holder.
+    /// Takes a lock as soon as it is free; after the time limit, returns the holder of the lock.
     fn take(&self, path: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
         let since = Instant::now();
         let watch = Watch::new(self.observer.clone(), Phase::Wait, None);
@@ -100,7 +101,7 @@ impl Patience {
             if waited >= self.most {
                 return Ok(Err(held));
             }
-            // A wait for this process itself is short: it is reported as 0 seconds.
+            // If this process itself holds the lock, the wait is short: report 0 seconds.
             let is_own = held.process == Some(std::process::id());
             watch.report_with(if is_own { 0 } else { waited.as_secs() })?;
             std::thread::sleep(pause.min(self.most - waited));
@@ -112,13 +113,14 @@ impl Patience {
 /// One of the locks of a store. The system releases it when the process ends in any way.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
-    /// `None` after the lock was released early, so that its directory can be moved.
+    /// `None` after the lock was released early, so that the directory of the lock file can be
+    /// moved.
     file: Option<LockFile>,
-    /// The path of the file.
+    /// The path of the lock file.
     path: PathBuf,
-    /// The process that took it.
+    /// The id of the process that took the lock.
     process: u32,
-    /// Whether its file is kept when the lock is released.
+    /// Whether the lock file is kept when the lock is released.
     keeps_file: bool,
 }
 
@@ -128,19 +130,19 @@ impl StoreLock {
         self.keeps_file = true;
     }
 
-    /// The directory of its file.
+    /// The directory of the lock file.
     pub(super) fn directory(&self) -> &Path {
         parent_of(&self.path)
     }
 
-    /// Whether the file of the lock still has its name: otherwise its directory was moved or
-    /// removed, and another process may write to its replacement.
+    /// Whether the lock file still has its name. If not, its directory was moved or removed, and
+    /// another process may write to a new directory at the same path.
     pub(super) fn is_in_place(&self) -> bool {
         self.file.as_ref().is_some_and(LockFile::is_in_place)
     }
 
-    /// Releases the lock and removes its file, on systems where a directory with an open file
-    /// cannot be moved or removed. A new directory without a lock file is not treated as abandoned.
+    /// On systems where a directory with an open file cannot be moved or removed, releases the lock
+    /// and removes the lock file. A new directory without a lock file is not treated as abandoned.
     pub(super) fn prepare_to_move(&mut self) {
         if !system::MOVES_FOLDERS_IN_USE {
             self.let_go();
@@ -170,8 +172,8 @@ impl StoreLock {
         if !self.keeps_file {
             opened.remove();
         }
-        // Closing the file is not enough: another thread may be starting a process that has a copy
-        // of it. Unlocking applies to all copies.
+        // Closing the file is not enough: another thread may be starting a process, which has a
+        // copy of the open file. Unlocking applies to all copies.
         let _ = opened.file.unlock();
     }
 }
@@ -207,7 +209,7 @@ pub(super) fn lock_publication(
     Ok(taken.map_err(|LockHolder { process }| process))
 }
 
-/// Takes the publication lock of the store at `path`, unless it is held.
+/// Takes the publication lock of the store at `path`; `None` if it is held or cannot be taken.
 pub(super) fn try_lock_publication(path: &Path) -> Option<StoreLock> {
     take(path, PUBLICATION_LOCK).ok()?.ok()
 }
@@ -218,7 +220,8 @@ pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLo
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".lock");
-    // A name that is not UTF-8 has no reservation; the final rename decides.
+    // Without a reservation for a name that is not UTF-8, the first of two builds to rename its
+    // directory wins.
     let (parent, Some(name)) = (parent_of(path), name.to_str()) else { return Ok(None) };
     match patience.take(parent, name) {
         Err(Error::Io(IoError { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -239,7 +242,7 @@ struct LockHolder {
     process: Option<u32>,
 }
 
-/// Takes a lock, and records the id of this process in its file.
+/// Takes a lock and records the id of this process in its file, or returns the holder of the lock.
 fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
     let mut tries = 0;
     while tries < TAKE_TRIES {
@@ -257,7 +260,8 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
             Err(TryLockError::WouldBlock) => {
                 return Ok(Err(LockHolder { process: opened.noted_process() }));
             }
-            // Without a lock, two writers could overwrite each other's changes.
+            // The system cannot lock the file: without locks, two writers could overwrite each
+            // other's changes.
             Err(TryLockError::Error(source)) => {
                 return Err(Error::Io(IoError { doing: "lock", path: opened.path, source }));
             }
@@ -267,8 +271,8 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
     Err(Error::Io(IoError { doing: "lock", path: directory.join(name), source }))
 }
 
-/// Takes the lock on an open file. A lock on a network file system can take long, and a signal can
-/// interrupt it.
+/// Tries to take the lock on an open file, again after a signal: on a network file system, the call
+/// can take long and be interrupted.
 fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
     loop {
         let passed = fail_point(path, FailPoint::Lock).and_then(|()| lock_fail_point(path));

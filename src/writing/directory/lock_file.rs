@@ -3,7 +3,7 @@
 //! Everyone who can open a lock file, even for reading, can take an advisory lock on it. So only
 //! users who may write to the directory can open the file. Such a user can also replace the file by
 //! anything; so it is opened without following links and without waiting, and written to only if it
-//! contains a note of a writer.
+//! contains nothing but the id of a process.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -15,10 +15,10 @@ use fpstore_disk as disk;
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::system;
 
-/// The maximum length of a note of a process id: ten digits and a newline.
+/// The maximum length of a lock file: a process id of ten digits, and a newline.
 const NOTE_LEN_MAX: u64 = 11;
-/// The number of attempts to open the file: right after another process made it, it does not have
-/// its final rights yet.
+/// The number of attempts to open a lock file without permission: right after another process made
+/// it, it does not have its final access rights yet.
 const DENIED_TRIES: u32 = 5;
 const DENIED_PAUSE: Duration = Duration::from_millis(5);
 
@@ -68,16 +68,16 @@ impl LockFile {
         self.is_at(&self.path)
     }
 
-    /// Whether `path` is a name of the file.
+    /// Whether `path` is a name of the open file.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         system::is_name_of(path, &self.file)
     }
 
     /// Records the id of this process for messages of other processes, unless the file contains
-    /// anything other than such a number.
+    /// anything other than a process id.
     pub(super) fn note_process(&mut self) {
         if self.holds_note() {
-            // The number only serves messages, so writing it may fail.
+            // The process id is only used in messages, so an error is ignored.
             let _ = self.file.rewind().and_then(|()| {
                 self.file.set_len(0)?;
                 writeln!(self.file, "{}", std::process::id())
@@ -99,8 +99,8 @@ impl LockFile {
         text.trim().parse().ok()
     }
 
-    /// Removes the file: readers may lack the right to copy it, and an idle store should be
-    /// copyable.
+    /// Removes the file: an idle store should be copyable, and its readers may lack the right to
+    /// read the lock file.
     pub(super) fn remove(&self) {
         if self.is_in_place() {
             let _ = disk::remove_file(&self.path);
@@ -131,17 +131,19 @@ fn open(directory: &Path, path: &Path) -> Result<Option<(File, bool)>, Refused> 
     Ok(Some((file, false)))
 }
 
-/// Reading and writing for each class of users that may write to the directory; nothing for others.
+/// The access rights of a lock file: reading and writing for each class of users that may write to
+/// the directory, none for other classes.
 fn rights(directory: &Path) -> u32 {
     let mode = fs::metadata(directory).ok().and_then(|of| system::mode_of(&of)).unwrap_or(0);
     0o600 | [0o020, 0o002].iter().filter(|&&bit| mode & bit != 0).map(|bit| bit * 3).sum::<u32>()
 }
 
-/// Sets the rights of a file of this user, which the file mode mask may have reduced; files of
-/// other users are left unchanged.
+/// Sets the access rights of a file of this user, which the file mode mask may have reduced. Does
+/// nothing for files of other users.
 fn set_rights(file: &File, metadata: &fs::Metadata, rights: u32) {
     if system::is_own(metadata) && system::mode_of(metadata).is_some_and(|mode| mode != rights) {
-        // On systems without such rights, the lock is as safe as its directory.
+        // Ignore errors: on file systems without access rights, the lock is as safe as its
+        // directory.
         let _ = system::set_mode(file, rights);
     }
 }

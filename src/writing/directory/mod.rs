@@ -2,8 +2,8 @@
 //!
 //! The builder, the writer and the compactor open a [`StoreDirectory`], write new files into it,
 //! and publish them with a [`Transaction`], which replaces the manifest in one step. Values own
-//! their files: dropping an uncommitted file, a transaction or a new directory removes it. Nothing
-//! here reads the contents of a segment or changes a file listed in a manifest.
+//! their files: dropping an uncommitted file, a transaction or a new directory removes it. A file
+//! listed in a manifest never changes, except that a repair replaces a damaged deletion file.
 
 mod abandoned;
 mod copy;

@@ -16,7 +16,7 @@ const MOVE: &str = "move the new store to";
 /// A temporary directory that will be moved to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// `None` after the move.
+    /// The temporary directory; `None` after the move.
     directory: Option<TemporaryDirectory>,
     path: PathBuf,
 }
@@ -31,7 +31,7 @@ impl Staging {
 
     /// Moves the directory with its `lock` to its final path and returns that path.
     ///
-    /// After an error there is no store at the path, except after [`Error::InEffect`] with its
+    /// After an error there is no store at the path. The exception is [`Error::InEffect`] with
     /// `generation`: then the store is in place.
     pub(super) fn move_into_place(
         mut self,
@@ -45,7 +45,7 @@ impl Staging {
             Err(source) if system::is_taken(&source, &path) => {
                 return Err(Error::StoreExists { path });
             }
-            // A rename that reports an error may have happened.
+            // A rename that reports an error may nevertheless have moved the directory.
             Err(source) if !lock.has_moved_to(&path) => {
                 return Err(Error::Io(IoError { doing: MOVE, path, source }));
             }
@@ -82,8 +82,8 @@ pub(super) fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
     remove_abandoned(parent_of(path), &prefix_for(path))
 }
 
-/// Creates a temporary directory and takes its writer lock. In the instant before the lock, another
-/// builder may take the directory for abandoned and remove it; then another one is created.
+/// Creates a temporary directory and takes its writer lock. If another builder regards the
+/// directory as abandoned and removes it before it is locked, creates another one.
 fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, StoreLock)> {
     let mut tries = 0;
     loop {
@@ -137,7 +137,7 @@ mod tests {
                     assert!(names_in(folder.path()).is_empty(), "{case}");
                     continue;
                 }
-                // The lock file is removed if possible.
+                // An error in removing the lock file is ignored.
                 _ => assert!(done.is_ok() && matches!(failed, None | Some(FailPoint::Remove))),
             }
             assert_eq!(names_in(folder.path()), ["store.fps"], "{case}");
@@ -148,7 +148,7 @@ mod tests {
                 break;
             }
         }
-        // Some systems make names durable by themselves.
+        // Some systems make names durable without a sync of the directory.
         let syncs = system::directory_to_sync(Path::new(".")).unwrap().is_some();
         let all = [FailPoint::RenameReport, FailPoint::SyncDirectory];
         assert_eq!(effects, all[..1 + usize::from(syncs)]);

@@ -22,12 +22,12 @@ use fpstore_disk::{
     TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
 };
 
-/// The minimum time for which a writer waits for the publication lock. A compactor holds it for an
-/// instant, unless its process was stopped in that instant.
+/// The minimum time for which a writer waits for the publication lock. A compactor holds the lock
+/// for an instant, unless its process is stopped in that instant.
 const WRITER_PATIENCE: Duration = Duration::from_secs(60);
-/// The minimum time for which a compactor waits for the publication lock. A deletion holds it for a
-/// pass over the store, and a finished merge is worth the wait; a stopped process may never release
-/// it.
+/// The minimum time for which a compactor waits for the publication lock. A deletion holds the lock
+/// during a pass over the store, and waiting costs less than repeating the merge. The time is
+/// limited, because a stopped process may never release the lock.
 const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The directory of a store, open for changes.
@@ -37,7 +37,7 @@ pub(crate) struct StoreDirectory {
     owner: LockOwner,
     /// The id of the existing store to be changed; `None` for a new store.
     store_id: Option<StoreId>,
-    /// The id of a new store, which the next manifest makes; `None` to change the existing store.
+    /// The id of a new store, which the next manifest creates; `None` to change the existing store.
     new_store: Option<StoreId>,
     patience: Patience,
     /// A new directory that is not at its final path yet: no other process publishes in it.
@@ -80,8 +80,8 @@ impl StoreDirectory {
         let names = names_in(path)?;
         let is_compactors =
             |name: &String| is_temporary_name(name, LockOwner::Compactor.temporary_prefix());
-        // If this process holds a lock or can take it, all earlier holders have ended. The lock
-        // file of a dead compactor is removed, too.
+        // If this process holds a lock or can take it, all earlier holders have ended, so their
+        // unfinished files are abandoned. Releasing the compaction lock also removes the lock file.
         let is_of_compactor = |name: &String| name == COMPACTION_LOCK || is_compactors(name);
         let compaction = match owner {
             LockOwner::Writer if names.iter().any(is_of_compactor) => {
@@ -121,8 +121,8 @@ impl StoreDirectory {
         })
     }
 
-    /// A new directory next to `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
-    /// has reserved that path.
+    /// A new directory next to `path`, which [`StoreDirectory::finish`] moves to `path`.
+    /// `reservation` is the lock on the name of the future store.
     pub(crate) fn stage(
         path: &Path,
         store_id: StoreId,
@@ -146,7 +146,7 @@ impl StoreDirectory {
     }
 
     /// Fails if the directory at the path was removed or replaced: then this process does not hold
-    /// its lock.
+    /// the lock of the present directory.
     fn check_place(&self) -> Result<()> {
         match self.lock.is_in_place() {
             true => Ok(()),
@@ -160,14 +160,15 @@ impl StoreDirectory {
         SegmentFile::create(&self.path, self.owner.temporary_prefix())
     }
 
-    /// The segment file at `from`, to be added to a transaction: a hard link, so that nothing is
-    /// copied and `from` is kept. Fails if the system has no links between the two places.
+    /// Hard-links the segment file at `from` into the directory, to be added to a transaction.
+    /// Nothing is copied, and `from` is kept. Fails if the system cannot link files between the two
+    /// directories.
     pub(crate) fn link_segment(&self, from: &Path, label: &str) -> Result<UncommittedSegment> {
         UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
     }
 
-    /// Writes a deletion file at `path`, which no manifest lists yet or which is damaged, and makes
-    /// it durable.
+    /// Writes a deletion file at `path` durably. A file there must be damaged or listed in no
+    /// manifest, because it is replaced.
     pub(crate) fn write_deletions(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.check_place()?;
         let mut file = TemporaryFile::create_in_store(&self.path, self.owner.temporary_prefix())?;
@@ -176,9 +177,9 @@ impl StoreDirectory {
         file.rename_over(path).map_err(Error::io("move the new file to", path))
     }
 
-    /// Begins a transaction: no other process publishes until it ends. Write segments before, to
-    /// keep the transaction short. Waits while another process publishes; the observer of the
-    /// directory can end the wait.
+    /// Begins a transaction: no other process publishes until it ends. Write segments before the
+    /// call, to keep the transaction short. Waits while another process publishes; the observer of
+    /// the directory can end the wait.
     ///
     /// Fails with [`Error::Replaced`] if the directory, or the store in it, was replaced since it
     /// was opened.
@@ -202,18 +203,19 @@ impl StoreDirectory {
         if self.store_id.is_some_and(|id| id != manifest.store_id) {
             return Err(Error::Replaced { path: self.path.clone() });
         }
-        // Files of a dead writer, listed in no manifest, have numbers, too.
+        // Do not reuse the numbers of files that a dead writer left and no manifest lists.
         let numbers = names.iter().filter_map(|name| number_of(name));
         let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);
         manifest.next_number = manifest.next_number.max(after_last);
         Ok(Transaction::new(&self.path, self.owner, manifest, lock))
     }
 
-    /// The manifest to change.
+    /// The manifest that a transaction replaces: the current one, or an empty one for a new store.
     fn manifest(&self, names: &[String]) -> Result<Manifest> {
         let read = read_manifest(&self.path);
         let Some(store_id) = self.new_store else { return read };
-        // A store to be replaced may be damaged. Only its counters matter.
+        // A store to be replaced may be damaged. Only its generation and its file numbers are
+        // needed.
         let (generation, next_number) = match read {
             Ok(old) => (old.generation, old.next_number),
             Err(_) => {
@@ -226,7 +228,8 @@ impl StoreDirectory {
     }
 
     /// Ends the changes and opens the store: moves a new directory to its path, and removes
-    /// orphaned files from an existing one. The last change made `generation`.
+    /// orphaned files from an existing directory. `generation` is the generation of the last
+    /// change.
     ///
     /// An error is [`Error::InEffect`], unless a new directory could not be moved.
     pub(crate) fn finish(mut self, generation: u64) -> Result<Store> {
@@ -246,7 +249,7 @@ impl StoreDirectory {
     /// held by a reader are kept for a later collection; all files are kept while another process
     /// publishes.
     pub(crate) fn collect_garbage(&self) {
-        // A new file has its final name for a moment before the manifest lists it.
+        // Needs the publication lock: a new file has its final name before the manifest lists it.
         let lock = self.staging.is_none().then(|| try_lock_publication(&self.path));
         if matches!(lock, Some(None)) {
             return;
@@ -279,8 +282,9 @@ impl Drop for StoreDirectory {
 
 /// Removes a file unless a reader holds a lock on it.
 fn unlink_unless_held(path: &Path) {
-    // On file systems without locks, the system keeps a mapped file until it is unmapped. A special
-    // file, such as a pipe or a link, is not locked; opening it might wait for ever.
+    // If the file system has no locks, removing the file is safe: the system keeps a mapped file
+    // until it is unmapped. Special files, such as pipes and links, are not opened, which might
+    // wait for ever.
     let held = plain_file::open_unlinked(path).ok().map(|file| (file.try_lock(), file));
     if !matches!(held, Some((Err(fs::TryLockError::WouldBlock), _))) {
         let _ = remove_file(path);

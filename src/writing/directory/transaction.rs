@@ -14,8 +14,8 @@ use crate::writing::directory::lock::{LockOwner, StoreLock};
 use crate::writing::directory::uncommitted::UncommittedSegment;
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
-/// A manifest about to be replaced, and the files added for the new one. No other process publishes
-/// during its life. Dropping it uncommitted removes the added files.
+/// A manifest about to be replaced, and the files added for the new manifest. No other process
+/// publishes while the transaction exists. Dropping it uncommitted removes the added files.
 #[derive(Debug)]
 pub(crate) struct Transaction {
     directory: PathBuf,
@@ -37,8 +37,8 @@ impl Drop for Transaction {
 }
 
 impl Transaction {
-    /// Begins with `manifest`, under the publication lock unless no other process can open
-    /// `directory`.
+    /// A transaction that replaces `manifest`. `lock` is the publication lock, or `None` if no
+    /// other process can open `directory`.
     pub(super) fn new(
         directory: &Path,
         owner: LockOwner,
@@ -58,7 +58,7 @@ impl Transaction {
         self.manifest.add_run(name);
     }
 
-    /// Gives a segment its final name, writes its `deletions`, and returns its entry.
+    /// Gives a segment its final name, writes its `deletions`, and returns its manifest entry.
     pub(crate) fn add_segment(
         &mut self,
         segment: UncommittedSegment,
@@ -73,7 +73,7 @@ impl Transaction {
         Ok(entry)
     }
 
-    /// Writes a deletion file of a segment and returns its entry.
+    /// Writes a deletion file of a segment and returns its manifest entry.
     pub(crate) fn add_deletions(
         &mut self,
         of: &SegmentEntry,
@@ -115,8 +115,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Writes a manifest that lists `segments` under another name, next to the current manifest,
-    /// which is kept. Returns the path of the new manifest.
+    /// Writes a manifest that lists `segments` to the file [`manifest::REPAIRED_NAME`], and returns
+    /// its path. The current manifest is kept.
     pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
         let manifest = self.next_manifest(segments)?;
         let prepared = self.prepare(manifest::REPAIRED_NAME, &manifest)?;
@@ -134,8 +134,8 @@ impl Transaction {
         self.put(manifest)
     }
 
-    /// As [`Transaction::commit`], with a manifest from another directory of the same store. All
-    /// files that it lists must be in this directory.
+    /// Like [`Transaction::commit`], but with a manifest from another directory of the same store.
+    /// All files that it lists must be in this directory.
     pub(crate) fn commit_copy(mut self, manifest: Manifest) -> Result<u64> {
         self.put(manifest)
     }
@@ -145,8 +145,9 @@ impl Transaction {
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)
             .and_then(|()| Ok(sync_directory(&self.directory)?));
-        // A new store has no readers before it is moved to its place. In an existing store no other
-        // process publishes now, so the manifest on disk is the new one or the old one.
+        // After an error in a new store, nothing is in effect: the store has no readers before it
+        // is moved. In an existing store, no other process publishes, so the manifest on disk is
+        // the new or the old one.
         let Err(source) = replaced else { return Ok(manifest.generation) };
         if self.lock.is_none() {
             return Err(source);
@@ -207,8 +208,8 @@ impl Transaction {
     /// Renames a prepared manifest to `name` in one step, replacing an existing file.
     fn replace(&mut self, name: &str, prepared: TemporaryFile) -> Result<()> {
         let path = self.directory.join(name);
-        // A rename that reports an error may have happened. From here on the added files may be
-        // live: the next garbage collection reads the manifest and decides.
+        // A rename that reports an error may nevertheless have replaced the file. From here on the
+        // added files may be live: the next garbage collection reads the manifest and decides.
         self.added.clear();
         prepared.rename_over(&path).map_err(Error::io("replace", &path))
     }

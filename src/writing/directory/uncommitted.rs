@@ -29,20 +29,21 @@ impl SegmentFile {
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// Creates a temporary file for the future file `path`, outside any store: the file mode mask
-    /// of the user decides who may read it.
+    /// Creates a temporary file for the future file `path`, outside any store. The file mode mask
+    /// of the user limits who may read it.
     pub(crate) fn beside(path: &Path) -> Result<Self> {
         let directory = parent_of(path);
         let file = TemporaryFile::create(directory, TEMPORARY_PREFIX)?;
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// The directory of the file. Messages show it, because a temporary name would be useless.
+    /// The directory of the file. Error messages contain it, because a temporary name would be
+    /// useless.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The temporary name.
+    /// The temporary path of the file.
     pub(crate) fn temporary_path(&self) -> &Path {
         self.file.path()
     }
@@ -96,14 +97,14 @@ pub(crate) struct UncommittedSegment {
 }
 
 impl UncommittedSegment {
-    /// The segment file at `from`, as a hard link in `directory` with a name that starts with
-    /// `prefix`. Fails if the system has no hard links between the two places.
+    /// Hard-links the segment file at `from` into `directory`, with a name that starts with
+    /// `prefix`. Fails if the system cannot link files between the two directories.
     pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
         let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
         SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)
     }
 
-    /// The temporary name.
+    /// The temporary path of the file.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 
-/// The longest time in seconds that is accepted.
+/// The longest accepted time in seconds.
 const SECONDS_MAX: f64 = 1e9;
 
 /// How long to wait for another process that is writing to the store or making it; by default not
@@ -44,7 +44,7 @@ impl Waiting {
         Err(Error::InvalidOptions { reason: "expected a number of seconds".into() })
     }
 
-    /// The maximum time.
+    /// The maximum time to wait.
     pub fn most(self) -> Duration {
         self.most
     }

@@ -19,8 +19,8 @@ pub(super) const SHOWN_MAX: usize = 10;
 /// # Errors
 ///
 /// * [`Error::BadInput`] with the name of the input and the position of the first bad record,
-/// unless the options skip bad records. If `each` returns [`Error::InvalidId`], its record counts
-/// as bad; this requires the type `E` to be [`Error`].
+///   unless the options skip bad records. If `each` returns [`Error::InvalidId`], its record counts
+///   as bad; this requires the type `E` to be [`Error`].
 /// * [`Error::UnclearInput`] if the columns of the lines cannot be determined.
 /// * [`Error::Io`] if the input cannot be read or decompressed.
 /// * Any other error that `each` returns.
@@ -129,7 +129,7 @@ pub(super) fn bad_id(reason: &str) -> String {
 #[derive(Debug)]
 pub(super) struct SummaryBuilder {
     name: String,
-    /// The verb of error messages: `read` in "cannot read ...".
+    /// The verb of error messages: `read` or `decompress`.
     doing: &'static str,
     skip_bad: bool,
     summary: InputSummary,
