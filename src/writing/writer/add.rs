@@ -16,37 +16,38 @@ use fpstore_base::{Fingerprint, Id, IdRef};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Counts and times; empty without records.
+    /// The counts and times of making the segment; empty if no records were pushed.
     pub report: BuildReport,
-    /// The number of the new segment, which may have been merged with others since.
+    /// The number of the new segment, which may have been merged with other segments since.
     pub segment: Option<u64>,
     /// The generation of the store after the commit.
     pub generation: u64,
     /// The older records that were removed because new records have the same ids; see
     /// [`WriterOptions::replace`](crate::WriterOptions::replace).
     pub replaced: Deleted,
-    /// The reason why merging failed after the commit. The records are added nevertheless.
+    /// The error of merging after the commit, if merging failed. The records are added
+    /// nevertheless.
     pub unmerged: Option<Arc<Error>>,
 }
 
 impl Writer {
-    /// Takes a fingerprint with an id, as [`Builder::push`](crate::Builder::push). The record is in
-    /// the store once [`Writer::commit`] returns.
+    /// Takes a fingerprint with an id, like [`Builder::push`](crate::Builder::push). The record is
+    /// in the store once [`Writer::commit`] returns.
     ///
     /// # Errors
     ///
-    /// As [`Builder::push`](crate::Builder::push).
+    /// The same as [`Builder::push`](crate::Builder::push).
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
         self.push_sketched(fingerprint, id, &[])
     }
 
-    /// Takes a fingerprint with an id and a sketch of its document, as
+    /// Takes a fingerprint with an id and a sketch of its document, like
     /// [`Builder::push_sketched`](crate::Builder::push_sketched). In a store with sketches, every
     /// record needs a sketch.
     ///
     /// # Errors
     ///
-    /// As [`Builder::push_sketched`](crate::Builder::push_sketched).
+    /// The same as [`Builder::push_sketched`](crate::Builder::push_sketched).
     pub fn push_sketched<'a>(
         &mut self,
         fingerprint: Fingerprint,
@@ -64,8 +65,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As [`Builder::push_bare`](crate::Builder::push_bare), and [`Error::InvalidId`] if records
-    /// [replace](crate::WriterOptions::replace) others by their ids.
+    /// The errors of [`Builder::push_bare`](crate::Builder::push_bare), and [`Error::InvalidId`] if
+    /// records [replace](crate::WriterOptions::replace) older records by their ids.
     pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.check_bare()?;
         self.pending.push_bare(fingerprint)
@@ -79,11 +80,11 @@ impl Writer {
         Err(Error::InvalidId { reason })
     }
 
-    /// Takes a record, as [`Writer::push_sketched`] or, without an id, as [`Writer::push_bare`].
+    /// Takes a record by [`Writer::push_sketched`], or by [`Writer::push_bare`] if it has no id.
     ///
     /// # Errors
     ///
-    /// As for these methods.
+    /// The errors of these methods.
     pub fn push_record(&mut self, record: &NewRecord) -> Result<()> {
         match &record.id {
             Some(id) => self.push_sketched(record.fingerprint, id.as_ref(), &record.sketch),
@@ -91,8 +92,8 @@ impl Writer {
         }
     }
 
-    /// The id of a record in its stored form, or `None` without one. Rejects a record that cannot
-    /// be pushed.
+    /// The id of a record in its stored form, or `None` if the record has no id. Rejects a record
+    /// that cannot be pushed.
     pub(super) fn check_record<'a>(&self, record: &'a NewRecord) -> Result<Option<IdRef<'a>>> {
         self.pending.check_width(record.fingerprint)?;
         match &record.id {
@@ -101,12 +102,12 @@ impl Writer {
         }
     }
 
-    /// Takes all records of an input, and calls `inspect` with the first ones until it returns
+    /// Takes all records of an input, and calls `inspect` with each record until `inspect` returns
     /// `false`.
     ///
     /// # Errors
     ///
-    /// As [`Builder::read`](crate::Builder::read).
+    /// The same as [`Builder::read`](crate::Builder::read).
     pub fn read_and_inspect(
         &mut self,
         path: &Path,
@@ -129,7 +130,7 @@ impl Writer {
         })
     }
 
-    /// Announces an estimate of the input, as [`Builder::expect`](crate::Builder::expect).
+    /// Announces an estimate of the input, like [`Builder::expect`](crate::Builder::expect).
     ///
     /// # Errors
     ///
@@ -158,13 +159,13 @@ impl Writer {
     /// # Errors
     ///
     /// * [`Error::TooLarge`] if a limit of the format is exceeded.
-    /// * [`Error::Io`] if the system refuses,
+    /// * [`Error::Io`] if a file operation fails,
     ///   [`Error::Interrupted`] if the observer ends the work.
     ///
-    /// The store is then unchanged, and the pushed records are dropped, including replacements:
-    /// push them again to retry. The run is recorded by the commit that succeeds.
+    /// After these errors the store is unchanged, and the pushed records are dropped, including
+    /// replacements: push them again to retry. The run is recorded by the commit that succeeds.
     ///
-    /// * [`Error::InEffect`] if the system failed after the last step: the records are added.
+    /// * [`Error::InEffect`] if a file operation failed after the last step: the records are added.
     pub fn commit(&mut self) -> Result<Committed> {
         let mut committed = self.commit_alone()?;
         if self.options.compact && committed.segment.is_some() {
@@ -173,11 +174,11 @@ impl Writer {
         Ok(committed)
     }
 
-    /// As [`Writer::commit`], without merging.
+    /// Like [`Writer::commit`], but does not merge segments.
     ///
     /// # Errors
     ///
-    /// As [`Writer::commit`].
+    /// The same as [`Writer::commit`].
     pub fn commit_alone(&mut self) -> Result<Committed> {
         let replacing = self.replacing.as_mut().map(std::mem::take);
         let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
@@ -222,8 +223,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidId`] if a record has no id; otherwise as [`Writer::push_record`], before any
-    /// change, and [`Writer::commit`].
+    /// [`Error::InvalidId`] if a record has no id. The errors of [`Writer::push_record`], before
+    /// any change, and of [`Writer::commit`].
     ///
     /// # Examples
     ///
@@ -268,7 +269,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As [`Writer::commit`], and [`Error::Unmerged`] if the records are added and merging fails.
+    /// The errors of [`Writer::commit`], and [`Error::Unmerged`] if the records are added but
+    /// merging fails.
     pub fn finish(mut self) -> Result<Store> {
         self.commit_alone()?;
         self.remember_run()?;
@@ -291,7 +293,7 @@ impl Writer {
 
 /// A record that may become part of a store.
 ///
-/// Owned, because it may wait for its commit; an [`input::Record`](crate::input::Record) is
+/// It is owned, because it may wait for its commit; an [`input::Record`](crate::input::Record) is
 /// borrowed from an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRecord {

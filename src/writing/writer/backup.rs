@@ -1,4 +1,4 @@
-//! Backup: a folder with one state of a store, updated by copying only missing files.
+//! Backup: a folder with one snapshot of a store, updated by copying only missing files.
 //!
 //! Files of a store never change and their names are never reused, so an existing file with the
 //! right digest is up to date. The manifest is written last, in one step: at any time the folder is
@@ -16,28 +16,28 @@ use crate::search::snapshot::Snapshot;
 use crate::store::Store;
 use fpstore_disk::plain_file;
 
-/// Updates the folder `to` to the state of `store`: its segments, deletions, labels and runs, its
-/// id and its generation. `to` is then an ordinary store, which can be read at any time, even
+/// Updates the folder `to` to the snapshot in `store`: its segments, deletions, labels and runs,
+/// its id and its generation. `to` is then an ordinary store, which can be read at any time, even
 /// during the next backup into it.
 ///
 /// A file that is already in the folder is not copied again. Each copied segment is fully checked,
 /// and is durable before the manifest lists it. Files that the new manifest does not list are
-/// removed, except files held by a reader, so that the folder contains one state. Files copied
+/// removed, except files held by a reader, so that the folder contains one snapshot. Files copied
 /// before an error are kept, and the next call continues.
 ///
-/// `store` is a fixed state, so other processes may add, delete and merge meanwhile; if they remove
-/// a segment before it is copied, a later state is copied. To restore a store, copy the folder
-/// while no backup into it is running.
+/// The copied snapshot is fixed, so other processes may add, delete and merge meanwhile; if they
+/// remove a segment before it is copied, a later snapshot is copied. To restore a store, copy the
+/// folder while no backup into it is running.
 ///
 /// # Errors
 ///
 /// * [`Error::NotAStore`] if `to` is neither missing nor a store.
-/// * [`Error::InvalidOptions`] if `to` contains another store, a later state of `store`, or a state
-///   that is not in its history because both were changed; if `to` is the store itself, or `store`
-///   is a part of a store.
+/// * [`Error::InvalidOptions`] if `to` contains another store, a later snapshot of `store`, or a
+///   snapshot that is not in the history of `store` because both were changed; if `to` is the store
+///   itself, or `store` is a part of a store.
 /// * [`Error::Locked`] if another process writes to `to`.
 /// * [`Error::Corrupt`] if a segment of the store is damaged. `to` is then unchanged.
-/// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work:
+/// * [`Error::Io`] if a file operation fails, [`Error::Interrupted`] if the observer ends the work:
 ///   `to` is unchanged; [`Error::InEffect`] and [`Error::InDoubt`] as for every change of a store.
 ///
 /// # Examples

@@ -64,37 +64,39 @@ impl CommitOptions {
 pub struct SegmentsCommitted {
     /// The generation of the store after the commit.
     pub generation: u64,
-    /// Added segments.
+    /// The number of added segments.
     pub added: u64,
-    /// Fingerprints of the added segments.
+    /// The number of fingerprints of the added segments.
     pub fingerprints: u64,
-    /// Bytes of the added files.
+    /// The length of the added files in bytes.
     pub file_len: u64,
-    /// Receipts of segments that the store already had, or that another receipt also describes.
+    /// The number of receipts of segments that the store already had, or that another receipt
+    /// describes, too.
     pub repeated: u64,
-    /// Segments that the store already had with another label or with records deleted since. They
-    /// are left unchanged.
+    /// The number of segments that the store already had with another label or with records deleted
+    /// since. They are left unchanged.
     pub differing: u64,
-    /// Skipped segments without fingerprints.
+    /// The number of skipped segments without fingerprints.
     pub empty: u64,
-    /// Added files that were copied, because the system has no hard links between the places.
+    /// The number of added files that were copied, because the system cannot link them into the
+    /// store.
     pub copied: u64,
     /// Whether the store had already recorded the run, so that nothing was checked.
     pub known_run: bool,
-    /// Whether segments differ in the tables of whole values; then each share of a join reads the
-    /// whole store.
+    /// Whether the tables with whole values have other masks in some segments than in others; then
+    /// each share of a join reads the whole store.
     pub tables_differ: bool,
 }
 
 /// Adds segment files to the store in the directory `path`, all in one step. Makes the store if it
 /// does not exist.
 ///
-/// The segments are added in the order of their paths, whatever the order of the receipts, and so
-/// are the ids of a fingerprint. A segment that the store already has is skipped, even if some of
-/// its records were deleted since, or if it has another label: a repeated commit changes nothing
-/// and reports that. Files are linked, or copied if the system has no hard links between the two
-/// places; copies are fully verified. Of a linked file only the header is read, which contains a
-/// digest of the rest; [`verify`](crate::verify()) reads the whole file.
+/// The segments are added in the order of their paths, whatever the order of the receipts; the ids
+/// of a fingerprint have the same order. A segment that the store already has is skipped, even if
+/// some of its records were deleted since, or if it has another label: a repeated commit changes
+/// nothing and reports that. Files are linked, or copied if the system has no hard links between
+/// the two directories; copies are fully verified. Of a linked file only the header is read, which
+/// contains a digest of the rest; [`verify`](crate::verify()) reads the whole file.
 ///
 /// # Errors
 ///
@@ -104,12 +106,12 @@ pub struct SegmentsCommitted {
 /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file.
 /// * [`Error::Locked`] if another process is writing to the store, or making it.
 /// * [`Error::NotAStore`] if `path` is neither missing nor a store.
-/// * [`Error::Io`] if a file is missing whose segment the store does not have, or the system
-///   refuses.
+/// * [`Error::Io`] if a file is missing whose segment the store does not have, or a file operation
+///   fails.
 ///
 /// After these errors nothing is changed.
 ///
-/// * [`Error::InEffect`] if the system failed after the last step: everything is committed.
+/// * [`Error::InEffect`] if a file operation failed after the last step: everything is committed.
 ///
 /// # Examples
 ///
@@ -214,8 +216,8 @@ fn commit_to(
     Ok(done)
 }
 
-/// Removes the file of a receipt, unless another run has replaced it. Errors are ignored: a
-/// remaining file does no harm.
+/// Removes the file of a receipt, unless another run of the task has replaced it. Errors are
+/// ignored: a remaining file does no harm.
 fn remove_committed(receipt: &SegmentReceipt) {
     if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == *receipt) {
         let _ = remove_file(&receipt.path);
@@ -225,10 +227,10 @@ fn remove_committed(receipt: &SegmentReceipt) {
 /// The receipts after all checks.
 #[derive(Default)]
 struct Agreed<'a> {
-    /// Receipts of segments to add, by path.
+    /// Receipts of segments to add, sorted by path.
     new: Vec<&'a SegmentReceipt>,
-    /// Receipts whose files exist, but whose segments the store already has, gets from another
-    /// file, or does not need.
+    /// Receipts whose files exist, but whose segments are not added: the store already has them,
+    /// gets them from another file, or does not need them because they are empty.
     present: Vec<&'a SegmentReceipt>,
     repeated: u64,
     differing: u64,
@@ -281,7 +283,7 @@ impl<'a> Agreed<'a> {
                 *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
             agreed.new.push(receipt);
         }
-        // If all segments are empty, a new store gets one of them, because it has the recipe.
+        // If all segments are empty, a new store gets one of them, because it contains the recipe.
         if segments.is_empty() && agreed.new.is_empty() {
             agreed.new.push(agreed.present.remove(0));
             agreed.empty -= 1;
@@ -368,19 +370,19 @@ fn place(
     Err(Error::InvalidOptions { reason })
 }
 
-/// The start of the line of a receipt.
+/// The start of a line with a receipt.
 const LINE_START: &str = "segment ";
 /// The length of a byte order mark and of [`LINE_START`].
 const HEAD_LEN: u64 = 3 + LINE_START.len() as u64;
 
-/// Reads the receipts in a file with one per line, or makes the receipt of a segment file.
+/// Reads the receipts in a file with one receipt per line, or makes the receipt of a segment file.
 ///
 /// # Errors
 ///
 /// * [`Error::Io`] if the file cannot be read.
 /// * [`Error::InvalidOptions`] with the number of the line for an invalid receipt, and for an empty
 ///   file.
-/// * Otherwise as [`SegmentReceipt::of`].
+/// * The errors of [`SegmentReceipt::of`].
 pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     let path = path.as_ref();
     let no_segment = match SegmentReceipt::of(path) {

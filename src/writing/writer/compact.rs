@@ -25,7 +25,7 @@ fpstore_base::choices! {
         /// removed. Labels are preserved, so that each can expire separately.
         All = "all": "Neighbours of one label",
         /// All segments are merged into one. Its label is the greatest label of segments with
-        /// records, so that no record expires early; empty if such a segment has no label.
+        /// records, so that no record expires early; empty if a segment with records has no label.
         One = "one": "All segments",
         /// Each segment is rewritten separately: to get other tables, or to repair a damaged table
         /// from another table with the same values.
@@ -47,9 +47,10 @@ impl Writer {
     /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging and does not
     ///   end within [`WriterOptions::wait`](crate::WriterOptions::wait).
     /// * [`Error::NoSpace`] if a disk is too full for the next merge.
-    /// * [`Error::Locked`] if other processes changed or removed the segments of ten merges
-    ///   meanwhile.
-    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work.
+    /// * [`Error::Locked`] if other processes changed or removed the segments of ten merges while
+    ///   these were made.
+    /// * [`Error::Io`] if a file operation fails, [`Error::Interrupted`] if the observer ends the
+    ///   work.
     ///
     /// Finished merges are kept; the interrupted one leaves nothing behind.
     ///
@@ -74,12 +75,12 @@ impl Writer {
         self.with_merger(|merger| compact(what, merger))
     }
 
-    /// Merges the segments that the size-tiered rule picks, as [`Writer::commit`] does after adding
+    /// Merges the segments that the size-tiered rule picks, like [`Writer::commit`] after adding
     /// the records. Does nothing if the disk has no room or another process is merging.
     ///
     /// # Errors
     ///
-    /// As [`Writer::compact`].
+    /// The same as [`Writer::compact`].
     pub fn merge_due(&mut self) -> Result<()> {
         // The lock is taken only if there is a merge to do.
         self.store.refresh()?;
@@ -89,7 +90,7 @@ impl Writer {
         self.merge_if_free(|merger, _| compact(&Compaction::Tier, merger).map(drop))
     }
 
-    /// Merges the youngest segments, as many as have together at most half as many bytes as this
+    /// Merges the youngest segments, as many as together have at most half as many bytes as this
     /// writer wrote.
     pub(super) fn merge_youngest(&mut self) -> Result<()> {
         let live = candidates(self.store.snapshot().segments());
@@ -108,8 +109,8 @@ impl Writer {
         })
     }
 
-    /// Calls `merge` under the compaction lock, with the bytes written so far; does nothing if
-    /// another process holds the lock or there is no room.
+    /// Calls `merge` under the compaction lock, with the number of bytes that this writer wrote.
+    /// Does nothing if another process holds the lock or the disk has no room.
     fn merge_if_free(
         &mut self,
         merge: impl FnOnce(&mut Merger<'_>, u64) -> Result<()>,
@@ -147,7 +148,7 @@ pub(super) fn compact(what: &Compaction, merger: &mut Merger<'_>) -> Result<Comp
     Ok(merger.done)
 }
 
-/// Merges the segments that `pick` returns, until it returns `None`. Segments that others add
+/// Merges the segments that `pick` returns, until it returns `None`. Segments that a writer adds
 /// meanwhile are ignored, so that the loop ends.
 fn merge_while(
     merger: &mut Merger<'_>,
@@ -183,8 +184,8 @@ fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
     }
 }
 
-/// Rewrites each segment from its first table. Segments that others add meanwhile are ignored; a
-/// segment that they change is rewritten again.
+/// Rewrites each segment from its first table. Segments that a writer adds meanwhile are ignored; a
+/// segment changed meanwhile is rewritten again.
 fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
     let mut left: BTreeSet<u64> = merger.segments().iter().map(|open| open.entry.number).collect();
     loop {
@@ -203,7 +204,7 @@ fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
     }
 }
 
-/// The label of the single merged segment; `None` if there is nothing to merge.
+/// The label of the single merged segment; `None` if no merge is needed.
 pub(super) fn label_of_all(segments: &[Candidate]) -> Option<&str> {
     if segments.len() < 2 && segments.iter().all(|segment| segment.deleted == 0) {
         return None;

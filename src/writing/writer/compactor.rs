@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
 ///
 /// Compaction does not take the writer lock. It reads segments, which never change, and writes a
 /// new file; only its short transactions prevent others from publishing. Records that are deleted
-/// from the merged segments meanwhile are deleted from the new one before it is published; if one
-/// of the segments was removed, the compactor starts again with the others. Only one compactor can
-/// run at a time, and while it exists, a [`Writer`](crate::Writer) does not merge.
+/// from the merged segments meanwhile are deleted from the new segment before it is published; if
+/// one of the merged segments was removed, the compactor starts again with the others. Only one
+/// compactor can run at a time, and while it exists, a [`Writer`](crate::Writer) does not merge.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ impl Compactor {
     ///
     /// # Errors
     ///
-    /// As [`Compactor::with_options`].
+    /// The same as [`Compactor::with_options`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         Compactor::with_options(path, WriterOptions::default())
     }
@@ -68,7 +68,7 @@ impl Compactor {
     ///   within [`WriterOptions::wait`](crate::WriterOptions::wait) if that is longer.
     /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the memory is too little for
     ///   the threads.
-    /// * Otherwise as [`Store::open`].
+    /// * The errors of [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let path = path.into();
         let store = Store::map(&path)?;
@@ -81,12 +81,12 @@ impl Compactor {
         Ok(Compactor { directory, options, resources, store })
     }
 
-    /// As [`Writer::compact`](crate::Writer::compact), while others add and delete. Segments that
-    /// are added meanwhile are ignored.
+    /// Like [`Writer::compact`](crate::Writer::compact), but a writer may add and delete meanwhile.
+    /// Segments that are added meanwhile are ignored.
     ///
     /// # Errors
     ///
-    /// As [`Writer::compact`](crate::Writer::compact).
+    /// The same as [`Writer::compact`](crate::Writer::compact).
     pub fn compact(&mut self, what: &Compaction) -> Result<Compacted> {
         let Some(recipe) = self.store.recipe() else { return Ok(Compacted::default()) };
         let (directory, store) = (&self.directory, &self.store);

@@ -1,4 +1,4 @@
-//! Copying a whole state of a store into a folder, from any source of its files.
+//! Copying a whole snapshot of a store into a folder, from any source of its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -48,24 +48,24 @@ impl BackupOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackedUp {
-    /// The folder.
+    /// The folder of the backup.
     pub path: PathBuf,
-    /// Its current generation.
+    /// The generation of the store in the folder.
     pub generation: u64,
     /// Whether the folder had another generation before, or was empty.
     pub is_new: bool,
-    /// Segments that were copied.
+    /// The number of copied segments.
     pub copied: u64,
-    /// Bytes of their files.
+    /// The length of the copied segment files in bytes.
     pub copied_len: u64,
-    /// Segments that were already in the folder.
+    /// The number of segments that were already in the folder.
     pub kept: u64,
 }
 
 /// The number of bytes copied at a time.
 const PART_LEN: usize = 1 << 20;
 
-/// The files of the newest state of a store in another place, by name.
+/// A source of the files of the newest snapshot of a store, such as a server. Opens files by name.
 pub trait StateSource {
     /// The path or address of a file, for messages.
     fn place(&self, name: &str) -> PathBuf;
@@ -74,19 +74,21 @@ pub trait StateSource {
     ///
     /// # Errors
     ///
-    /// An error of the kind `NotFound` if the source has moved to a newer state without this file.
+    /// An error of the kind `NotFound` if the source has moved to a newer snapshot without this
+    /// file.
     fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>>;
 }
 
-/// The number of attempts, each with a newer state, if files of the preceding state are removed.
+/// The number of attempts, each with a newer snapshot, if files of the preceding snapshot are
+/// removed.
 const STATES: u32 = 10;
 
-/// Updates the folder `to` to the newest state in `source`, as [`backup`](super::backup) does with
-/// a local store.
+/// Updates the folder `to` to the newest snapshot in `source`, like [`backup`](super::backup) for a
+/// local store.
 ///
 /// # Errors
 ///
-/// As [`backup`](super::backup); [`Error::Io`] if the source cannot be read.
+/// The errors of [`backup`](super::backup); [`Error::Io`] if the source cannot be read.
 pub fn backup_from(
     source: &dyn StateSource,
     to: impl AsRef<Path>,
@@ -113,14 +115,14 @@ pub fn backup_from(
 /// Makes a follower an independent store, which accepts changes, and returns its generation.
 ///
 /// The store gets a new id, because its history differs from now on: followers of the original
-/// reject its states, and it rejects states of the original, so that changes of both are never
-/// mixed.
+/// reject its snapshots, and it rejects snapshots of the original, so that changes of both are
+/// never mixed.
 ///
 /// # Errors
 ///
 /// * [`Error::InvalidOptions`] if the store at `path` is not a follower.
-/// * [`Error::Locked`] if a process is copying a state to it.
-/// * As for every change of a store. Then the store is still a follower.
+/// * [`Error::Locked`] if a process is copying a snapshot to it.
+/// * The errors of every change of a store. Then the store is still a follower.
 pub fn promote(path: impl AsRef<Path>) -> Result<u64> {
     let path = path.as_ref();
     let before = read_manifest(path)?;
@@ -136,7 +138,7 @@ pub fn promote(path: impl AsRef<Path>) -> Result<u64> {
     Ok(generation)
 }
 
-/// Updates the folder `to` to the state of `manifest`. See [`backup`](super::backup).
+/// Updates the folder `to` to the snapshot of `manifest`. See [`backup`](super::backup).
 pub(super) fn copy_state(
     manifest: Manifest,
     files: &dyn StateSource,
@@ -154,7 +156,8 @@ pub(super) fn copy_state(
     let known: BTreeSet<u64> =
         before.iter().flat_map(|before| &before.segments).map(|entry| entry.number).collect();
     let is_here = |entry: &&SegmentEntry| {
-        // Files copied before a failure are verified.
+        // Verify segments that the manifest of the folder does not list: they were copied before a
+        // failure.
         let verify = options.verify || !known.contains(&entry.number);
         is_whole(&to.join(entry.file_name()), entry, verify)
     };
@@ -184,7 +187,7 @@ pub(super) fn copy_state(
     Ok(done)
 }
 
-/// Rejects a folder with anything but this state or an earlier state of the store.
+/// Rejects a folder unless its manifest `before` is `manifest` or an earlier manifest of the store.
 fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
     let refused = |reason| Err(Error::InvalidOptions { reason });
     if before.store_id != manifest.store_id {
@@ -208,7 +211,7 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
     }
 }
 
-/// The error for a folder whose state does not precede the copied state.
+/// The error for a folder whose snapshot is not in the history of the copied snapshot.
 fn other_history(folder: &Path) -> Error {
     let reason = format!(
         "{} holds a state outside the history of the store: one of them was written to separately; \
@@ -218,13 +221,13 @@ fn other_history(folder: &Path) -> Error {
     Error::InvalidOptions { reason }
 }
 
-/// The numbers and the digests of a segment and of its deletions, which are numbered together.
+/// The number and digest of a segment file and of its deletion file. Both use the same numbers.
 fn files_of(entry: &SegmentEntry) -> impl Iterator<Item = (u64, Digest)> {
     let deletions = entry.deletions.map(|of| (of.number, of.digest));
     [(entry.number, entry.digest)].into_iter().chain(deletions)
 }
 
-/// Whether the file at `path` is the segment of `entry`.
+/// Whether the file at `path` is the segment of `entry`. With `verify`, reads and checks all of it.
 fn is_whole(path: &Path, entry: &SegmentEntry, verify: bool) -> bool {
     map(path).is_ok_and(|segment| {
         segment.check_entry(entry).is_ok() && (!verify || faults_of(&segment).is_empty())
@@ -260,8 +263,9 @@ fn copy_segment(
     copy.name(&directory.path().join(entry.file_name()), true)
 }
 
-/// Writes the deletion file of a segment, if it has one and the file is missing. `before` is the
-/// segment in the earlier state of the folder, whose deletions must be among the new ones.
+/// Copies the deletion file of a segment, if it has one and the folder does not contain it.
+/// `before` is the previous entry of the segment in the folder; its deletions must be among the new
+/// deletions.
 fn copy_deletions(
     entry: &SegmentEntry,
     before: Option<&SegmentEntry>,

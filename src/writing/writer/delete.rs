@@ -25,11 +25,11 @@ use fpstore_base::{Fingerprint, IdRef};
 pub struct Deleted {
     /// The number of distinct fingerprints or ids given by the caller.
     pub wanted: u64,
-    /// The number of given fingerprints or ids that the store had.
+    /// The number of given fingerprints or ids that the store contained.
     pub found: u64,
-    /// Deleted fingerprints over all segments; a fingerprint in two segments counts twice.
+    /// The number of deleted fingerprints; a fingerprint in two segments counts twice.
     pub fingerprints: u64,
-    /// Deleted ids, each counted as often as it was stored.
+    /// The number of deleted ids, each counted as often as it was stored.
     pub ids: u64,
 }
 
@@ -49,7 +49,7 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged,
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is deleted; after
+    /// [`Error::Io`](crate::Error::Io) if a file operation fails. Then nothing is deleted; after
     /// [`Error::InEffect`](crate::Error::InEffect) everything is deleted.
     ///
     /// # Examples
@@ -74,7 +74,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As [`Writer::delete_fingerprints`].
+    /// The same as [`Writer::delete_fingerprints`].
     pub fn would_delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
         self.choose_fingerprints(fingerprints, Mode::Count)
     }
@@ -87,7 +87,7 @@ impl Writer {
         let done = self.delete(mode, |segments, sets| {
             for (open, set) in segments.iter().zip(sets) {
                 let Some(first) = open.segment.first_table() else { continue };
-                // In the order of the table, neighbours are looked up one after the other.
+                // In the order of the table, successive lookups read neighbouring bytes.
                 let permuted = wanted.iter().map(|&wanted| first.permutation.apply(wanted));
                 let mut order: Vec<(Permuted, usize)> = permuted.zip(0..).collect();
                 order.sort_unstable();
@@ -106,16 +106,16 @@ impl Writer {
     }
 
     /// Deletes ids from all fingerprints that have them. If a fingerprint loses its last id within
-    /// the segments of a label, it is deleted from them, even if it was also added without an id. A
-    /// number and its decimal text are the same id.
+    /// the segments of a label, it is deleted from these segments, even if it was also added
+    /// without an id. A number and its decimal text are the same id.
     ///
-    /// Takes a pass over all segments with ids, and memory for the given ids. Otherwise as
+    /// Reads all segments with ids once, and needs memory for the given ids. Otherwise like
     /// [`Writer::delete_fingerprints`].
     ///
     /// # Errors
     ///
-    /// As [`Writer::delete_fingerprints`], and [`Error::Interrupted`](crate::Error::Interrupted) if
-    /// the observer ends the work.
+    /// The errors of [`Writer::delete_fingerprints`], and
+    /// [`Error::Interrupted`](crate::Error::Interrupted) if the observer ends the work.
     ///
     /// # Examples
     ///
@@ -142,7 +142,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As [`Writer::delete_ids`].
+    /// The same as [`Writer::delete_ids`].
     pub fn would_delete_ids<'a>(
         &mut self,
         ids: impl IntoIterator<Item = IdRef<'a>>,
@@ -165,13 +165,13 @@ impl Writer {
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Passes places that were read ahead to the next deletion or replacement, which then reads
-    /// only newer segments. The places must cover all its ids and may cover others.
+    /// Passes positions of ids that were read ahead to the next deletion or replacement, which then
+    /// reads only newer segments. They must cover all ids of the deletion and may cover others.
     pub fn look_ahead(&mut self, places: impl Into<Arc<IdPlaces>>) {
         self.places = Some(places.into());
     }
 
-    /// The places that were read ahead, if they cover these ids.
+    /// Takes the positions that were read ahead, if they cover these ids.
     fn places_of(&mut self, ids: &WantedIds) -> Option<Arc<IdPlaces>> {
         self.places.take().filter(|places| places.covers(ids))
     }
@@ -181,7 +181,7 @@ impl Writer {
         Watch::new(self.options.resources.observer.clone(), Phase::Search, Some(total))
     }
 
-    /// The live segments with deletions of all these ids, for a transaction with other changes.
+    /// The live segments without these ids, for a transaction that also makes other changes.
     pub(super) fn without_ids(
         &mut self,
         transaction: &mut Transaction,
@@ -320,7 +320,7 @@ fn delete_wanted(
     Ok(())
 }
 
-/// As [`delete_wanted`], for a segment in which the places of all wanted ids are known.
+/// Like [`delete_wanted`], but for a segment in which the positions of all wanted ids are known.
 fn delete_at(
     open: &OpenSegment,
     set: &mut DeletionSet<'_>,
@@ -341,7 +341,7 @@ fn delete_at(
 }
 
 /// Deletes the wanted ids of one fingerprint, and calls `emptied` if it loses its last id. Returns
-/// the number of its live ids before.
+/// the number of live ids that it had before.
 fn delete_of_record(
     open: &OpenSegment,
     set: &mut DeletionSet<'_>,

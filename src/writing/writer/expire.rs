@@ -24,7 +24,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) as [`Writer::expire`].
+    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) in the same cases as
+    /// [`Writer::expire`].
     pub fn expiring(&self, expiry: &Expiry) -> Result<Expired> {
         Ok(Expired { segments: expiry.expiring(&self.info().segments)? })
     }
@@ -39,7 +40,7 @@ impl Writer {
     ///
     /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label has another form than the
     /// label of the expiry, if no label is a date, or if no record would remain.
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; after
+    /// [`Error::Io`](crate::Error::Io) if a file operation fails. Then nothing is removed; after
     /// [`Error::InEffect`](crate::Error::InEffect) everything is removed.
     ///
     /// # Examples

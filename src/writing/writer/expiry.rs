@@ -98,7 +98,7 @@ impl Expiry {
         }
     }
 
-    /// The expired segments.
+    /// The segments that this rule selects.
     pub(super) fn expiring(&self, segments: &[SegmentInfo]) -> Result<Vec<SegmentInfo>> {
         let labelled = || segments.iter().filter(|segment| !segment.label.is_empty());
         let refused = |segment: &SegmentInfo| {

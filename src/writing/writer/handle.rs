@@ -1,6 +1,6 @@
 //! The public writer: the lock, the options, the pending records.
 //!
-//! Other modules of this folder each add one kind of change to it.
+//! The other modules of this folder each add one kind of change to [`Writer`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,10 +44,10 @@ use fpstore_base::Recipe;
 ///                                                                  +-----------+
 /// ```
 ///
-/// Each arrow into and out of the live segments is one new manifest, which replaces the old one in
-/// one step: after a crash at any instant the store is in the state before or after the step. When
-/// a method returns without an error, its changes are durable. Pushed records that are not
-/// committed are lost with the writer.
+/// Each change of the live segments is one new manifest, which replaces the old one in one step:
+/// after a crash at any instant the store is in the state before or after the step. When a method
+/// returns without an error, its changes are durable. Pushed records that are not committed are
+/// lost with the writer.
 ///
 /// Orphaned files are removed by this writer, or a later one, once no reader holds them.
 ///
@@ -84,12 +84,12 @@ pub struct Writer {
     /// The resources of compaction; the record buffer may use as much memory again.
     pub(super) resources: SortResources,
     pub(super) pending: RecordBuffer,
-    /// Records that will replace others, if replacement is enabled.
+    /// Pushed records that will replace older records, if replacement is enabled.
     pub(super) replacing: Option<Replacing>,
     pub(super) store: Store,
-    /// The places of ids read ahead for the next deletion.
+    /// The positions of ids, read ahead for the next deletion.
     pub(super) places: Option<Arc<IdPlaces>>,
-    /// Bytes of segments written by this writer.
+    /// The total length of the segment files written by this writer, in bytes.
     pub(super) written_len: u64,
 }
 
@@ -98,7 +98,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As [`Writer::with_options`].
+    /// The same as [`Writer::with_options`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         Writer::with_options(path, WriterOptions::default())
     }
@@ -110,11 +110,11 @@ impl Writer {
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
     /// * [`Error::Locked`] if another process, or another writer of this process, is writing to the
     ///   store and does not end within [`WriterOptions::wait`].
-    /// * [`Error::RecipeMismatch`] if its fingerprints have another recipe.
+    /// * [`Error::RecipeMismatch`] if the fingerprints of the store have another recipe.
     /// * [`Error::InvalidOptions`] if the label or the run is invalid, if the labels of the store
     ///   are dates of one form and the label is not, or if the memory is too little for the
     ///   threads.
-    /// * Otherwise as [`Store::open`].
+    /// * The errors of [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let fault_of_run = options.run.as_deref().and_then(fault_of_run);
         if let Some(reason) = fault_of_label(&options.label).or(fault_of_run) {
@@ -217,7 +217,7 @@ impl Writer {
         segments: Vec<SegmentEntry>,
     ) -> Result<u64> {
         let committed = transaction.commit(segments);
-        // After an error, the new manifest may still be in place.
+        // Refresh even after an error: the new manifest may be in place.
         let refreshed = self.store.refresh();
         let generation = committed?;
         refreshed.map_err(Error::in_effect(generation))?;

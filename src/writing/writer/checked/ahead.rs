@@ -1,9 +1,10 @@
-//! Comparisons before the turn of the writer: expensive comparisons with the store run while other
-//! writers have their turns, and the own turn only compares with newer records.
+//! Comparisons before the writer's turn, in which it holds the writer lock: expensive comparisons
+//! with the store run while other writers hold the lock, and the turn only compares with newer
+//! records.
 //!
 //! Used by the server. Segments never change, and deletions only grow; so the nearest fingerprint
-//! in one state is the nearest one in a later state, unless it was deleted or a new segment has a
-//! nearer one.
+//! in one snapshot is the nearest one in a later snapshot, unless it was deleted or a new segment
+//! contains a nearer one.
 
 use std::cmp::min_by_key;
 use std::collections::BTreeMap;
@@ -18,37 +19,37 @@ use crate::search::snapshot::Snapshot;
 use crate::search::{Limits, Searcher};
 use crate::store::Store;
 
-/// For a list of fingerprints, the nearest stored fingerprint of each in one state of a store; can
-/// be moved to later states.
+/// For each of several fingerprints, the nearest stored fingerprint in one snapshot of a store.
+/// Further comparisons update the result to later snapshots.
 #[derive(Debug)]
 pub struct Ahead {
     k: u32,
     items: Vec<Item>,
-    /// The state with which all items were compared; `None` before the first comparison.
+    /// The snapshot with which all items were compared; `None` before the first comparison.
     state: Option<Arc<Snapshot>>,
-    /// The comparison with another state, if one is in progress.
+    /// The comparison with another snapshot, if one is in progress.
     moving: Option<Box<Moving>>,
 }
 
 #[derive(Debug)]
 struct Item {
     fingerprint: Fingerprint,
-    /// The nearest fingerprint within `k`; of equally near ones the smallest.
+    /// The nearest stored fingerprint within `k`; of equally near ones the smallest.
     nearest: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
 struct Moving {
     to: Arc<Snapshot>,
-    /// Searches the whole state.
+    /// Searches all segments of the snapshot `to`.
     whole: Searcher,
-    /// Searches the segments that the preceding state did not have.
+    /// Searches the segments of `to` that the preceding snapshot does not contain.
     new: Searcher,
-    /// The number of items compared with the state.
+    /// The number of items compared with `to`.
     count: usize,
 }
 
-/// The progress of a comparison.
+/// The result of [`Ahead::compare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonProgress {
     /// All items were compared.
@@ -61,14 +62,14 @@ pub enum ComparisonProgress {
 }
 
 impl Ahead {
-    /// Fingerprints to compare, none compared yet.
+    /// Fingerprints to compare, all of them still without a result.
     pub fn new(fingerprints: impl IntoIterator<Item = Fingerprint>, k: u32) -> Self {
         let item = |fingerprint| Item { fingerprint, nearest: None };
         let items = fingerprints.into_iter().map(item).collect();
         Ahead { k, items, state: None, moving: None }
     }
 
-    /// Starts comparing with the state that `store` shows, unless a comparison is still in
+    /// Starts comparing with the present snapshot of `store`, unless a comparison is still in
     /// progress.
     pub fn set_out(&mut self, store: &Store) {
         self.set_out_for(store.snapshot());
@@ -98,7 +99,7 @@ impl Ahead {
         self.moving = Some(Box::new(Moving { to, whole, new, count: 0 }));
     }
 
-    /// Whether all items were compared with the state that `store` shows.
+    /// Whether all items were compared with the present snapshot of `store`.
     pub fn is_at(&self, store: &Store) -> bool {
         self.is_at_state(&store.snapshot())
     }
@@ -108,8 +109,8 @@ impl Ahead {
         self.moving.is_none() && self.state.as_deref().is_some_and(|at| id(at) == id(state))
     }
 
-    /// The expected time in nanoseconds to complete the comparison in progress, if nothing was
-    /// deleted.
+    /// The expected time in nanoseconds to complete the comparison in progress, if none of the
+    /// nearest fingerprints was deleted.
     pub fn expected_nanos(&self) -> f64 {
         let Some(moving) = &self.moving else { return 0.0 };
         let new = moving.new.snapshot().segments();
@@ -117,12 +118,12 @@ impl Ahead {
         each * (self.items.len() - moving.count) as f64
     }
 
-    /// Compares until `end`. If the nearest fingerprint of an item was deleted, the item needs a
-    /// search of the whole store, which is only done with `may_be_costly`.
+    /// Compares items until the time `end`. If the nearest fingerprint of an item was deleted, the
+    /// item needs a search of the whole store, which is only done with `may_be_costly`.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as [`Searcher::search`].
     pub fn compare(
         &mut self,
         limits: &Limits,
@@ -161,8 +162,8 @@ impl Ahead {
         Ok(ComparisonProgress::All)
     }
 
-    /// The nearest fingerprint of each item, in their order, in the state of the last complete
-    /// comparison.
+    /// The nearest fingerprint of each item, in the order of the items, in the snapshot of the last
+    /// complete comparison.
     pub fn nearest(&self) -> impl Iterator<Item = Option<Fingerprint>> + '_ {
         self.items.iter().map(|item| item.nearest)
     }

@@ -1,11 +1,11 @@
-//! Records labelled different from a given record: they are not considered near it.
+//! Records that people labelled different from a checked record: a check ignores them.
 
 use crate::base::error::Result;
 use crate::base::judged::JudgedPairs;
 use crate::search::{Hit, Limits, Searcher};
 use crate::writing::writer::NewRecord;
 
-/// A record that people labelled different from others.
+/// A checked record that people labelled different from at least one other record.
 #[derive(Debug)]
 pub(super) struct Apart<'a> {
     judged: &'a JudgedPairs,
@@ -13,7 +13,7 @@ pub(super) struct Apart<'a> {
 }
 
 impl<'a> Apart<'a> {
-    /// `None` if the record has no id, or is not labelled different from any other.
+    /// `None` if the record has no id, or is not labelled different from any other record.
     pub(super) fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
         if judged.different_count() == 0 {
             return None;
@@ -45,9 +45,9 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// The position of the nearest relevant hit.
+/// The position of the nearest hit that is not labelled different from the record.
 pub(super) enum Place {
-    /// The position among the `count` nearest hits.
+    /// The position `at` among the `count` nearest hits.
     At {
         at: usize,
         count: usize,

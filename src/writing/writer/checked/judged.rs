@@ -9,15 +9,15 @@ use crate::writing::writer::NewRecord;
 use fpstore_base::Fingerprint;
 
 impl CheckedWriter {
-    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline, and with labelled
-    /// pairs. Records labelled different from the given one by its id are not considered near,
-    /// whether they are stored or pending. A stored fingerprint is considered if it has no ids, or
-    /// an id that is not labelled different. Pairs labelled as duplicates are ignored. If the
-    /// limits cut the search, the verdict is [`Verdict::Cut`].
+    /// Like [`CheckedWriter::check_and_add`], but with limits, such as a deadline, and with
+    /// labelled pairs. Records labelled different from the given record by its id are not
+    /// considered near, whether they are stored or pending. A stored fingerprint is considered if
+    /// it has no ids, or an id that is not labelled different. Pairs labelled as duplicates are
+    /// ignored. If the limits cut the search, the verdict is [`Verdict::Cut`].
     ///
     /// # Errors
     ///
-    /// As [`CheckedWriter::check_and_add`].
+    /// The same as [`CheckedWriter::check_and_add`].
     ///
     /// # Examples
     ///
@@ -64,8 +64,8 @@ impl CheckedWriter {
         judge(writer, pending, record, k, stored, Some(&apart))
     }
 
-    /// As [`CheckedWriter::check_and_add_judged`], if `nearest` is known to be the nearest stored
-    /// fingerprint in the state of this turn, labelled or not. The store is searched only if
+    /// Like [`CheckedWriter::check_and_add_judged`], but takes `nearest`, the nearest stored
+    /// fingerprint in the snapshot of this turn, labelled or not. The store is searched only if
     /// `nearest` is labelled different. The distance of a stored hit is the distance from
     /// `nearest`, which is 0.
     pub fn add_compared_judged(

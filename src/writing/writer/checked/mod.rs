@@ -1,9 +1,9 @@
-//! Check and add: a record is added if no near record is stored or pending.
+//! Check and add: a record is added if no stored or pending record is within `k` bits of it.
 //!
 //! The streams of the program, the writer thread of the server and Python call [`CheckedWriter`].
 //! It decides which records are new; it never commits by itself, and it starts no thread. `pending`
 //! holds the pending records, `near_index` finds the nearest of them, `ahead` compares records with
-//! the store before the turn of the writer.
+//! the store before the writer's turn.
 
 mod ahead;
 mod apart;
@@ -29,16 +29,17 @@ use pending::Pending;
 /// The result of [`CheckedWriter::check_and_add`].
 #[derive(Clone, Copy, Debug)]
 pub enum Verdict<'a> {
-    /// No record is near: the record was added, and is pending.
+    /// No stored or pending record is within `k` bits: the record was added, and is pending.
     Added,
-    /// The nearest stored fingerprint, of equally near ones the smallest. Nothing was added.
+    /// The stored fingerprint nearest to the record, of equally near ones the smallest. Nothing was
+    /// added.
     Stored(Hit<'a>),
     /// A pending record is nearer than all stored fingerprints; of equally near ones it is the
     /// first. Nothing was added.
     Pending {
         /// The pending record.
         record: &'a NewRecord,
-        /// Its distance in bits.
+        /// The distance of the pending record from the checked record, in bits.
         distance: u32,
     },
     /// A limit cut the search, so the result is unknown. Nothing was added.
@@ -60,15 +61,16 @@ pub enum Verdict<'a> {
 /// # Turns
 ///
 /// The first check begins a turn at the writer lock, as in [`SharedWriter`]. Nobody else adds
-/// records during a turn, so of two near records exactly one is new. [`CheckedWriter::give_way`]
-/// ends the turn if nothing is pending; the next check begins another turn, and sees records that
-/// others have written.
+/// records during a turn, so of two records near each other exactly one is new.
+/// [`CheckedWriter::give_way`] ends the turn if nothing is pending; the next check begins another
+/// turn, and sees records that others have written.
 ///
 /// # Cost
 ///
 /// A check costs a search for the nearest stored fingerprint, and some lookups among the pending
 /// records; for a small `k` and random fingerprints, the number of lookups does not depend on the
-/// number of pending records. These are kept in memory, with an overhead of 20 to 70 bytes each.
+/// number of pending records. Pending records are kept in memory, with an overhead of 20 to 70
+/// bytes each.
 ///
 /// # Examples
 ///
@@ -95,7 +97,7 @@ pub enum Verdict<'a> {
 #[must_use = "nothing is durable before commit"]
 pub struct CheckedWriter {
     shared: SharedWriter,
-    /// Searches the store of the last turn.
+    /// Searches the snapshot of the last turn.
     searcher: Option<Searcher>,
     pending: Pending,
     /// Whether a commit has failed that may still have taken effect.
@@ -111,16 +113,17 @@ impl CheckedWriter {
 
     /// The writer of this turn, for other changes. Begins a turn if none is in progress.
     ///
-    /// Checks do not find records pushed to it until they are committed.
+    /// Checks do not find records pushed to this writer until they are committed.
     ///
     /// # Errors
     ///
-    /// As [`Writer::with_options`]; after a failed commit also as [`Searcher::search`].
+    /// The errors of [`Writer::with_options`]; after a failed commit also those of
+    /// [`Searcher::search`].
     pub fn writer(&mut self) -> Result<&mut Writer> {
         Ok(self.turn()?.0)
     }
 
-    /// Begins a turn if none is in progress. Returns its parts: the searcher has the newest state.
+    /// Begins a turn if none is in progress. The returned searcher has the newest snapshot.
     fn turn(&mut self) -> Result<(&mut Writer, &mut Searcher, &mut Pending)> {
         let is_new = !self.shared.is_held();
         let writer = self.shared.writer()?;
@@ -140,18 +143,18 @@ impl CheckedWriter {
     ///
     /// # Errors
     ///
-    /// As [`SharedWriter::set_label`].
+    /// The same as [`SharedWriter::set_label`].
     pub fn set_label(&mut self, label: &str) -> Result<()> {
         self.shared.set_label(label)
     }
 
-    /// Whether a turn is in progress, so that others cannot write.
+    /// Whether a turn is in progress, so that other writers cannot write.
     pub fn is_held(&self) -> bool {
         self.shared.is_held()
     }
 
-    /// Ends the turn if nothing is pending, and if the caller `is_idle` or others may have waited
-    /// for a second. See [`SharedWriter::end_turn`].
+    /// Ends the turn if nothing is pending, and if the caller `is_idle` or other writers may have
+    /// waited for a second. See [`SharedWriter::end_turn`].
     pub fn give_way(&mut self, is_idle: bool) {
         let may_end = self.is_held() && self.pending.records().is_empty();
         if may_end && (is_idle || self.shared.is_overdue()) {
@@ -159,22 +162,23 @@ impl CheckedWriter {
         }
     }
 
-    /// Releases the lock, and opens the store again on next use, as after an error of
-    /// [`CheckedWriter::writer`]. Pending records are kept; records that others add meanwhile are
-    /// not compared with them.
+    /// Releases the lock, and opens the store again on next use, like after an error of
+    /// [`CheckedWriter::writer`]. Pending records are kept, but are not compared with records that
+    /// other writers add meanwhile.
     pub fn end_turn(&mut self) {
         self.shared.end_turn();
     }
 
     /// Adds a record, unless a record within `k` bits is stored or pending: then returns the
-    /// nearest record, and of a stored and a pending record that are equally near the stored one.
+    /// nearest record. Of a stored and a pending record that are equally near, it returns the
+    /// stored one.
     ///
     /// # Errors
     ///
-    /// * As [`Writer::with_options`], if this begins a turn.
+    /// * The errors of [`Writer::with_options`], if this call begins a turn.
     /// * [`Error::InvalidDistance`](crate::Error::InvalidDistance) and
-    ///   [`Error::Corrupt`](crate::Error::Corrupt) as [`Searcher::search`].
-    /// * As [`Writer::push_record`] for a record that the store cannot keep.
+    ///   [`Error::Corrupt`](crate::Error::Corrupt) in the same cases as [`Searcher::search`].
+    /// * The errors of [`Writer::push_record`] for a record that the store cannot keep.
     /// * [`Error::TooLarge`](crate::Error::TooLarge) if 2^32 - 1 records are pending.
     ///
     /// After these errors the record is not added.
@@ -182,12 +186,12 @@ impl CheckedWriter {
         self.check_and_add_with(record, k, &Limits::default())
     }
 
-    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline. If they cut the search,
-    /// the verdict is [`Verdict::Cut`].
+    /// Like [`CheckedWriter::check_and_add`], but with limits, such as a deadline. If they cut the
+    /// search, the verdict is [`Verdict::Cut`].
     ///
     /// # Errors
     ///
-    /// As [`CheckedWriter::check_and_add`].
+    /// The same as [`CheckedWriter::check_and_add`].
     fn check_and_add_with(
         &mut self,
         record: &NewRecord,
@@ -203,9 +207,9 @@ impl CheckedWriter {
         judge(writer, pending, record, k, stored, None)
     }
 
-    /// As [`CheckedWriter::check_and_add`], if `nearest` is known to be the nearest stored
-    /// fingerprint within `k` bits in the state of this turn. The distance of a stored hit is then
-    /// the distance from `nearest`, which is 0.
+    /// Like [`CheckedWriter::check_and_add`], but takes `nearest`, the nearest stored fingerprint
+    /// within `k` bits in the snapshot of this turn. The distance of a stored hit is then the
+    /// distance from `nearest`, which is 0.
     fn add_compared(
         &mut self,
         record: &NewRecord,
@@ -217,7 +221,7 @@ impl CheckedWriter {
         let Some(nearest) = nearest else {
             return judge(writer, pending, record, k, None, apart);
         };
-        // A pending record must be nearer than the stored one, which is older.
+        // Of equally near records, the stored one is returned, because it is older.
         let distance = nearest.distance(record.fingerprint);
         let nearer = distance.checked_sub(1);
         if let Some((at, distance)) = nearer.and_then(|k| pending.nearest(record, k, apart)) {
@@ -232,8 +236,8 @@ impl CheckedWriter {
         self.pending.records()
     }
 
-    /// Removes pending records by their positions, as if they had not been added. The others move
-    /// up.
+    /// Removes pending records by their positions, as if they had not been added. The following
+    /// records move up.
     pub fn forget(&mut self, range: impl RangeBounds<usize>) {
         self.pending.forget(range);
     }
@@ -246,9 +250,9 @@ impl CheckedWriter {
     ///
     /// # Errors
     ///
-    /// As [`Writer::with_options`] and [`Writer::commit`]. All pending records are then still
-    /// pending, except after [`Error::InEffect`], because then they are added; records pushed to
-    /// the writer are lost.
+    /// The errors of [`Writer::with_options`] and [`Writer::commit`]. All pending records are then
+    /// still pending, except after [`Error::InEffect`], because then they are added; records pushed
+    /// to the writer are lost.
     pub fn commit(&mut self) -> Result<Committed> {
         let (writer, _, pending) = self.turn()?;
         if pending.records().is_empty() {
@@ -264,7 +268,7 @@ impl CheckedWriter {
                 *pending = Pending::default();
                 self.shared.drop_turn();
             }
-            // The writer may contain some of the records.
+            // The writer may contain some of the records, or the commit may have taken effect.
             Err(_) => {
                 self.shared.drop_turn();
                 self.is_in_doubt = true;
@@ -273,11 +277,11 @@ impl CheckedWriter {
         committed
     }
 
-    /// Commits the pending records, and merges segments as [`Writer::finish`].
+    /// Commits the pending records, and merges segments like [`Writer::finish`].
     ///
     /// # Errors
     ///
-    /// As [`CheckedWriter::commit`] and [`Writer::finish`].
+    /// The errors of [`CheckedWriter::commit`] and [`Writer::finish`].
     pub fn finish(mut self) -> Result<Store> {
         self.commit()?;
         self.shared.finish()
@@ -285,7 +289,7 @@ impl CheckedWriter {
 }
 
 /// The verdict on a record, given its nearest stored fingerprint within `k` bits. A new record is
-/// added. Pending records labelled different from it (`apart`) are ignored.
+/// added to `pending`. Pending records labelled different from the record (`apart`) are ignored.
 fn judge<'a>(
     writer: &Writer,
     pending: &'a mut Pending,
@@ -294,7 +298,7 @@ fn judge<'a>(
     stored: Option<Hit<'a>>,
     apart: Option<&Apart<'_>>,
 ) -> Result<Verdict<'a>> {
-    // A pending record must be nearer than the stored one, which is older.
+    // Of equally near records, the stored one is returned, because it is older.
     let k = stored.map_or(Some(k), |hit| hit.distance().checked_sub(1));
     if let Some((at, distance)) = k.and_then(|k| pending.nearest(record, k, apart)) {
         return Ok(Verdict::Pending { record: &pending.records()[at], distance });
@@ -322,7 +326,7 @@ fn is_stored(record: &NewRecord, writer: &Writer, searcher: &mut Searcher) -> Re
     let answer = searcher.search(record.fingerprint, 0)?;
     let Some(hit) = answer.hits().next() else { return Ok(false) };
     let Some(wanted) = writer.check_record(record)? else { return Ok(true) };
-    // A store keeps a number as a text if other ids are texts.
+    // A store contains a number as a text if other ids are texts.
     let wanted = wanted.to_string();
     for id in hit.stored_ids() {
         if id?.to_string() == wanted {

@@ -1,8 +1,8 @@
-//! An index of fingerprints in memory that finds the nearest one.
+//! An index of fingerprints in memory that finds the fingerprint nearest to a needle.
 //!
-//! Exact for every distance, by blocks of bits (Norouzi, Punjani and Fleet, "Fast Search in Hamming
-//! Space with Multi-Index Hashing", CVPR 2012). `pending` calls it for each checked record; it does
-//! not depend on records and stores.
+//! Exact for every distance, by hashing blocks of bits (Norouzi, Punjani and Fleet, "Fast Search in
+//! Hamming Space with Multi-Index Hashing", CVPR 2012). `pending` searches it for each checked
+//! record.
 //!
 //! The 64 bits are dealt out to `b` blocks in turn. With `k = b * r + a`, where `a < b`, two values
 //! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most `r
@@ -19,7 +19,7 @@ use crate::base::steps::step;
 use crate::bytes::scramble::scramble;
 use fpstore_base::Fingerprint;
 
-/// Up to this number of values no tables are built.
+/// Up to this number of values, no hash tables are built.
 const SCANNED_MAX: usize = 128;
 /// The cost of a lookup, as a number of values that a pass compares in the same time.
 const LOOKUP_COST: u64 = 8;
@@ -27,17 +27,17 @@ const LOOKUP_COST: u64 = 8;
 const BLOCKS_MIN: u32 = 2;
 const BLOCKS_MAX: u32 = 8;
 
-/// The fingerprints, by their positions in insertion order.
+/// The fingerprints in insertion order, with a hash table for each block of bits.
 #[derive(Debug, Default)]
 pub(super) struct NearIndex {
     values: Vec<Fingerprint>,
-    /// Empty while there are few values.
+    /// The hash tables; empty while there are at most [`SCANNED_MAX`] values.
     blocks: Vec<Block>,
     /// The number of values for which the blocks were chosen.
     capacity: usize,
 }
 
-/// A hash table from the bits of a block to the values that have them.
+/// A hash table from the bits of a block to the positions of the values with these bits.
 #[derive(Debug)]
 struct Block {
     mask: u64,
@@ -66,7 +66,7 @@ impl NearIndex {
         }
     }
 
-    /// Adds a value; the caller respects [`NearIndex::COUNT_MAX`].
+    /// Adds a value. The caller ensures that there are at most [`NearIndex::COUNT_MAX`] values.
     pub(super) fn push(&mut self, value: Fingerprint) {
         step();
         self.values.push(value);
@@ -79,10 +79,11 @@ impl NearIndex {
         }
     }
 
-    /// Chooses the blocks again, for up to `capacity` values.
+    /// Chooses the blocks for up to `capacity` values, and fills their hash tables again.
     pub(super) fn choose_blocks(&mut self, capacity: usize) {
         let bits = capacity.ilog2();
-        // At most 16 values for each combination of the bits of a block.
+        // Blocks are so wide that at most 16 of `capacity` random values have the same bits in a
+        // block.
         let count = (64 / (bits - 3)).clamp(BLOCKS_MIN, BLOCKS_MAX);
         self.capacity = capacity;
         self.blocks = (0..count).map(|at| Block::new(at, count, bits)).collect();
@@ -113,8 +114,8 @@ impl NearIndex {
         nearest.map(|(distance, at)| (at, distance))
     }
 
-    /// Calls `visit` with the positions of all values within `k` bits, and of some others; possibly
-    /// several times for a position.
+    /// Calls `visit` with the positions of all values within `k` bits, and of some other values;
+    /// possibly several times for a position.
     pub(super) fn each_candidate(&self, needle: Fingerprint, k: u32, mut visit: impl FnMut(usize)) {
         let len = self.values.len();
         let lookups: u64 = self.radii(k).map(|(block, radius)| block.lookups(radius)).sum();
@@ -161,7 +162,8 @@ impl Block {
         self.heads[bucket] = self.links.pop().unwrap_or_default();
     }
 
-    /// Calls `visit` with the positions of all values that agree with `value` in this block.
+    /// Calls `visit` with the positions of all values that agree with `value` in this block, and
+    /// possibly of others.
     fn each(&self, value: u64, visit: &mut impl FnMut(usize)) {
         let mut link = self.heads[self.bucket(value)];
         while let Some(at) = link.checked_sub(1) {

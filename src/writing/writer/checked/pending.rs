@@ -1,4 +1,4 @@
-//! Pending records: they are in no segment yet, but records near them are not new.
+//! Pending records: they are in no segment yet, but each check compares with them.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -29,8 +29,8 @@ impl Pending {
         Ok(())
     }
 
-    /// Removes the records in a range of positions. Earlier records are not visited: rejected
-    /// records are the last ones, and there may be many before them.
+    /// Removes the records in a range of positions. Records before the range are not visited:
+    /// usually the last records are rejected, and there may be many before them.
     pub(super) fn forget(&mut self, range: impl RangeBounds<usize>) {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,

@@ -1,4 +1,4 @@
-//! The index compared with a scan of all values, and pending records after failed commits.
+//! Tests of the index against a scan of all values, and of pending records after failed commits.
 
 mod apart;
 
@@ -41,7 +41,7 @@ fn mixed(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// Counts at which there are no blocks, new blocks, full blocks, and rebuilt blocks.
+/// With these numbers of values there are no blocks, new blocks, full blocks, or rebuilt blocks.
 #[test]
 fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     for count in [0, 1, 3, 128, 129, 258, 259, 519, 5000, 40_000] {
@@ -66,7 +66,7 @@ fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     }
 }
 
-/// With a scan for each record, a hundred thousand new records would compare 5 * 10^9 pairs.
+/// Scanning all earlier records for each of 100 000 new records would compare 5 * 10^9 pairs.
 #[test]
 fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     for (k, most) in [(0, 20), (3, 80), (7, 400)] {
@@ -87,7 +87,7 @@ fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     }
 }
 
-/// Rejecting records that became pending costs nothing for the records before them.
+/// Removing the last pending records takes no time for the records before them.
 #[test]
 fn forgetting_the_last_records_does_not_grow_with_those_before() {
     assert_not_quadratic(300, |count| {
@@ -148,7 +148,8 @@ fn record(value: u64, id: u64) -> NewRecord {
     NewRecord::new(Fingerprint::new(value), Id::U64(id))
 }
 
-/// The verdict as text: the near fingerprint, its place, its distance, and its ids.
+/// The verdict as text: for a near record, whether it is stored or pending, its fingerprint, its
+/// distance, and its ids if it is stored.
 fn ask(writer: &mut CheckedWriter, value: u64, id: u64) -> String {
     match writer.check_and_add(&record(value, id), 3).unwrap() {
         Verdict::Added => "added".into(),
@@ -195,8 +196,8 @@ fn the_nearest_is_named_and_of_equally_near_ones_the_stored_one() {
     assert_eq!(stored(&path), ["1", "3", "7"]);
 }
 
-/// Each operation of a commit fails once. Then all records are still pending, and in the end each
-/// record is in the store once.
+/// Each file operation of a commit fails once. Then all records are still pending, and in the end
+/// each record is in the store once.
 #[test]
 fn after_a_failed_commit_all_is_pending_and_the_next_one_adds_it_once() {
     for fault in [Fault::Full, Fault::Broken] {
@@ -311,7 +312,7 @@ fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
 }
 
-/// The state changes by additions, deletions and merges; some comparisons are cut in slices.
+/// The store changes by additions, deletions and merges; some comparisons are made in slices.
 #[test]
 fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
     for k in [0, 3, 9, 20, 64] {
@@ -352,7 +353,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
             let limits = Limits::default();
             let mut slices = 0;
             loop {
-                // Each slice ends after one item; the last rounds do all at once.
+                // Each slice ends after one item; the last rounds compare all items in one slice.
                 let end = (round < 8).then(Instant::now);
                 match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
                     ComparisonProgress::All => break,

@@ -9,14 +9,15 @@ use fpstore_base::{Fingerprint, Id};
 
 const IDS: u64 = 40;
 
-/// The known records: first stored records, then pending records.
+/// The stored and the pending records, as fingerprints with ids.
 #[derive(Default)]
 struct Model {
     stored: Vec<(u64, Option<String>)>,
     pending: Vec<(u64, Option<String>)>,
 }
 
-/// The distance, the fingerprint, and whether it is pending; `None` for a new record.
+/// The nearest record: its distance, its fingerprint, and whether it is pending. `None` if there is
+/// none.
 type Found = Option<(u32, u64, bool)>;
 
 impl Model {
@@ -59,7 +60,7 @@ fn random_pairs(random: &mut Random) -> JudgedPairs {
             text += &format!("p{one}\tp{other}\t0\n");
         }
     }
-    // These labels have no effect.
+    // Labels with other numbers than 0 do not mean "different", so they have no effect.
     text += "q1\tq2\t1\nq3\tq4\t-1\n";
     JudgedPairs::new(&LabelFile::parse(&text).unwrap()).unwrap()
 }
@@ -77,7 +78,7 @@ fn found_of(record: &NewRecord, verdict: Verdict<'_>) -> Found {
     }
 }
 
-/// Checks and adds a record; with `is_ahead` in the way of the server for expensive items.
+/// Checks and adds a record. With `is_ahead`, first compares it by [`Ahead`], like the server.
 fn check(
     writer: &mut CheckedWriter,
     record: &NewRecord,
