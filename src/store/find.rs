@@ -20,20 +20,20 @@ pub struct FoundRecord {
     pub fingerprint: Fingerprint,
     /// The sketch stored with the id; empty in a store without sketches.
     pub sketch: Vec<u8>,
-    /// The store that contains it, if several stores are queried together.
+    /// The store that contains the record, if several stores are queried together.
     pub store: StoreIndex,
 }
 
 impl Store {
-    /// Finds the records with these ids: for each id its records by ascending fingerprint, or an
-    /// empty list. A number and its decimal text are the same id.
+    /// Finds the records with these ids. Returns for each id its records by ascending fingerprint,
+    /// or an empty list. A number and its decimal text are the same id.
     ///
-    /// A store has no index of ids, so this is one scan of all fingerprints and ids, as in
+    /// A store has no index of ids, so this is one scan of all fingerprints and ids, like
     /// [`Store::for_each`], for any number of ids. The observer is called during the scan.
     ///
     /// # Errors
     ///
-    /// As [`Store::for_each`], and [`Error::Interrupted`] if the observer ends the work.
+    /// The errors of [`Store::for_each`], and [`Error::Interrupted`] if the observer ends the work.
     ///
     /// # Examples
     ///

@@ -1,7 +1,7 @@
 //! All stored fingerprints in ascending order, merged over the segments.
 //!
-//! [`Store::for_each`] serves exports, joins, clusters and `verify`. Joins that need neither order
-//! nor ids use `Store::for_each_run_of`, which decodes one segment without a merge.
+//! [`Store::for_each`] is used by exports, joins, clusters and `verify`. Joins that need neither
+//! order nor ids use `Store::for_each_run_of`, which decodes one segment without a merge.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,9 +21,9 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 
 /// The number of fingerprints that one pass selects from a table that is not in fingerprint order.
-/// At most twice as many are in memory: 256 MiB.
+/// At most twice as many fingerprints are in memory: 256 MiB.
 const SELECTED_MAX: usize = 1 << 23;
-/// Ranges per thread: several, so that all threads end at about the same time.
+/// The number of ranges per thread: several, so that all threads end at about the same time.
 const RANGES_FOR_A_THREAD: usize = 16;
 /// The minimum number of fingerprints of a range.
 const RANGE_MIN: u64 = if cfg!(test) { 16 } else { 1 << 12 };
@@ -62,8 +62,8 @@ impl Store {
         self.for_each_within(0..=u64::MAX, 1, each)
     }
 
-    /// As [`Store::for_each`], restricted to a range of fingerprints. Called on `threads` threads,
-    /// which share the memory for sorting segments.
+    /// Like [`Store::for_each`], but only for a range of fingerprints. It is called on `threads`
+    /// threads at the same time, which share the memory for sorting segments.
     pub(crate) fn for_each_within<E: From<Error>>(
         &self,
         range: RangeInclusive<u64>,
@@ -74,7 +74,8 @@ impl Store {
         let filled = snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
         let selected_max = SELECTED_MAX / threads.max(1);
         let mut sources = Vec::new();
-        // The next fingerprint of each source; the smallest is on top, ties by segment.
+        // The next fingerprint of each source; the smallest is on top, equal ones in the order of
+        // the sources.
         let mut next = BinaryHeap::new();
         for (segment, open) in filled {
             let Some(mut source) = Ordered::new(open, &range, selected_max)? else { continue };
@@ -103,10 +104,10 @@ impl Store {
         Ok(())
     }
 
-    /// Ascending ranges that together cover all fingerprints, for this many threads. They hold
-    /// about the same number of fingerprints if these are evenly distributed. There is a single
-    /// range if there are few fingerprints, or if a segment would have to be sorted again for each
-    /// range.
+    /// Ascending ranges that together cover all fingerprints, for `threads` threads. The ranges
+    /// contain about the same number of fingerprints if the fingerprints are evenly distributed.
+    /// There is a single range if there are few fingerprints, or if a segment would have to be
+    /// sorted again for each range.
     pub(crate) fn ranges_for(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
         let snapshot = self.snapshot();
         let filled = || snapshot.segments().iter().filter(|open| !open.is_empty());
@@ -130,8 +131,8 @@ impl Store {
         ranges_from(&starts)
     }
 
-    /// As [`Store::ranges_for`], but if segments must be sorted, there is one range per thread, and
-    /// each thread scans all segments, in parallel with the others.
+    /// Like [`Store::ranges_for`], but if segments must be sorted, there is one range per thread,
+    /// and each thread scans all segments, in parallel with the other threads.
     pub(crate) fn ranges_side_by_side(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
         let ranges = self.ranges_for(threads);
         let live_count: u64 = self.snapshot().segments().iter().map(|open| open.live_count()).sum();
@@ -153,8 +154,8 @@ fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
 }
 
 impl Store {
-    /// Calls `each` with runs of the live fingerprints in a piece of a segment, in the order of its
-    /// first table. `segment` is the position of the segment in the snapshot.
+    /// Calls `each` with runs of the live fingerprints in one piece of a segment, in the order of
+    /// the first table. `segment` is the position of the segment in the snapshot.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,
@@ -193,7 +194,7 @@ type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 
 #[cfg(feature = "write")]
 impl crate::plan::Sample {
-    /// A sample of the fingerprints of a store. Reads one whole table.
+    /// A sample of the fingerprints of a store. Reads one whole table of each segment.
     ///
     /// # Errors
     ///
@@ -216,7 +217,8 @@ struct Ordered<'a> {
     table: WholeTable<'a>,
     /// The values of the table, if it is in fingerprint order.
     stored: Option<Values<'a>>,
-    /// Otherwise the next values, sorted descending so that the smallest can be popped.
+    /// If the table is not in fingerprint order: the next fingerprints, sorted descending so that
+    /// the smallest can be popped.
     selected: Vec<(Fingerprint, Rank)>,
     /// The start of the range, moved forward by each pass; `None` after the last pass.
     from: Option<u64>,
@@ -324,7 +326,7 @@ mod tests {
             assert_eq!(found, expected, "{most} a pass");
         }
     }
-    /// The concatenated ranges have the fingerprints and ids of the store.
+    /// The concatenated ranges contain the fingerprints and ids of the store.
     #[test]
     fn ranges_have_each_fingerprint_once_and_in_order() {
         use crate::writer::Writer;

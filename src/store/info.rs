@@ -15,16 +15,17 @@ use fpstore_base::{IdKind, Recipe, Width};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreInfo {
-    /// The directory.
+    /// The directory of the store.
     pub path: PathBuf,
     /// Sixteen random bytes that identify the store: drawn when it was made or replaced, and
     /// preserved by every later change.
     pub store_id: [u8; 16],
     /// The generation: the number of manifests that the store has had.
     pub generation: u64,
-    /// The digest of the manifest: states with the same digest give the same answers.
+    /// The digest of the manifest: snapshots with the same digest give the same answers.
     pub manifest_digest: [u8; 16],
-    /// Bytes of the sketch of each id; 0 without sketches, or if segments have different lengths.
+    /// The length of the sketch of each id in bytes; 0 without sketches, or if segments have
+    /// different lengths.
     pub sketch_len: u8,
     /// The width of the fingerprints, see [`Store::width`](crate::Store::width).
     pub width: Width,
@@ -75,13 +76,13 @@ impl StoreInfo {
         self.segments.iter().map(|segment| segment.deleted_ids).sum()
     }
 
-    /// Bytes of all segment files.
+    /// The length of all segment files in bytes.
     pub fn file_len(&self) -> u64 {
         self.segments.iter().map(|segment| segment.file_len).sum()
     }
 }
 
-/// Serialises the totals over all segments as further fields.
+/// Also serialises the totals over all segments, as additional fields.
 #[cfg(feature = "serde")]
 impl serde::Serialize for StoreInfo {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -109,7 +110,7 @@ impl serde::Serialize for StoreInfo {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SegmentInfo {
-    /// The file.
+    /// The segment file.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::path"))]
     pub path: PathBuf,
     /// The number of the segment. A store never uses a number again.
@@ -118,26 +119,26 @@ pub struct SegmentInfo {
     pub label: String,
     /// The [format version](crate::FORMAT_VERSIONS) of the file.
     pub format_version: u16,
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// How its bytes are accessed: `Map` or `Memory`.
+    /// How the bytes of the file are accessed: `Map` or `Memory`.
     pub access: Access,
-    /// Distinct fingerprints in the file, deleted ones included.
+    /// The number of distinct fingerprints in the file, deleted ones included.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
-    /// Ids in the file, deleted ones included.
+    /// The number of ids in the file, deleted ones included.
     #[cfg_attr(feature = "serde", serde(rename = "ids"))]
     pub id_count: u64,
-    /// Deleted fingerprints; all their ids are deleted, too.
+    /// The number of deleted fingerprints; all their ids are deleted, too.
     pub deleted_fingerprints: u64,
-    /// Deleted ids, including the ids of deleted fingerprints.
+    /// The number of deleted ids, including the ids of deleted fingerprints.
     pub deleted_ids: u64,
     /// The time when the file was written, if the system reports it.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::seconds"))]
     pub written: Option<SystemTime>,
     /// The kind of the ids.
     pub id_kind: IdKind,
-    /// Bytes of the sketch of each id; 0 without sketches.
+    /// The length of the sketch of each id in bytes; 0 without sketches.
     pub sketch_len: u32,
     /// The distance for which the scheme is tuned.
     pub tuned_k: u32,
@@ -169,18 +170,18 @@ pub struct TableInfo {
     /// The number of low bits of each value that are stored in the tails, verbatim or as a
     /// syndrome.
     pub tail_bits: u32,
-    /// The bits of the syndrome that each tail stores in place of the bits outside the mask; 0 if
-    /// tails are stored verbatim.
+    /// The number of syndrome bits that each tail stores in place of the bits outside the mask; 0
+    /// if tails are stored verbatim.
     pub syndrome_bits: u32,
-    /// Bits per fingerprint, including padding to whole pages and page checksums. `None` without
-    /// fingerprints.
+    /// The average number of bits per fingerprint, including padding to whole pages and page
+    /// checksums. `None` without fingerprints.
     pub bits_per_fingerprint: Option<f64>,
-    /// The syndrome bits that [`Scheme::with_syndromes`] expects: known bits included.
+    /// The number of syndrome bits as passed to [`Scheme::with_syndromes`], known bits included.
     #[cfg_attr(feature = "serde", serde(skip))]
     telling_bits: u32,
 }
 
-/// The place of a section.
+/// The position of a section in a segment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -188,24 +189,25 @@ pub struct SectionInfo {
     /// The kind of the section.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::text"))]
     pub section: Section,
-    /// Bytes from the start of the file.
+    /// The offset from the start of the file in bytes.
     pub offset: u64,
-    /// Bytes in use.
+    /// The length in bytes, padding not counted.
     pub len: u64,
 }
 
 impl SegmentInfo {
     /// Whether the segment has fingerprints that are not deleted. The label of a segment without
-    /// them never prevents an expiry.
+    /// records never prevents an expiry.
     pub fn has_records(&self) -> bool {
         self.fingerprint_count > self.deleted_fingerprints
     }
 
-    /// The scheme of its tables.
+    /// The scheme of the tables of the segment.
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`]; an open segment has valid tables.
+    /// The same as [`Scheme::from_masks`]; they do not occur for an open segment, whose tables are
+    /// valid.
     pub fn scheme(&self) -> Result<Scheme> {
         let tables = self.tables.iter().map(|table| (table.mask, table.telling_bits));
         Scheme::of_tables(tables, self.tuned_k)
@@ -260,7 +262,7 @@ impl SegmentInfo {
     }
 }
 
-/// Bytes of a table: whole pages, and a checksum of 4 bytes for each page.
+/// The length of a table in bytes: whole pages, and a checksum of 4 bytes for each page.
 fn table_len(sections: &[SectionInfo], table: TableIndex) -> u64 {
     let pages: u64 = sections
         .iter()

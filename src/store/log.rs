@@ -1,7 +1,8 @@
-//! The history of a store: additions, deletions, merges and expiries between kept states.
+//! The history of a store: additions, deletions, merges and expiries between several snapshots of
+//! it.
 //!
-//! A manifest lists the live segments and the deletions of one state, without history. So the
-//! changes between two states are computed from their manifests: the old segments between two
+//! A manifest lists the live segments and the deletions of one snapshot, without history. So the
+//! changes between two snapshots are computed from their manifests: the old segments between two
 //! common segments were replaced by the new segments there. Common segments can have new deletions.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,68 +21,69 @@ fpstore_base::named! {
     #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
     #[non_exhaustive]
     pub enum Act {
-        /// New segments.
+        /// Segments were added.
         Added = "added",
-        /// Deleted records of a segment.
+        /// Records of a segment were deleted.
         Deleted = "deleted",
-        /// Segments that replaced others.
+        /// New segments replaced other segments.
         Merged = "merged",
-        /// Removed segments: expired by their label, or emptied because all of their records were
+        /// Segments were removed: they expired by their label, or all of their records were
         /// deleted.
         Expired = "expired",
-        /// A run that has added to the store; `label` holds its name.
+        /// A run has added to the store; `label` contains the name of the run.
         Run = "run",
     }
 }
 
-/// One change between two states.
+/// One change between two snapshots of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Change {
-    /// The generation of the state with the change.
+    /// The generation of the snapshot after the change.
     pub generation: u64,
-    /// The generation of the preceding state; `None` for the first state, which counts as added.
+    /// The generation of the preceding snapshot; `None` for the first snapshot, which counts as
+    /// added.
     pub since: Option<u64>,
     /// The kind of the change.
     pub act: Act,
-    /// The affected segments after the change.
+    /// The numbers of the affected segments after the change.
     pub segments: Vec<u64>,
-    /// The affected segments before the change.
+    /// The numbers of the affected segments before the change.
     pub from: Vec<u64>,
-    /// The distinct labels of these segments, or the name of the run.
+    /// The distinct labels of the affected segments, or the name of the run.
     pub label: String,
-    /// Live fingerprints of the segments after the change.
+    /// The number of live fingerprints of the segments after the change.
     pub fingerprints: u64,
-    /// Live fingerprints of the segments before the change.
+    /// The number of live fingerprints of the segments before the change.
     pub fingerprints_before: u64,
-    /// Live ids of the segments after the change.
+    /// The number of live ids of the segments after the change.
     pub ids: u64,
-    /// Live ids of the segments before the change.
+    /// The number of live ids of the segments before the change.
     pub ids_before: u64,
-    /// For a merge: records in the new segments that were in none of the old segments, because they
-    /// were added between the two states. A record is an id of a fingerprint, or a fingerprint
-    /// without ids.
+    /// For a merge: the number of records in the new segments that were in none of the old
+    /// segments, because they were added between the two snapshots. A record is an id of a
+    /// fingerprint, or a fingerprint without ids.
     pub records_added: Option<u64>,
-    /// For a merge: records of the old segments that are missing in the new ones, because they were
-    /// deleted between the two states.
+    /// For a merge: the number of records of the old segments that are missing in the new segments,
+    /// because they were deleted between the two snapshots.
     pub records_removed: Option<u64>,
 }
 
 impl Store {
-    /// The history of one store from several of its states, such as its backups and its current
-    /// state: the changes from each state to the next, in the order of their generations. A
-    /// manifest keeps no history, so everything between two states is reported as one step, and
-    /// records that were added and deleted again between them are not reported. If every generation
-    /// was kept, the history is exact.
+    /// The history of one store from several of its snapshots, such as its backups and the current
+    /// store: the changes from each snapshot to the next, in the order of their generations. A
+    /// manifest keeps no history, so everything between two snapshots is reported as one step, and
+    /// records that were added and deleted again between them are not reported. With a snapshot of
+    /// every generation, the history is exact.
     ///
     /// Records of merged segments are read and compared, because records that were added or deleted
     /// before the merge leave no other trace. This takes 16 bytes of memory for each record.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the states belong to several stores, or to copies of a store
-    ///   that were changed separately.
+    /// * [`Error::InvalidOptions`] if the snapshots belong to several stores, or to copies of a
+    ///   store that were changed separately.
     /// * [`Error::Corrupt`] if merged segments are damaged.
     ///
     /// # Examples
@@ -115,7 +117,7 @@ impl Store {
         Ok(changes)
     }
 
-    /// Fails unless this is the state with the given generation, so that answers can be reproduced.
+    /// Fails unless this handle shows the given generation, so that answers can be reproduced.
     ///
     /// # Errors
     ///
@@ -142,14 +144,15 @@ fn check_same(before: &Snapshot, state: &Snapshot) -> Result<()> {
     Err(Error::InvalidOptions { reason: format!("{one} and {other} {why}") })
 }
 
-/// Adds the changes from one state to another.
+/// Adds the changes from one snapshot to another.
 fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change>) -> Result<()> {
     let start = changes.len();
     let old: &[OpenSegment] = before.map_or(&[], |before| before.segments());
     let new = state.segments();
     let places: BTreeMap<u64, usize> =
         new.iter().enumerate().map(|(at, open)| (open.entry.number, at)).collect();
-    // Common segments divide both lists. New segments between two of them replaced the old ones.
+    // Common segments divide both lists. Between two of them, the new segments replaced the old
+    // ones.
     let (mut old_at, mut new_at) = (0, 0);
     let mut between = |gone: Range<usize>, made: Range<usize>| -> Result<()> {
         let at = changes.len();
@@ -185,7 +188,7 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
     Ok(())
 }
 
-/// Sorted hashes of the live records of some segments of a state.
+/// Sorted hashes of the live records of some segments of a snapshot.
 fn records_of(state: &Snapshot, segments: Range<usize>) -> Result<Vec<u128>> {
     let part = state.part(&segments.collect::<Vec<_>>());
     let mut records = Vec::new();
@@ -243,7 +246,7 @@ fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>
     }
 }
 
-/// Adds a change if a segment of both states has other deletions in the second state.
+/// Adds a change if a segment of both snapshots has other deletions in the second snapshot.
 fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     if before.entry.deletions != now.entry.deletions {
         let of = std::slice::from_ref;

@@ -2,8 +2,8 @@
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
 //! `verify` take their snapshot from it. `info` reports counts and lengths, `for_each` visits all
-//! records in order and samples them for the planner, `log` compares kept states, `warm` reads
-//! pages before queries, `stores` queries several stores together. `rows` defines the rows of
+//! records in order and samples them for the planner, `log` compares several snapshots, `warm`
+//! reads pages before queries, `stores` queries several stores together. `rows` defines the rows of
 //! answers. Nothing here writes.
 
 pub(crate) mod find;
@@ -36,8 +36,8 @@ use fpstore_base::{Fingerprint, Recipe, Width, setters};
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///
-/// It shows the state of the store at the time of opening, or of the last [`Store::refresh`]; its
-/// clones show the same state. Searchers and answers keep the state with which they started.
+/// It shows a snapshot: the store at the time of opening, or of the last [`Store::refresh`]. Its
+/// clones show the same snapshot. Searchers and answers keep the snapshot with which they started.
 /// Segments are mapped, not read: opening costs the same for a thousand and for a billion
 /// fingerprints, and processes that open the same store share its memory. On a network file system
 /// the segments are read into memory if they fit; see [`Access`](crate::Access) and
@@ -65,7 +65,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Store::with_options`].
+    /// The same as [`Store::with_options`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Store::with_options(path, OpenOptions::default())
     }
@@ -95,7 +95,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store through memory maps on any file system: the writer has a memory limit.
+    /// Opens a store through memory maps on any file system, because a writer has a memory
+    /// limit.
     pub(crate) fn map(path: &Path) -> Result<Self> {
         Ok(Store::of(Snapshot::open(path, Access::Map)?))
     }
@@ -108,18 +109,18 @@ impl Store {
         Store { current: Arc::new(RwLock::new(snapshot)) }
     }
 
-    /// A new handle that shows the current state. A refresh of either handle does not change the
-    /// other, so several calls can be answered from one state.
+    /// A new handle that shows the current snapshot. A refresh of either handle does not change the
+    /// other, so several calls can be answered from one snapshot.
     pub fn pinned(&self) -> Self {
         Store::showing(self.snapshot())
     }
 
-    /// A single segment as a store, to be searched, joined or queried in batches without the
-    /// others. `number` is a [`SegmentInfo::number`](crate::info::SegmentInfo::number).
+    /// A single segment as a store, to be searched, joined or queried in batches without the other
+    /// segments. `number` is a [`SegmentInfo::number`](crate::info::SegmentInfo::number).
     ///
-    /// The result keeps the state that this handle shows now; [`Store::refresh`] does not change
-    /// it. The answers of all segments together contain every match of the store; a fingerprint in
-    /// two segments is found in both, each time with the ids of that segment.
+    /// The result keeps the current snapshot; [`Store::refresh`] does not change it. The answers of
+    /// all segments together contain every match of the store; a fingerprint in two segments is
+    /// found in both, each time with the ids of that segment.
     ///
     /// # Errors
     ///
@@ -156,11 +157,11 @@ impl Store {
     }
 
     /// The segments with one of these labels, as a store; the empty label selects segments without
-    /// a label. As for [`Store::segment`], the result keeps the current state.
+    /// a label. The result keeps the current snapshot.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if no live segment has one of the labels.
+    /// [`Error::InvalidOptions`] if one of the labels is the label of no live segment.
     pub fn with_labels<L: AsRef<str>>(&self, labels: &[L]) -> Result<Store> {
         let snapshot = self.snapshot();
         let all = || snapshot.segments().iter().map(|open| open.entry.label.as_str());
@@ -181,12 +182,12 @@ impl Store {
         Ok(self.part(&positions))
     }
 
-    /// The segments at some positions of the current state, as a store; it keeps this state.
+    /// The segments at some positions of the current snapshot, as a store that keeps this snapshot.
     pub(crate) fn part(&self, positions: &[usize]) -> Store {
         Store::of(self.snapshot().part(positions))
     }
 
-    /// The generation of the shown state: the number of manifests up to this state.
+    /// The generation of the shown snapshot: the number of manifests that the store had until then.
     pub fn generation(&self) -> u64 {
         self.snapshot().generation()
     }
@@ -197,20 +198,20 @@ impl Store {
         self.snapshot().runs().iter().any(|run| run == name)
     }
 
-    /// Makes this handle and its clones show the newest state of the store. Returns whether the
-    /// state changed.
+    /// Makes this handle and its clones show the newest snapshot of the store. Returns whether the
+    /// snapshot changed.
     ///
-    /// Searchers and answers keep the state with which they started; see [`Searcher::follow`].
+    /// Searchers and answers keep the snapshot with which they started; see [`Searcher::follow`].
     ///
     /// On local file systems of Linux, an unchanged manifest that is more than two seconds old
     /// costs one `stat`, about a microsecond. Otherwise the manifest is read, and after a change
-    /// the new segments are opened. No change is missed: the manifest of the shown state is kept
+    /// the new segments are opened. No change is missed: the manifest of the shown snapshot is kept
     /// open, so no other file can get its inode number, and a change of the file itself changes its
     /// length or its modification time.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`]. After an error the handle shows the old state.
+    /// The same as [`Store::open`]. After an error the handle shows the old snapshot.
     ///
     /// # Examples
     ///
@@ -237,8 +238,8 @@ impl Store {
 
     /// Reads part of the store and verifies its checksums now instead of in the first query that
     /// needs them. Prefix indexes and heads come first. Mapped pages are read only as far as they
-    /// fit in the free memory of the machine and of its control groups: more would displace the
-    /// first ones.
+    /// fit in the free memory of the machine and of its control groups: more pages would displace
+    /// the pages read first.
     ///
     /// The pages remain in memory as long as the system has memory for them. Pages that were not in
     /// memory are read as huge pages, if the system supports them for files (Linux with ext4, XFS
@@ -264,24 +265,25 @@ impl Store {
         warm::warm_all(&self.snapshot(), what, warm::Pages::All)
     }
 
-    /// As [`Store::refresh`], but reads and verifies the pages of the new state before it is shown.
-    /// Meanwhile searches continue in the old state, and no search waits for a new page. Verified
-    /// sections that both states share are not read again.
+    /// Like [`Store::refresh`], but reads and verifies the pages of the new snapshot before it is
+    /// shown. Meanwhile searches continue in the old snapshot, and no search waits for a new page.
+    /// Verified sections that both snapshots share are not read again.
     ///
     /// # Errors
     ///
-    /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the old state.
+    /// The errors of [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the
+    /// old snapshot.
     pub fn refresh_warm(&self, what: Warm) -> Result<bool> {
         self.refresh_after(|next| warm::warm_all(next, what, warm::Pages::New).map(drop))
     }
 
-    /// Shows the newest state after `prepare` succeeded on it.
+    /// Shows the newest snapshot after `prepare` succeeded on it.
     fn refresh_after(&self, prepare: impl FnOnce(&Snapshot) -> Result<()>) -> Result<bool> {
         let before = self.snapshot();
         let Some(next) = before.next()? else { return Ok(false) };
         prepare(&next)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have refreshed to a newer state at the same time.
+        // Another thread may have refreshed to a newer snapshot at the same time.
         if Arc::ptr_eq(&current, &before) || current.generation() < next.generation() {
             *current = Arc::new(next);
         }
@@ -295,7 +297,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as [`Searcher::search`].
     ///
     /// # Examples
     ///
@@ -381,9 +383,9 @@ impl Store {
         Ok(self.snapshot().segments().iter().map(plan).collect())
     }
 
-    /// The expected time in nanoseconds of a search within `k` bits with data in memory: the sum
-    /// over the segments. After the first call for a distance this costs a few nanoseconds per
-    /// segment.
+    /// The expected time in nanoseconds of a search within `k` bits if all pages are in memory: the
+    /// sum over the segments. After the first call for a distance, a call costs a few nanoseconds
+    /// per segment.
     ///
     /// # Errors
     ///
@@ -423,8 +425,8 @@ impl Store {
 }
 
 impl Searcher {
-    /// Switches the searcher to the current state of a store, see [`Store::refresh`]. Costs as much
-    /// as a clone of an `Arc`.
+    /// Switches the searcher to the current snapshot of a store, see [`Store::refresh`]. Costs as
+    /// much as a clone of an `Arc`.
     ///
     /// # Examples
     ///
@@ -466,11 +468,11 @@ impl OpenOptions {
         /// Sets how segments are accessed, now and after each [refresh](crate::Store::refresh).
         access: Access,
         /// Rejects the store unless it is at this [generation](crate::Store::generation), so that
-        /// all tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) then
+        /// all tasks of a job see the same snapshot. [`Store::refresh`](crate::Store::refresh) then
         /// changes nothing.
         ///
         /// A past generation cannot be opened. To keep reading a generation while the store
-        /// changes, make a snapshot of it with `export_linked`.
+        /// changes, link its files with `export_linked`.
         generation: impl Into<Option<u64>>,
     }
 }
@@ -480,7 +482,7 @@ mod tests {
     use super::*;
     use crate::{Builder, Writer, WriterOptions};
 
-    /// A thread that reads a state slowly does not replace a newer one with it.
+    /// A thread that opens a snapshot slowly does not replace a newer snapshot with it.
     #[test]
     fn a_slow_refresh_does_not_bring_an_older_state_back() {
         let folder = tempfile::tempdir().unwrap();

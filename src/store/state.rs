@@ -1,4 +1,5 @@
-//! A state of a store: its identity and its files, for programs that copy or serve stores.
+//! The state of a store in one snapshot: its identity and its files, for programs that copy or
+//! serve stores.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,10 +13,10 @@ use crate::search::snapshot::Snapshot;
 use crate::segment::open_file;
 use fpstore_disk::Digest;
 
-/// The name of the manifest file, which lists all other files of a state.
+/// The name of the manifest file, which lists all other files of a snapshot.
 pub const MANIFEST: &str = manifest::FILE_NAME;
 
-/// Identifies a state of a store. For several united stores it combines their identities.
+/// Identifies a snapshot of a store. For several united stores it combines their identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateId {
     /// The id of the store.
@@ -36,36 +37,36 @@ impl StateId {
     }
 }
 
-/// A file of a state.
+/// A file of a snapshot.
 #[derive(Debug)]
 pub struct StateFile {
-    /// The bytes, or the open file that contains them.
+    /// The bytes of the file, or the open file.
     pub contents: FileContents,
-    /// The number of bytes.
+    /// The length of the file in bytes.
     pub len: u64,
-    /// The SipHash-1-3-128 of the bytes under a key of zeros.
+    /// The SipHash-1-3-128 of the file under a key of zeros.
     pub digest: [u8; 16],
-    /// The state that contains the file.
+    /// The identity of the snapshot that contains the file.
     pub state: StateId,
     /// Prevents a writer from removing the file while it is read.
     pub held: HeldState,
 }
 
-/// The contents of a file of a state.
+/// The contents of a file of a snapshot.
 #[derive(Debug)]
 pub enum FileContents {
-    /// In memory.
+    /// The bytes, in memory.
     Bytes(Vec<u8>),
-    /// A file, read from its start.
+    /// An open file, to be read from its start.
     File(File),
 }
 
-/// Prevents the files of a state from being removed, as an open store does.
+/// Prevents the files of a snapshot from being removed, like an open store.
 #[derive(Clone, Debug)]
 pub struct HeldState(#[expect(dead_code, reason = "held for its locks")] Arc<Snapshot>);
 
 impl Store {
-    /// Identifies the state that this handle shows.
+    /// Identifies the snapshot that this handle shows.
     pub fn state_id(&self) -> StateId {
         StateId::of(&self.snapshot())
     }
@@ -85,9 +86,9 @@ impl Store {
         self.snapshot().is_united()
     }
 
-    /// A file of the state that this handle shows: [`MANIFEST`], or a name listed in the manifest.
-    /// `None` if the state has no such file. A directory with copies of all files is a copy of the
-    /// store in this state.
+    /// A file of the snapshot that this handle shows: [`MANIFEST`], or a name listed in the
+    /// manifest. `None` if the snapshot has no such file. A directory with copies of all files is a
+    /// copy of the store in this snapshot.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ impl Store {
 }
 
 impl Searcher {
-    /// Identifies the searched state.
+    /// Identifies the searched snapshot.
     pub fn state_id(&self) -> StateId {
         StateId::of(self.snapshot())
     }

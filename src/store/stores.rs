@@ -13,16 +13,16 @@ use fpstore_base::Fingerprint;
 /// Several stores, open for reading and queried together: a year of crawls in twelve stores, or the
 /// stores against which a corpus is checked. A cheap handle that any number of threads can share.
 ///
-/// An answer equals the answer of one store with all records, and each id has its store:
-/// [`Hit::stores`](crate::Hit::stores) splits a match by store. Stores may differ in scheme, tuned
-/// distance, kind of ids, and labels, but not in recipe, which includes the width. An empty store
-/// matches any other.
+/// An answer equals the answer of one store with all records, and also tells which store contains
+/// each id: [`Hit::stores`](crate::Hit::stores) splits a match by store. Stores may differ in
+/// scheme, tuned distance, kind of ids, and labels, but not in recipe, which includes the width. An
+/// empty store can be combined with any other store.
 ///
 /// A search takes as long as the searches of all stores together. So twelve monthly stores take
 /// longer than one store of a year; `Writer::import` merges stores into one.
 ///
-/// The handle shows the states of the stores at the time of opening, or of the last
-/// [`Stores::refresh`]; its clones show the same states. It only reads.
+/// The handle shows a snapshot of each store, from the time of opening or of the last
+/// [`Stores::refresh`]; its clones show the same snapshots. It only reads.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ use fpstore_base::Fingerprint;
 #[derive(Clone, Debug)]
 pub struct Stores {
     paths: Arc<[PathBuf]>,
-    /// Shows the segments of all stores.
+    /// A store with the segments of all stores.
     all: Store,
 }
 
@@ -62,7 +62,7 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// As [`Stores::with_options`].
+    /// The same as [`Stores::with_options`].
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         Stores::with_options(paths, OpenOptions::default())
     }
@@ -72,10 +72,10 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// * As [`Store::with_options`] for the first store that cannot be opened.
-    /// * [`Error::InvalidOptions`] if no store is named, if one is named twice or is a copy of
-    ///   another, if two have different recipes, or if the options name a generation: each store
-    ///   has its own.
+    /// * The errors of [`Store::with_options`] for the first store that cannot be opened.
+    /// * [`Error::InvalidOptions`] if no store is given, if a store is given twice or is a copy of
+    ///   another store, if two stores have different recipes, or if the options name a generation:
+    ///   each store has its own.
     pub fn with_options<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
         options: OpenOptions,
@@ -89,12 +89,12 @@ impl Stores {
         Stores::of(&paths.into_iter().map(open).collect::<Result<Vec<Store>>>()?)
     }
 
-    /// Unites the stores of some handles in their current states. A part of a store, such as the
+    /// Unites the stores of some handles in their current snapshots. A part of a store, such as the
     /// segments with a label, remains a part.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] as for [`Stores::with_options`].
+    /// [`Error::InvalidOptions`] in the same cases as [`Stores::with_options`].
     pub fn of(stores: &[Store]) -> Result<Self> {
         if stores.is_empty() {
             return Err(Error::InvalidOptions { reason: "no store is named".into() });
@@ -118,7 +118,7 @@ impl Stores {
         self.paths.len()
     }
 
-    /// The directory of a store, as given.
+    /// The directory of a store, as given by the caller.
     ///
     /// # Panics
     ///
@@ -132,14 +132,14 @@ impl Stores {
         &self.paths
     }
 
-    /// The generation of each store in the shown state, in the order of [`Stores::paths`].
+    /// The generation of each store in the shown snapshots, in the order of [`Stores::paths`].
     pub fn generations(&self) -> Vec<u64> {
         self.all.snapshot().states().iter().map(|state| state.generation()).collect()
     }
 
     /// All stores as one, for functions that take a [`Store`]: batches, joins, groups, reports.
     ///
-    /// It can only be searched: [`Store::log`] and `backup` reject it. Its
+    /// It is only for reading records: [`Store::log`] and `backup` reject it. Its
     /// [`generation`](Store::generation) is the sum of the generations of the stores, its id
     /// combines their ids, and its path is the path of the first store. Segments of two stores may
     /// have the same number.
@@ -153,23 +153,23 @@ impl Stores {
         self.all.searcher()
     }
 
-    /// Finds every stored fingerprint within `k` bits of `needle`, as [`Store::query`]: nearest
+    /// Finds every stored fingerprint within `k` bits of `needle`, like [`Store::query`]: nearest
     /// first, ties by ascending fingerprint, then in the order of the stores. A fingerprint in two
     /// stores is found in both, each time with the ids of that store.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as [`Searcher::search`].
     pub fn query(&self, needle: Fingerprint, k: u32) -> Result<Vec<(StoreIndex, Match)>> {
         by_store(self.searcher().search(needle, k)?)
     }
 
-    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, as
+    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, like
     /// [`Searcher::nearest`]. A fingerprint in two stores counts once and is found in both.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as [`Searcher::search`].
     pub fn nearest(
         &self,
         needle: Fingerprint,
@@ -179,13 +179,14 @@ impl Stores {
         by_store(self.searcher().nearest(needle, count, k_max)?)
     }
 
-    /// Makes this handle and its clones show the newest states of all stores. Returns whether any
-    /// state changed.
+    /// Makes this handle and its clones show the newest snapshots of all stores. Returns whether
+    /// any of them changed.
     ///
     /// # Errors
     ///
-    /// As [`Store::refresh`], and as [`Stores::of`] if a store was replaced by one that cannot be
-    /// queried together with the others. After an error the handle shows the old states.
+    /// The errors of [`Store::refresh`], and of [`Stores::of`] if a store was replaced by one that
+    /// cannot be queried together with the other stores. After an error the handle shows the old
+    /// snapshots.
     pub fn refresh(&self) -> Result<bool> {
         self.all.refresh()
     }

@@ -32,8 +32,8 @@ fpstore_base::choices! {
 pub(super) enum Pages {
     /// All pages: the system may have evicted verified pages from memory.
     All,
-    /// Pages of sections that are not fully verified. A new state shares most segments with the
-    /// preceding state, which is in use.
+    /// Pages of sections that are not fully verified. A new snapshot shares most segments with the
+    /// preceding snapshot, which is in use.
     New,
 }
 
@@ -41,14 +41,14 @@ pub(super) enum Pages {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warmed {
-    /// Pages that were read and verified.
+    /// The number of pages that were read and verified.
     pub pages: u64,
-    /// Selected pages that were not read, because the memory has no room for them.
+    /// The number of selected pages that were not read, because the memory has no room for them.
     pub left_out: u64,
 }
 
-/// Reads part of a state while the memory has room, and makes the plans for the most common
-/// distances.
+/// Reads part of a snapshot, as far as the memory has room, and makes the plans for all distances
+/// up to the tuned distance.
 pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<Warmed> {
     let room = match free_memory() {
         0 => u64::MAX,
@@ -57,7 +57,7 @@ pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<
     warm_within(snapshot, what, which, room)
 }
 
-/// As [`warm_all`], with room for this many pages.
+/// Like [`warm_all`], but with room for `room` pages.
 fn warm_within(snapshot: &Snapshot, what: Warm, which: Pages, room: u64) -> Result<Warmed> {
     // The pages that every query reads come first, in case the memory has no room for all.
     let parts: &[Warm] = match what {
@@ -89,7 +89,7 @@ struct Warming {
 }
 
 impl Warming {
-    /// Reads the hot sections of a segment, or for [`Warm::All`] all other sections.
+    /// Reads the prefix indexes and heads of a segment, or for [`Warm::All`] all other sections.
     fn read(&mut self, segment: &Segment, part: Warm) -> Result<()> {
         let wanted = |section: Section| match section {
             Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => {
@@ -125,7 +125,7 @@ impl Warming {
 /// these pages, and sequential reading takes less time than reading in the order of the queries.
 /// Called just before the queries of the table, since the memory may hold one table only.
 ///
-/// Damage is not an error here: the queries that meet it report it.
+/// Damage is not an error here: the queries that read the damaged pages report it.
 pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, threads: usize) {
     let of_table =
         |place: &&SectionPlace| place.section.table().is_some_and(|at| usize::from(at.0) == table);

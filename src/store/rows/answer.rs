@@ -9,7 +9,7 @@ use crate::plan::{CostEstimate, Plan};
 use crate::search::SearchStats;
 use crate::store::Store;
 
-/// The answer to one query. It has a line for each id of each match.
+/// The answer to one query. Printed as lines, it has one line for each id of each match.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct AnswerRow {
     /// The id of the query record, if it has one.
@@ -19,7 +19,7 @@ pub struct AnswerRow {
     pub query: HexFingerprint,
     /// The matches, nearest first, ties by ascending fingerprint.
     pub matches: Vec<MatchRow>,
-    /// Whether more matches or ids exist or may exist.
+    /// Whether more matches or ids than listed exist or may exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// The limit that cut the answer of a server: `limit`, `ids` or `deadline`.
@@ -33,7 +33,7 @@ pub struct AnswerRow {
     pub explain: Option<Explained>,
 }
 
-/// A stored fingerprint near the query.
+/// A stored fingerprint within the queried distance.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct MatchRow {
     /// The fingerprint.
@@ -43,11 +43,12 @@ pub struct MatchRow {
     /// The Jaccard similarity of each id, if it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarities: Option<Vec<f64>>,
-    /// The store that contains it, if several stores are queried together. A fingerprint in two
-    /// stores is a match in each.
+    /// The store that contains the fingerprint, if several stores are queried together. A
+    /// fingerprint in two stores is a match in each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
-    /// The label of each id, or without ids of each segment. `None` if labels are not requested.
+    /// The label of each id; for a fingerprint without ids, the label of each of its segments.
+    /// `None` if labels are not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
     /// The ids; empty for a fingerprint without ids, `None` if ids are not requested.
@@ -118,7 +119,7 @@ impl Explained {
     ///
     /// # Errors
     ///
-    /// As [`Store::plans`].
+    /// The same as [`Store::plans`].
     pub fn of(store: &Store, k: u32, stats: SearchStats) -> StoreResult<Self> {
         let segments = store.plans(k)?;
         let nanos: f64 = segments.iter().map(|plan| plan.expected_nanos).sum();

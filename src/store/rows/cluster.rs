@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::row::{Cell, Column, Row, columns};
 
-/// A cluster of near documents. It has a line for each document.
+/// A cluster of similar documents. Printed as lines, it has one line for each document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterRow {
     /// The number of the cluster.
     pub cluster: u64,
-    /// The number of its documents.
+    /// The number of documents in the cluster.
     pub size: u64,
     /// The greatest distance between two members, or a lower bound.
     pub diameter: u32,
@@ -18,7 +18,7 @@ pub struct ClusterRow {
     pub diameter_is_exact: bool,
     /// The fingerprint that represents the cluster.
     pub representative: HexFingerprint,
-    /// The fingerprints, the representative first.
+    /// The fingerprints of the cluster, the representative first.
     pub members: Vec<ClusterMemberRow>,
 }
 
@@ -27,13 +27,13 @@ pub struct ClusterRow {
 pub struct ClusterMemberRow {
     /// The fingerprint.
     pub fingerprint: HexFingerprint,
-    /// The distance from the representative.
+    /// The distance of the fingerprint from the representative.
     pub distance: u32,
     /// The Jaccard similarity to the representative, if it was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// One entry for each document; empty for a fingerprint without ids. `None` is a document
-    /// without an id; JSON omits it.
+    /// The ids, with one entry for each document; empty for a fingerprint without ids. `None` is a
+    /// document without an id; JSON omits it.
     #[serde(serialize_with = "known_ids")]
     pub ids: Vec<Option<String>>,
 }

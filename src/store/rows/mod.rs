@@ -5,7 +5,7 @@
 //! as lines, CSV, JSON and Parquet. The server sends [`AnswerRow`] and the client parses it again.
 //! Only [`Explained`] reads a store.
 //!
-//! A fingerprint in a row carries the width of its store, which sets the number of hex digits
+//! A fingerprint in a row contains the width of its store, which sets the number of hex digits
 //! ([`HexFingerprint`](crate::HexFingerprint)). In JSON numeric ids are strings, too: JavaScript
 //! and jq round numbers above 2^53.
 //!

@@ -1,4 +1,4 @@
-//! Rows with two records: a near pair, and a removed record with the kept one.
+//! Rows with two records: a pair of similar records, and a removed record with the kept record.
 
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::row::{Cell, columns, one_line_row};
 use crate::base::section::StoreIndex;
 
-/// Two near records.
+/// Two records within the distance of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairRow<'a> {
     /// The smaller fingerprint.
@@ -42,13 +42,13 @@ one_line_row!(PairRow<'_>, "pairs", |row|
     second_id: Text = Cell::Id(row.second_id),
 );
 
-/// The place of the kept record.
+/// Whether the kept record is new or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Among the new records.
+    /// The kept record is one of the new records.
     New,
-    /// In the store.
+    /// The kept record is in the store.
     Stored,
 }
 
@@ -65,14 +65,14 @@ fpstore_base::named! {
         Bytes = "bytes",
         /// The text of the kept record has the same tokens under the recipe.
         Text = "text",
-        /// The two fingerprints are near.
+        /// The two fingerprints are within the chosen distance.
         Near = "near",
-        /// The two fingerprints are near, and the features have the required similarity.
+        /// The two fingerprints are within the chosen distance, and the features are similar enough.
         Confirmed = "confirmed",
     }
 }
 
-/// A removed record, and the kept record that is near it.
+/// A removed record, and the kept record that is the reason for the removal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RemovedRow<'a> {
     /// The fingerprint of the removed record.
@@ -87,14 +87,15 @@ pub struct RemovedRow<'a> {
     pub id: Option<IdRef<'a>>,
     /// The id of the kept record.
     pub other_id: Option<IdRef<'a>>,
-    /// The place of the kept record.
+    /// Whether the kept record is new or stored.
     pub side: Side,
     /// Why the record is removed.
     pub reason: Reason,
-    /// The store of a kept record on the stored side, if several stores are queried together.
+    /// The store that contains the kept record, if several stores are queried together.
     #[serde(skip)]
     pub other_store: StoreIndex,
-    /// The name of that store for lines and JSON, empty on the new side; `None` for a single store.
+    /// The name of that store for lines and JSON; empty if the kept record is new, `None` for a
+    /// single store.
     #[serde(rename = "other_store", skip_serializing_if = "Option::is_none")]
     pub other_store_name: Option<&'a str>,
 }

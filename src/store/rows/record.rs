@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::row::{Cell, Column, Row, columns, one_line_row};
 use crate::store::log::Change;
 
-/// A record. `fpstore build` can read its line.
+/// A record. Its printed line is valid input of `fpstore build`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RecordRow<'a> {
     /// The fingerprint.
@@ -20,7 +20,7 @@ one_line_row!(RecordRow<'_>, "records", |row|
     id: Text = row.id.map_or(Cell::Absent, |id| Cell::Id(Some(id))),
 );
 
-/// A document and its fingerprint. Lines omit documents without a fingerprint.
+/// A document and its fingerprint. Printed lines omit documents without a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HashedRow<'a> {
     /// The id.
@@ -78,11 +78,11 @@ pub struct LossRow<'a> {
     pub kind: &'static str,
     /// The name of the file or of the source.
     pub name: &'a str,
-    /// Documents with a fingerprint.
+    /// The number of documents with a fingerprint.
     pub document_count: u64,
-    /// Documents with a fingerprint that are removed or annotated.
+    /// The number of documents with a fingerprint that are removed or annotated.
     pub removed_count: u64,
-    /// Documents without a fingerprint, because they have no features. They are kept.
+    /// The number of documents without a fingerprint, because they have no features. They are kept.
     pub empty_count: u64,
 }
 

@@ -70,25 +70,25 @@ pub enum Kind {
     Text,
 }
 
-/// A value of a line, of the kind of its column.
+/// A value in a line. Its kind is the kind of its column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// A fingerprint; lines print it with the hex digits of its width. [`Kind::U64`].
+    /// A fingerprint, of kind [`Kind::U64`]; lines print it with the hex digits of its width.
     Fingerprint(HexFingerprint),
-    /// A number. [`Kind::U64`].
+    /// A number, of kind [`Kind::U64`].
     Number(u64),
-    /// A distance in bits. [`Kind::U32`].
+    /// A distance in bits, of kind [`Kind::U32`].
     Distance(u32),
-    /// Whether the number in the preceding column is exact. Lines have no such column and print `+`
-    /// after a number that is a lower bound. [`Kind::Bool`].
+    /// Whether the number in the preceding column is exact, of kind [`Kind::Bool`]. Lines have no
+    /// such column and print `+` after a number that is a lower bound.
     Exact(bool),
-    /// A similarity; lines print four digits. [`Kind::Double`].
+    /// A similarity, of kind [`Kind::Double`]; lines print four digits.
     Similarity(f64),
-    /// An id; lines print an empty column for `None`. [`Kind::Text`].
+    /// An id, of kind [`Kind::Text`]; lines print an empty column for `None`.
     Id(Option<IdRef<'a>>),
-    /// A text; lines print an empty column for an empty text, tables a missing value.
-    /// [`Kind::Text`].
+    /// A text, of kind [`Kind::Text`]; for an empty text, lines print an empty column, and tables
+    /// contain a missing value.
     Text(&'a str),
-    /// No value. Lines omit the column; a table has a missing value or omits the column.
+    /// No value. Lines omit the column; a table contains a missing value or omits the column.
     Absent,
 }

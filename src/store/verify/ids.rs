@@ -12,8 +12,8 @@ use fpstore_base::IdRef;
 /// The minimum number of groups that one thread verifies.
 const GROUPS_MIN: u64 = if cfg!(test) { 2 } else { 1 << 10 };
 
-/// Checks that id groups and records are contiguous, that each id is valid, and that their number
-/// is the number in the header.
+/// Checks that id groups and records are contiguous, that each id is valid, and that there are as
+/// many ids as the header states.
 pub(super) fn verify(segment: &Segment, pace: &Pace) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
@@ -46,7 +46,7 @@ fn broken(segment: &Segment, place: &SectionPlace, offset: u64, detail: &str) ->
     segment.corrupt(place, offset, Fault::rule(18, detail))
 }
 
-/// Counts over some groups.
+/// The number of ids, and the largest numeric id, of some groups.
 #[derive(Default)]
 struct Ids {
     id_count: u64,

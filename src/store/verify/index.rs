@@ -13,10 +13,11 @@ use crate::store::verify::pace::Pace;
 /// The minimum number of index entries that one thread verifies.
 const ENTRIES_MIN: u64 = if cfg!(test) { 2 } else { 1 << 12 };
 
-/// The results of a part of the index, to be compared with the next part.
+/// What was found in one part of the index, to be compared with the next part.
 #[derive(Default)]
 struct Checked {
-    /// The numbers of the overflow entries, and the offset of the first index entry with one.
+    /// The numbers of the overflow entries, and the offset of the first index entry that refers to
+    /// one.
     overflow: Option<(Range<u64>, u64)>,
     last: BlockSpan,
 }
@@ -58,7 +59,8 @@ fn overflow_out_of_order(table: TableReader<'_>, offset: u64) -> Error {
     broken(table, offset, "overflow entry out of order, or reserved bytes not zero")
 }
 
-/// Verifies some index entries and their blocks. The first must continue the preceding entry.
+/// Verifies some index entries and their blocks. The first entry must start where the preceding one
+/// ends.
 fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> Result<Checked> {
     let block_count = table.descriptor.block_count();
     let mut last = match (entries.start * BLOCKS_PER_ENTRY).checked_sub(1) {

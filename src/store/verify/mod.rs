@@ -31,7 +31,7 @@ use report::is_rebuildable;
 
 pub use report::{DamagedSegment, VerifyReport};
 
-/// The number of attempts if a writer replaces segments during the verification.
+/// The maximum number of attempts if a writer replaces segments during the verification.
 const TRIES: u32 = 5;
 
 /// Checks the store in the directory `path` against every rule of format-spec.md: checksums,
@@ -81,7 +81,7 @@ pub(crate) fn faults_of(segment: &Segment) -> Vec<Error> {
     report.faults
 }
 
-/// The report; `None` if a writer replaced segments before they could be opened.
+/// Verifies a store once. `None` if a writer replaced segments before they could be opened.
 fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyReport>> {
     let mut report = VerifyReport { path: path.into(), ..VerifyReport::default() };
     let parsed = read_manifest_bytes(path).and_then(|bytes| {
@@ -145,7 +145,7 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
 
 /// A segment listed in the manifest.
 struct Opened {
-    /// `None` if it cannot be opened.
+    /// `None` if the segment cannot be opened.
     segment: Option<OpenSegment>,
     /// Whether the deletions are unreadable, so that the segment is open without them.
     lost_deletions: bool,

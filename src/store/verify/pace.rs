@@ -45,7 +45,7 @@ impl VerifyOptions {
 pub(super) const NEEDLES_PER_PASS: usize = 256;
 /// The number of values or hits of a pass whose bytes are counted in one step.
 const STEP: u64 = 1 << 12;
-/// Parts per thread: several, so that all threads end at about the same time.
+/// The number of parts per thread: several, so that all threads end at about the same time.
 const PARTS_FOR_A_THREAD: u64 = 4;
 
 /// Counts the bytes that are read, and waits if a rate limit is set.
@@ -57,7 +57,7 @@ pub(super) struct Pace {
 impl Pace {
     /// The pace of reading files of `file_len` bytes. Each file is read once to check that it is
     /// readable, again for checksums, again for its indexes, and again for its values and ids. The
-    /// samples are chosen in one pass and compared in others.
+    /// samples are chosen in one more pass, and compared with all values in further passes.
     pub(super) fn new(options: &VerifyOptions, file_len: u64) -> Result<Self> {
         let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
         let passes = match options.samples {
@@ -65,7 +65,8 @@ impl Pace {
             count => 5 + count.div_ceil(NEEDLES_PER_PASS as u64),
         };
         let watch = Watch::new(observer, Phase::Verify, Some(passes.saturating_mul(file_len)));
-        // A pause before the first bytes are counted also shows progress and can be ended.
+        // With a report, even a pause before the first bytes are counted shows progress and can be
+        // ended.
         watch.report()?;
         Ok(Pace { throttle, watch })
     }
@@ -94,8 +95,8 @@ impl Pace {
         results_on_threads(self.threads(), items, work)
     }
 
-    /// Divides `len` units into parts of at least about `part_len` and runs `work` for each. The
-    /// results are in the order of the parts.
+    /// Divides `len` units into parts of at least about `part_len` units and runs `work` for each
+    /// part. The results are in the order of the parts.
     pub(super) fn in_parts<R: Send>(
         &self,
         len: u64,
@@ -115,30 +116,31 @@ impl Pace {
         Pass { pace: self, count, len, pending: 0 }
     }
 
-    /// A pass over values of a table.
+    /// Counts the bytes of a pass over the values of a table.
     pub(super) fn values(&self, segment: &Segment, table: TableReader<'_>) -> Pass<'_> {
         self.pass(segment.header().fingerprint_count, table.heads.len + table.tails.len)
     }
 
-    /// A pass over fingerprints of all segments with their ids.
+    /// Counts the bytes of a pass over the fingerprints of all segments with their ids.
     pub(super) fn scan(&self, segments: &[OpenSegment]) -> Pass<'_> {
         let sum = |of: fn(&Segment) -> u64| segments.iter().map(|open| of(&open.segment)).sum();
         self.pass(sum(|segment| segment.header().fingerprint_count), sum(scanned_len))
     }
 }
 
-/// Bytes of a segment that a pass over fingerprints and ids reads.
+/// The number of bytes of a segment that a pass over fingerprints and ids reads.
 fn scanned_len(segment: &Segment) -> u64 {
     let ids = segment.id_places().map_or(0, |(groups, records)| groups.len + records.len);
     segment.first_table().map_or(0, |table| table.heads.len + table.tails.len) + ids
 }
 
-/// A pass over values, whole or in parts. Each value counts the average number of bytes.
+/// Counts the bytes of a pass over values. Each value counts as the average number of bytes per
+/// value.
 pub(super) struct Pass<'a> {
     pace: &'a Pace,
     count: u64,
     len: u64,
-    /// Values whose bytes are not counted yet.
+    /// The number of values whose bytes are not counted yet.
     pending: u64,
 }
 

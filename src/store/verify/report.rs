@@ -15,13 +15,13 @@ use fpstore_base::{Id, IdRef};
 pub struct VerifyReport {
     /// The directory of the store.
     pub path: PathBuf,
-    /// Segments verified.
+    /// The number of verified segments.
     pub segment_count: u64,
-    /// Pages whose checksums were compared.
+    /// The number of pages whose checksums were compared.
     pub page_count: u64,
-    /// Values decoded, in all tables.
+    /// The number of decoded values, in all tables.
     pub value_count: u64,
-    /// Sample queries whose answers were compared with a scan.
+    /// The number of sample queries whose answers were compared with a scan.
     pub sample_count: u64,
     /// All faults in the order of detection. Empty for a sound store.
     pub faults: Vec<Error>,
@@ -58,7 +58,7 @@ pub struct DamagedSegment {
     pub number: u64,
     /// The label of the segment; empty without a label.
     pub label: String,
-    /// The number of its fingerprints, deleted ones included, according to the manifest.
+    /// The number of fingerprints of the segment, deleted ones included, according to the manifest.
     pub fingerprint_count: u64,
     /// The counts of deleted fingerprints and of deleted ids, according to the manifest, if only
     /// the deletions are damaged and the segment itself is sound.
@@ -67,7 +67,7 @@ pub struct DamagedSegment {
     pub is_rebuildable: bool,
 }
 
-/// The table of a fault, if it is in a table.
+/// The table that contains a fault; `None` if the fault is not in a table.
 fn damaged_table(fault: &Error) -> Option<TableIndex> {
     match fault {
         Error::Corrupt { section, .. } => section.table(),
@@ -118,7 +118,7 @@ impl DamagedSegment {
     ///
     /// # Errors
     ///
-    /// Errors of `each`. Damage is counted and is not an error.
+    /// The errors of `each`. Damage is counted and is not an error.
     pub fn for_each_id<E>(
         &self,
         mut each: impl FnMut(IdRef<'_>) -> Result<(), E>,

@@ -153,8 +153,8 @@ fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Diges
         store.for_each_within(range.clone(), threads, |entry| {
             let mut added = Ok(());
             distances_from(entry.fingerprint().value(), &values, |first, distances| {
-                // Nearly all fingerprints are far from all needles; a loop without branches rules
-                // them out.
+                // Nearly all fingerprints are more than `k` bits from all needles; a loop without
+                // branches rules them out.
                 if distances.iter().fold(u8::MAX, |least, &distance| least.min(distance)) > k {
                     return;
                 }

@@ -55,7 +55,7 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.extend(padding(segment, place).err());
     }
     if report.faults.len() > before {
-        // Damaged pages would only cause further faults of other kinds.
+        // Further checks would only report consequences of the damaged pages.
         return Ok(());
     }
     if let Err(fault) = contents(segment) {

@@ -29,8 +29,8 @@ pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Resul
 }
 
 /// Checks that the values ascend strictly, fit the width of the recipe, and form the
-/// same set in every table. A table with syndromes must have the keys of the values of the
-/// first table.
+/// same set in every table. The keys of a table with syndromes must be the keys of the
+/// values of the first table.
 pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let pass = TablePass { segment, table: table.index, pace };
     let permutation = &table.permutation;
@@ -72,8 +72,8 @@ pub(super) struct TablePass<'a> {
 }
 
 impl TablePass<'_> {
-    /// Calls `take` with the result of the part so far, the next run, and the rank of its first
-    /// value. The results are in the order of the parts.
+    /// For each run of values, calls `take` with the result of its part so far, the rank of the
+    /// first value of the run, and the run. The results are in the order of the parts.
     pub(super) fn in_parts<R: Default + Send>(
         &self,
         take: impl Fn(&mut R, Rank, &[u64]) + Sync,

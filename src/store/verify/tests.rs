@@ -101,7 +101,7 @@ fn overflow_entries_are_numbered_in_order() {
     for table in forged.segment.tables() {
         let entries = forged.segment.section(&table.entries).chunks_exact(ENTRY_LEN as usize);
         for (entry, bytes) in (0_u64..).zip(entries) {
-            // The number of an overflow entry, and an unused byte next to it.
+            // Change the number of an overflow entry, and an unused byte of the same index entry.
             for at in if bytes[7] & 0x80 == 0 { &[][..] } else { &[0, 63][..] } {
                 let fault = forged.with(&table.entries, entry * ENTRY_LEN + at, 1);
                 faults.push(fault.unwrap_or_else(|| panic!("entry {entry}, byte {at}")));

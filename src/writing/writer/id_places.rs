@@ -1,8 +1,8 @@
-//! The places of ids in the segments of a state, read before a writer deletes the ids.
+//! The positions of ids in the segments of a snapshot, read before a writer deletes the ids.
 //!
 //! A store has no index of ids, so a deletion takes a pass over all ids. Segments never change: the
-//! pass can read a state before the turn of the writer, and the turn itself only reads newer
-//! segments. The turn also finds out which of the ids are deleted already.
+//! pass can read a snapshot before the writer's turn, in which it holds the writer lock, and the
+//! turn only reads newer segments. The turn also finds out which of the ids are deleted already.
 
 use std::collections::HashMap;
 
@@ -15,26 +15,26 @@ use crate::store::Store;
 use fpstore_base::IdRef;
 use fpstore_base::watch::{Observer, Phase, Watch};
 
-/// A record with a wanted id: its rank in the first table, and its value there.
+/// The position of a record with a wanted id: its rank in the first table, and its value there.
 pub(super) type IdPlace = (Rank, Permuted);
 
-/// The places of some ids.
+/// The positions of given ids in the segments of a store.
 #[derive(Clone, Debug, Default)]
 pub struct IdPlaces {
     wanted: WantedIds,
-    /// For each segment read, by its digest, the places in ascending order.
+    /// For each segment that was read, by its digest: the positions in ascending order.
     by_segment: HashMap<[u8; 16], Vec<IdPlace>>,
 }
 
 impl IdPlaces {
-    /// Places of these ids, with no segment read yet.
+    /// These ids, still without positions, because no segment was read yet.
     pub fn of<'a>(ids: impl IntoIterator<Item = IdRef<'a>>) -> Self {
         let mut places = IdPlaces::default();
         ids.into_iter().for_each(|id| places.wanted.insert(id));
         places
     }
 
-    /// The number of ids in the segments of a state that were not read yet.
+    /// The number of ids in those segments of `store` that were not read yet.
     pub fn unread(&self, store: &Store) -> u64 {
         self.unread_in(&store.snapshot())
     }
@@ -44,8 +44,8 @@ impl IdPlaces {
         unread.map(|open| open.segment.header().id_count).sum()
     }
 
-    /// Reads the segments of a state that were not read yet, and drops the places in segments that
-    /// the state does not have.
+    /// Reads the segments of `store` that were not read yet, and drops the positions in segments
+    /// that are no longer in `store`.
     ///
     /// # Errors
     ///
@@ -68,18 +68,18 @@ impl IdPlaces {
         Ok(())
     }
 
-    /// Whether the places cover all of these ids.
+    /// Whether the positions cover all of these ids.
     pub(super) fn covers(&self, ids: &WantedIds) -> bool {
         self.wanted.has_all_of(ids)
     }
 
-    /// The places in a segment, if it was read.
+    /// The positions in a segment, or `None` if it was not read.
     pub(super) fn in_segment(&self, open: &OpenSegment) -> Option<&[IdPlace]> {
         self.by_segment.get(&open.entry.digest.bytes()).map(Vec::as_slice)
     }
 }
 
-/// The records of a segment that have a wanted id, deleted ones included.
+/// The positions of the records with a wanted id in a segment, deleted records included.
 fn places_in(open: &OpenSegment, wanted: &mut WantedIds, watch: &Watch) -> Result<Vec<IdPlace>> {
     let segment = &open.segment;
     let mut places = Vec::new();

@@ -25,20 +25,20 @@ use fpstore_base::Recipe;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Imported segments.
+    /// The number of imported segments.
     pub segments: u64,
-    /// The live fingerprints of these segments.
+    /// The number of live fingerprints of these segments.
     pub fingerprints: u64,
-    /// Bytes of their files.
+    /// The length of their files in bytes.
     pub file_len: u64,
-    /// Skipped segments without fingerprints.
+    /// The number of skipped segments without fingerprints.
     pub empty: u64,
 }
 
 /// An examined segment of a source, with its deletions.
 #[derive(Debug)]
 struct Arrival {
-    /// The position of its source.
+    /// The position of the source among the sources of the import.
     source: usize,
     path: PathBuf,
     label: String,
@@ -60,7 +60,7 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// Errors of opening the sources; the target store is not involved.
+    /// The errors of opening the sources.
     pub fn of(sources: &[PathBuf]) -> Result<Self> {
         let mut arrivals = Vec::new();
         for (number, source) in sources.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Arrivals {
 pub struct Import {
     /// The segments, each with the file for its copy.
     wanted: Vec<(Arrival, SegmentFile)>,
-    /// The label of all imported segments; if empty, each keeps its own.
+    /// The label of all imported segments; if empty, each segment keeps its own label.
     label: String,
     empty: u64,
 }
@@ -102,15 +102,16 @@ impl Writer {
     ///
     /// * [`Error::RecipeMismatch`] if a segment has another recipe than the store.
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
-    ///   [`Error::InvalidOptions`] for a segment that the store already has, or that two sources
-    ///   have. A source that contains a segment twice is imported as it is.
+    ///   [`Error::InvalidOptions`] for a segment that the store already has, or that occurs in two
+    ///   sources. A source that contains a segment twice is imported as it is.
     /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and a label of
     ///   an imported segment is not.
-    /// * [`Error::Io`] if the system refuses.
+    /// * [`Error::Io`] if a file operation fails.
     ///
-    /// Then nothing is imported.
+    /// After these errors nothing is imported.
     ///
-    /// * [`Error::InEffect`] if the system failed after the last step: everything is imported.
+    /// * [`Error::InEffect`] if a file operation failed after the last step: everything is
+    ///   imported.
     ///
     /// # Examples
     ///
@@ -124,7 +125,7 @@ impl Writer {
         self.finish_import(copied)
     }
 
-    /// Checks that all segments fit, before the first one is copied.
+    /// Checks that all segments suit the store, and creates the files for their copies.
     pub fn begin_import(&mut self, arrivals: Arrivals) -> Result<Import> {
         let Arrivals(arrivals) = arrivals;
         self.store.refresh()?;
@@ -135,7 +136,8 @@ impl Writer {
         let mut import = Import { wanted: Vec::new(), label, empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
-                // Only its recipe matters, and only in a store without a recipe.
+                // Only the recipe of an empty segment matters, and only in a store without a
+                // recipe.
                 import.empty += 1;
                 continue;
             }
@@ -167,7 +169,7 @@ impl Writer {
     }
 
     /// Rejects labels that an expiry of the labels of the store would never select. All segments
-    /// get the label `given`; if it is empty, each keeps its own.
+    /// get the label `given`; if it is empty, each segment keeps its own label.
     fn check_labels<'a>(
         &self,
         given: &str,
@@ -189,7 +191,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Publishes the copies in one step, unless intervening changes conflict with them.
+    /// Publishes the copies in one step, unless changes since [`Writer::begin_import`] conflict
+    /// with them.
     pub fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
         let CopiedImport { copies, label, empty } = copied;
         let mut done = Imported { empty, ..Imported::default() };
@@ -233,13 +236,14 @@ impl Import {
     }
 }
 
-/// The label of a segment after the import: the given one, else its own.
+/// The label of a segment after the import: `given`, or the segment's own label if `given` is
+/// empty.
 fn label_of<'a>(given: &'a str, arrival: &'a Arrival) -> &'a str {
     if given.is_empty() { &arrival.label } else { given }
 }
 
-/// The known segments by the digest of their contents: each with the position of its source, or
-/// `None` for the store, and its path.
+/// The known segments by digest. Each value is the position of the source, or `None` for the target
+/// store, and the path of the segment.
 struct KnownSegments<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
 
 impl<'a> KnownSegments<'a> {
@@ -265,7 +269,7 @@ impl<'a> KnownSegments<'a> {
     }
 }
 
-/// Rejects a segment whose sketches differ from the sketches of the store.
+/// Rejects a segment whose sketches have another length than the sketches of the store.
 fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
     if found == expected {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reading the files of a state that a writer may remove meanwhile.
+//! Reading the files of a snapshot that a writer may remove meanwhile.
 
 use std::io;
 use std::sync::Arc;
@@ -7,12 +7,13 @@ use crate::base::error::{Error, Result};
 use crate::search::snapshot::Snapshot;
 use crate::store::Store;
 
-/// The number of attempts if a writer removes segments meanwhile.
+/// The maximum number of attempts if a writer removes segments meanwhile.
 const TRIES: u32 = 100;
 
-/// Runs work that reads the segments of the current state of a store by name, and repeats it with a
-/// later state if a writer has removed one of them meanwhile. Results of an incomplete attempt must
-/// be harmless. If the store has no later state, returns the error of the file.
+/// Runs work that reads the segments of the current snapshot of a store by name, and repeats it
+/// with a later snapshot if a writer has removed one of them meanwhile. Results of an incomplete
+/// attempt must be harmless. If the store has no later snapshot, returns the error of the missing
+/// file.
 pub(super) fn with_lasting_state<T>(
     store: &Store,
     mut work: impl FnMut(&Arc<Snapshot>) -> Result<T>,

@@ -14,21 +14,21 @@ use fpstore_base::{Fingerprint, IdRef};
 
 /// The approximate number of values of a part.
 pub(super) const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 13 };
-/// The maximum number of values of a part in memory, and the maximum bytes of their ids.
+/// The maximum number of values of a part, and the maximum length of their ids in bytes.
 const COUNT_MAX: u64 = 4 * PART_COUNT;
 const IDS_LEN_MAX: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
 /// The live records of a part.
 pub(super) struct LivePart {
     pub(super) records: RecordBatch,
-    /// The ranks of its values, deleted ones included, and the last value, if there is one.
+    /// The ranks of the values, deleted ones included, and the last value, if there is one.
     pub(super) ranks: Range<u64>,
     pub(super) last: Option<u64>,
 }
 
 impl LivePart {
-    /// Reads one or more blocks, with sketches of `sketch_len` bytes; `None` if there are too many
-    /// records for the memory.
+    /// Reads one or more blocks, and shortens sketches to `sketch_len` bytes. `None` if there are
+    /// too many records for the memory.
     pub(super) fn read(
         open: &OpenSegment,
         blocks: Range<BlockIndex>,

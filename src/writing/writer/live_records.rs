@@ -1,5 +1,5 @@
-//! Reading the live records of a segment, to write them again; if its first table is damaged, with
-//! the values of another table.
+//! Reading the live records of a segment to write them again. If the first table of the segment is
+//! damaged, the values come from another table.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ use fpstore_base::watch::{Throttle, Watch};
 /// Pushes the live records of a segment to `buffer`; threads read them in parts.
 ///
 /// Ids and deletions follow the order of the first table. If that table is damaged, the values of
-/// another table with whole values are sorted in its order, and reading continues at the rank at
-/// which it stopped. Without such a table, returns the damage as an error.
+/// another table with whole values are sorted in the order of the first table, and reading
+/// continues at the rank of the damage. Without such a table, returns the damage as an error.
 pub(super) fn push_live_records(
     open: &OpenSegment,
     buffer: &mut RecordBuffer,
@@ -69,7 +69,7 @@ pub(super) fn push_live_records(
     pushed
 }
 
-/// Average bytes of the file per value.
+/// The average length of the segment file per value, in bytes.
 fn value_len(open: &OpenSegment) -> f64 {
     open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64
 }
@@ -86,7 +86,7 @@ struct Push<'a> {
     /// The rank of the next value, and the preceding value.
     rank: u64,
     last: u64,
-    /// Whether all records came from another table.
+    /// Whether all remaining records came from another table, so that nothing is left to push.
     is_done: bool,
 }
 
@@ -180,7 +180,7 @@ impl Push<'_> {
         sorter.finish()
     }
 
-    /// Pushes the records from the next rank on.
+    /// Pushes the records of `values`, except the values before the next rank.
     fn rest_of(&mut self, values: &SortedValues) -> Result<()> {
         let (done, last, mut at) = (self.rank, self.last, 0_u64);
         let count = self.open.segment.header().fingerprint_count;
@@ -189,7 +189,7 @@ impl Push<'_> {
             let known = usize::try_from(done.saturating_sub(at)).unwrap_or(usize::MAX);
             let (known, rest) = values.split_at(known.min(values.len()));
             at += values.len() as u64;
-            // Up to the damage both tables have the same values.
+            // The last value before the damage must be the same in both tables.
             if at - rest.len() as u64 == done && !known.is_empty() {
                 is_same &= known.last() == Some(&last);
             }

@@ -1,4 +1,4 @@
-//! Merging: writing one segment from several, and publishing it in their place.
+//! Merging: writing one segment from several, and publishing it in place of these.
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
@@ -20,7 +20,7 @@ use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 /// the lock, so that no other process can delete records meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
 /// A compaction gives up after this many conflicts: each conflict wastes a merge, and other
-/// processes may continue for ever.
+/// processes may cause conflicts for ever.
 pub(super) const CONFLICTS_MAX: u64 = 10;
 
 /// Merges segments of a store; the caller holds the compaction lock.
@@ -39,20 +39,20 @@ pub(super) struct Merger<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// Merged segments, over all merges.
+    /// The number of merged segments, over all merges.
     pub merged: u64,
-    /// New segments.
+    /// The number of new segments.
     pub made: u64,
-    /// Bytes of the merged segments.
+    /// The length of the merged segment files in bytes.
     pub read_len: u64,
-    /// Bytes of the new segments.
+    /// The length of the new segment files in bytes.
     pub written_len: u64,
-    /// Deleted fingerprints omitted from the new segments.
+    /// The number of deleted fingerprints omitted from the new segments.
     pub deleted_fingerprints: u64,
-    /// Deleted ids omitted from the new segments.
+    /// The number of deleted ids omitted from the new segments.
     pub deleted_ids: u64,
-    /// Merges whose result was discarded, because another process removed or changed one of their
-    /// segments meanwhile.
+    /// The number of merges whose result was discarded, because another process removed or changed
+    /// one of the merged segments meanwhile.
     pub conflicted: u64,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Ends a compaction that other processes disturb repeatedly.
+    /// Returns an error after [`CONFLICTS_MAX`] conflicts, to end the compaction.
     pub(super) fn check_conflicts(&self) -> Result<()> {
         if self.done.conflicted < CONFLICTS_MAX {
             return Ok(());
@@ -101,8 +101,8 @@ impl<'a> Merger<'a> {
         self.store.snapshot().segments().to_vec()
     }
 
-    /// Merges neighbours into one segment, and returns its number; `None` if all records are
-    /// deleted, and after a conflict, which changes nothing and is counted.
+    /// Merges neighbouring segments into one, and returns its number. `None` if all records are
+    /// deleted, or after a conflict, which changes nothing and is counted.
     pub(super) fn merge(&mut self, parts: &[OpenSegment], label: &str) -> Result<Option<u64>> {
         if !self.options.skip_space_check {
             self.check_room(parts)?;
@@ -122,7 +122,7 @@ impl<'a> Merger<'a> {
             push_live_records(open, &mut records, &self.resources, &watch, self.throttle.as_ref())?;
         }
         let mut segment = None;
-        // The last segment of a store is kept even if it is empty: it has the recipe.
+        // The last segment of a store is kept even if it is empty: it contains the recipe.
         if records.count() > 0 || self.store.snapshot().segments().len() == parts.len() {
             segment = Some(self.write(records, label)?);
         }
@@ -196,10 +196,10 @@ impl<'a> Merger<'a> {
             };
             let number = made.as_ref().map(|entry| entry.number);
             segments.splice(range, made);
-            // The snapshot holds the files of the merged segments, which are to be removed.
+            // Release the files of the merged segments, so that they can be removed.
             drop(snapshot);
             let committed = transaction.commit(segments);
-            // After an error, the new manifest may still be in place.
+            // Refresh even after an error: the new manifest may be in place.
             let refreshed = self.store.refresh();
             let generation = committed?;
             refreshed.map_err(Error::in_effect(generation))?;

@@ -7,8 +7,8 @@ use fpstore_base::{Recipe, Resources, resource_setters, setters};
 
 /// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
 ///
-/// Half of the memory of a writer is for pushed records, half for compaction. The rate limit
-/// applies to compaction. The waiting time of a compactor applies to other merges.
+/// Half of the memory of a writer is for pushed records, half for compaction. The rate limit only
+/// applies to compaction. The waiting time of a compactor applies to other compactions.
 ///
 /// # Examples
 ///
@@ -27,11 +27,12 @@ pub struct WriterOptions {
     pub label: String,
     /// The name of the run, see [`run`](Self::run).
     pub run: Option<String>,
-    /// Whether new records replace older ones with the same id.
+    /// Whether new records replace older records with the same id.
     pub replace: bool,
-    /// Whether due segments are merged after a commit.
+    /// Whether the writer merges segments by the size-tiered rule after a commit.
     pub compact: bool,
-    /// The maximum number of bytes read and written per second; `None` for no limit.
+    /// The maximum number of bytes that compaction reads and writes per second; `None` for no
+    /// limit.
     pub max_rate: Option<u64>,
     /// Whether work starts even if the disk seems too full for it.
     pub skip_space_check: bool,
@@ -42,7 +43,7 @@ pub struct WriterOptions {
 }
 
 impl Default for WriterOptions {
-    /// Tables of the store, ids of automatic kind, segments merged by the size-tiered rule.
+    /// The tables of the store, ids of automatic kind, segments merged by the size-tiered rule.
     fn default() -> Self {
         WriterOptions {
             scheme: None,
@@ -63,9 +64,9 @@ impl Default for WriterOptions {
 impl WriterOptions {
     /// Sets the tables of new segments, or how they are chosen.
     ///
-    /// By default a new segment has the tables of the largest segment. If it has more than twice as
-    /// many fingerprints, it gets the fastest tables for its data at the tuned distance of the
-    /// store, chosen by [`SchemeChoice::Auto`] within
+    /// By default a new segment has the tables of the largest segment. If the new segment has more
+    /// than twice as many fingerprints, it gets the fastest tables for its data at the tuned
+    /// distance of the store, chosen by [`SchemeChoice::Auto`] within
     /// [`Budget::Default`](crate::plan::Budget::Default), or within 15 bytes per fingerprint and 32
     /// KiB if that is less.
     #[must_use]
@@ -85,11 +86,11 @@ impl WriterOptions {
         /// nothing twice. A name follows the rules of a label and is not empty.
         run: impl Into<Option<String>>,
         /// Sets whether records replace older records with the same id, as when a page is crawled
-        /// again. A commit removes the older ones in the same step. If several pushed records have
-        /// one id, the last one is taken.
+        /// again. A commit removes the older records in the same step. If several pushed records
+        /// have one id, the last of them is taken.
         ///
-        /// Pushed records are held in memory until they are committed, and each commit takes a pass
-        /// over the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
+        /// Pushed records are held in memory until they are committed, and each commit reads all
+        /// ids of the store, like [`Writer::delete_ids`](crate::Writer::delete_ids).
         replace: bool,
         /// Sets whether the writer merges segments by the size-tiered rule of
         /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and

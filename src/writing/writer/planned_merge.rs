@@ -1,4 +1,4 @@
-//! The plan of a compaction.
+//! The merges that a compaction would do.
 
 use crate::store::Store;
 use crate::writing::writer::compact::{Compaction, candidates, label_of_all};
@@ -10,11 +10,11 @@ use crate::writing::writer::tier::{self, Candidate};
 pub struct PlannedMerge {
     /// The number of merged segments.
     pub segments: u64,
-    /// The label of the new segment; empty if it has none.
+    /// The label of the new segment; empty if it would have no label.
     pub label: String,
-    /// Bytes of the segments.
+    /// The length of the merged segment files in bytes.
     pub read_len: u64,
-    /// Deleted fingerprints that the new segment would leave out.
+    /// The number of deleted fingerprints that the new segment would omit.
     pub deleted_fingerprints: u64,
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Rebased {
 }
 
 /// Translates the deletions since `parts` were opened to the segment `merged`, which was made of
-/// `parts`. `now` has the same segments with their current deletions.
+/// `parts`. `now` contains the same segments with their current deletions.
 pub(super) fn rebase_deletions(
     parts: &[OpenSegment],
     now: &[OpenSegment],
@@ -85,7 +85,8 @@ fn delete(
     merged: &Segment,
     set: &mut DeletionSet<'_>,
 ) -> Result<bool> {
-    // The merged segment has the ids of the first part, then the ids of the second, and so on.
+    // The merged segment contains the ids of the first part, then the ids of the second part, and
+    // so on.
     let (mut count, mut is_live) = (0, false);
     let mut positions = Vec::new();
     for (part, now) in parts.iter().zip(now) {

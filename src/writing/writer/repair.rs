@@ -31,7 +31,7 @@ pub struct Repair {
     pub manifest: Option<PathBuf>,
     /// The files of the kept segments, oldest first.
     pub kept: Vec<PathBuf>,
-    /// The fingerprints of the kept segments, deleted ones included.
+    /// The number of fingerprints of the kept segments, deleted ones included.
     pub fingerprint_count: u64,
     /// The damaged segments that can be opened: a new segment with the readable records replaces
     /// each. Other damaged segments are dropped entirely.
@@ -44,10 +44,10 @@ pub struct Repair {
 /// store removes an unused repaired manifest, because it would undo the change.
 ///
 /// A segment that is damaged outside its header area is replaced by a new one with every record on
-/// a sound page: values from any table that has them, and readable ids. [`Repair::salvaged`] counts
-/// the losses. If only the deletions of a segment are damaged, it is kept without them, and its
-/// deleted records reappear. Needs 16 bytes of memory for each fingerprint of a segment without an
-/// intact table of whole values. If the manifest is damaged, nothing is written, and the sound
+/// a sound page: values from any table that contains them, and readable ids. [`Repair::salvaged`]
+/// counts the losses. If only the deletions of a segment are damaged, it is kept without them, and
+/// its deleted records reappear. Needs 16 bytes of memory for each fingerprint of a segment without
+/// an intact table of whole values. If the manifest is damaged, nothing is written, and the sound
 /// segment files in the directory are returned: [`Writer::import`](crate::Writer::import) can
 /// import them into another store.
 ///

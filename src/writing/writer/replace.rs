@@ -7,8 +7,8 @@ use crate::base::error::{Error, Result};
 use crate::writing::builder::RecordBuffer;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// Pushed records, one for each id. As for deletions, a number and its decimal text are the same
-/// id. Sorted by id, so that the same records give the same bytes.
+/// Pushed records, at most one for each id, sorted by id, so that the same records give the same
+/// bytes. A number and its decimal text are the same id, as in deletions.
 #[derive(Debug, Default)]
 pub(super) struct Replacing {
     numbers: BTreeMap<u64, Record>,

@@ -1,9 +1,9 @@
 //! The readable records of a damaged segment, from any of its pages.
 //!
-//! Each table has all fingerprints in its own order, and ids follow the order of the first table.
-//! So a value on a damaged page of one table is read from another table. Its rank in the first
-//! table, which locates its ids, is known if the other tables have all values that are unreadable
-//! between two values of the first table.
+//! Each table contains all fingerprints in its own order, and ids follow the order of the first
+//! table. So a value on a damaged page of one table is read from another table. Its rank in the
+//! first table, which locates its ids, is known if the other tables contain all values that are
+//! unreadable between two values of the first table.
 
 use crate::base::error::{Error, Result};
 use crate::base::section::Rank;
@@ -20,11 +20,12 @@ use fpstore_base::Id;
 pub struct Salvaged {
     /// The number of the segment.
     pub number: u64,
-    /// Fingerprints in the new segment that replaces it.
+    /// The number of fingerprints in the new segment that replaces the damaged one.
     pub kept: u64,
-    /// Fingerprints that are on no sound page, or that cannot be kept without their ids.
+    /// The number of fingerprints that are on no sound page, or that cannot be kept without their
+    /// ids.
     pub lost: u64,
-    /// Kept fingerprints whose ids are lost.
+    /// The number of kept fingerprints whose ids are lost.
     pub without_ids: u64,
 }
 
@@ -55,7 +56,8 @@ pub(super) fn push_readable(
         Ok(())
     })?;
     if distinct == count {
-        // Even if the first table is unreadable, the others determine all ranks.
+        // The other tables contain all values, so all ranks are known, even if the first table is
+        // unreadable.
         let mut rank = 0;
         each_distinct(&others, |value| {
             rank += 1;
@@ -67,7 +69,7 @@ pub(super) fn push_readable(
     Ok(salvage.done)
 }
 
-/// The values of the other tables, in the order of the first one.
+/// The values of the other tables, in the order of the first table.
 fn values_of_others(
     open: &OpenSegment,
     first: WholeTable<'_>,
@@ -106,12 +108,12 @@ struct Salvage<'a> {
     done: Salvaged,
     /// The rank after the last value read from the first table.
     next_rank: u64,
-    /// Values of the other tables after that value.
+    /// The values of the other tables after the last value read from the first table.
     between: Vec<u64>,
 }
 
 impl Salvage<'_> {
-    /// Pushes the values of the first table, and the values that only other tables still have.
+    /// Pushes the values of the first table, and the values that are readable only in other tables.
     fn merge(&mut self, first: WholeTable<'_>, others: &SortedValues) -> Result<()> {
         let mut own: Vec<(u64, u64)> = Vec::new();
         first.for_each_readable(|rank, run| {

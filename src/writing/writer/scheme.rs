@@ -14,9 +14,10 @@ use crate::writing::writer::WriterOptions;
 /// largest segment.
 const GROWTH_MAX: u64 = 2;
 
-/// The budget of a small segment, in bytes: it is soon merged, and then every byte of it is written
-/// again. Two tables fit, but not more (a million records in batches of a thousand: 9.2 times the
-/// bytes of the store are written instead of 10.7).
+/// The budget of a small segment, in bytes per fingerprint and for the whole segment. A small
+/// segment is soon merged, which writes every byte of it again. Two tables fit, but not more (a
+/// million records in batches of a thousand: 9.2 times the bytes of the store are written instead
+/// of 10.7).
 const SMALL_PER_FINGERPRINT: f64 = 15.0;
 const SMALL_FOR_ALL: f64 = 32768.0;
 

@@ -2,7 +2,7 @@
 //!
 //! Long-running programs share a store in this way: the streams of the program, and
 //! [`CheckedWriter`](crate::writer::CheckedWriter). This module limits the length of a turn. It
-//! never commits: pushed records belong to the writer of the turn.
+//! never commits: pushed records that are not committed are lost at the end of the turn.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use crate::base::error::Result;
 use crate::store::Store;
 use crate::writing::writer::{Writer, WriterOptions};
 
-/// The maximum time for which other writers wait for their turn.
+/// The maximum time for which other writers wait for the lock.
 const TURN_MAX: Duration = Duration::from_secs(1);
-/// The time for which the lock is then left free. Waiting writers retry more often than this.
+/// The time for which the lock is left free after that. Waiting writers retry more often than this.
 const TURN_PAUSE: Duration = Duration::from_millis(120);
 
 /// A writer that releases the writer lock between its turns, so that other processes can write.
 ///
-/// A turn begins with [`SharedWriter::writer`] and ends with [`SharedWriter::end_turn`]. Nobody
-/// else changes the records of the store during a turn. Pushed records that are not committed in a
-/// turn are lost with it.
+/// A turn begins with [`SharedWriter::writer`] and ends with [`SharedWriter::end_turn`]. During a
+/// turn no other writer changes the records of the store. Pushed records that are not committed in
+/// a turn are lost with it.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ pub struct SharedWriter {
     writer: Option<Box<Writer>>,
     /// The last time when other writers could take the lock.
     busy_since: Instant,
-    /// When the last turn ended.
+    /// The time when the last turn ended.
     ended: Instant,
 }
 
@@ -64,11 +64,11 @@ impl SharedWriter {
     }
 
     /// The writer of this turn. If no turn is in progress, begins one after at most
-    /// [`WriterOptions::wait`], with the newest state of the store.
+    /// [`WriterOptions::wait`], with the newest snapshot of the store.
     ///
     /// # Errors
     ///
-    /// As [`Writer::with_options`].
+    /// The same as [`Writer::with_options`].
     pub fn writer(&mut self) -> Result<&mut Writer> {
         let writer = self.take_writer()?;
         Ok(self.writer.insert(writer))
@@ -89,7 +89,8 @@ impl SharedWriter {
     ///
     /// # Errors
     ///
-    /// As [`Writer::set_label`], and as [`SharedWriter::writer`] if this begins a turn.
+    /// The errors of [`Writer::set_label`], and of [`SharedWriter::writer`] if this call begins a
+    /// turn.
     pub fn set_label(&mut self, label: &str) -> Result<()> {
         let before = std::mem::replace(&mut self.options.label, label.into());
         // A turn that begins now checks the new label, and not the old one, which the store may
@@ -124,11 +125,11 @@ impl SharedWriter {
         self.ended = Instant::now();
     }
 
-    /// Commits the records pushed in this turn, and merges segments as [`Writer::finish`].
+    /// Commits the records pushed in this turn, and merges segments like [`Writer::finish`].
     ///
     /// # Errors
     ///
-    /// As [`Writer::with_options`] and [`Writer::finish`].
+    /// The errors of [`Writer::with_options`] and [`Writer::finish`].
     pub fn finish(mut self) -> Result<Store> {
         self.take_writer()?.finish()
     }

@@ -1,31 +1,31 @@
 //! The size-tiered rule: picks segments to merge, balancing their number against the bytes written.
 //!
-//! Compaction passes the live segments as [`Candidate`]s and merges the returned range. Nothing
-//! here opens a file.
+//! Compaction passes the live segments as [`Candidate`]s and merges the returned range. This module
+//! opens no file.
 
 use std::ops::Range;
 
-/// The segments of a tier are merged when their weight reaches one of these numbers of units. At
-/// the last number they move to the next tier.
+/// The segments of a tier are merged when their total weight reaches one of these numbers of units
+/// (a unit of tier `t` is `10^t` records). At the last number they move to the next tier.
 const STEPS: [u64; 3] = [3, 6, 10];
-/// Weights are increased to this percentage: batches are never exactly equal, and a merge drops
-/// repeated fingerprints.
+/// Weights are multiplied by this percentage before they are compared: batches are never exactly
+/// equal, and a merge drops repeated fingerprints.
 const TOLERANCE: u64 = 108;
-/// An inversion is a segment before one of a greater tier. This many inversions are merged with all
-/// later segments.
+/// An inversion is a segment before a segment of a greater tier. This many inversions are merged
+/// with all later segments.
 const INVERSIONS_MAX: usize = 3;
 
 /// A live segment, with the numbers that the rule needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) label: String,
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub(super) file_len: u64,
-    /// Fingerprints in the file, deleted ones included.
+    /// The number of fingerprints in the file, deleted ones included.
     pub(super) fingerprints: u64,
-    /// Deleted fingerprints.
+    /// The number of deleted fingerprints.
     pub(super) deleted: u64,
-    /// Ids that are not deleted.
+    /// The number of ids that are not deleted.
     pub(super) live_ids: u64,
 }
 
@@ -34,13 +34,14 @@ impl Candidate {
         self.fingerprints.saturating_sub(self.deleted)
     }
 
-    /// An estimate of the bytes that a merge writes for this segment.
+    /// An estimate of the number of bytes that a merge writes for this segment.
     pub(super) fn live_len(&self) -> u64 {
         let live = self.live_fingerprints() as f64 / self.fingerprints.max(1) as f64;
         (self.file_len as f64 * live) as u64
     }
 
-    /// The number of live records. Not bytes, because small files consist of whole pages.
+    /// The number of live records. Bytes would overrate small segments, whose files consist of
+    /// whole pages.
     fn weight(&self) -> u64 {
         self.live_fingerprints().max(self.live_ids)
     }
@@ -97,15 +98,15 @@ fn pick_in_label(run: &[Candidate]) -> Option<Range<usize>> {
     Some(oldest..run.len())
 }
 
-/// The start of the longest suffix of `run` that completes a step. It begins with the tier of the
-/// youngest segment, and continues to the next tier as long as the suffix is one unit of that tier.
-/// Without a step, the error is the number of segments older than the suffix.
+/// The start of the longest suffix of `run` that completes a step. The suffix begins with the tier
+/// of the youngest segment, and continues to the next tier if it has at least one unit of that
+/// tier. Without a step, the error is the number of segments older than the suffix.
 fn complete_step(run: &[Candidate]) -> Result<usize, usize> {
     let (mut start, mut tier) = (run.len(), run.last().map_or(0, Candidate::tier));
     let (mut found, mut weight) = (None, 0_u64);
     loop {
         let unit = 10_u64.saturating_pow(tier);
-        // The greatest step that one part of the suffix reaches alone.
+        // The greatest step that a single part of the suffix reaches.
         let mut reached = step_of(weight, unit);
         while let Some(older) = start.checked_sub(1).filter(|&at| run[at].tier() <= tier) {
             reached = reached.max(step_of(run[older].weight(), unit));
@@ -122,7 +123,7 @@ fn complete_step(run: &[Candidate]) -> Result<usize, usize> {
     }
 }
 
-/// The greatest step that a weight reaches; below the first step 1 for at least a unit, else 0.
+/// The greatest step that `weight` reaches. Below the first step: 1 from one unit on, else 0.
 fn step_of(weight: u64, unit: u64) -> u64 {
     let units = tolerated(weight) / unit;
     STEPS.into_iter().rev().find(|&step| step <= units).unwrap_or(units.min(1))
@@ -174,8 +175,8 @@ mod tests {
         Candidate { label: label.into(), file_len: len, fingerprints: len, deleted: 0, live_ids: 0 }
     }
 
-    /// Adds segments of these lengths and merges by the rule. Returns the final segments, the
-    /// maximum number of segments, and the number of records written.
+    /// Adds segments of these lengths and merges by the rule. Returns the lengths of the final
+    /// segments, the maximum number of segments, and the number of records written.
     fn simulate(lens: impl IntoIterator<Item = u64>) -> (Vec<u64>, usize, u64) {
         let mut segments: Vec<Candidate> = Vec::new();
         let (mut most, mut written) = (0, 0);

@@ -1,4 +1,4 @@
-//! Export: copying segments to a new store; and verified copies for import and commit.
+//! Export: copying segments to a new store. Also verified copies, used by import and commit.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ use crate::writing::directory::{
 pub struct Exported {
     /// The directory of the new store.
     pub path: PathBuf,
-    /// Its segment files, oldest first.
+    /// The segment files of the new store, oldest first.
     pub files: Vec<PathBuf>,
-    /// Bytes of these files.
+    /// The length of these files in bytes.
     pub file_len: u64,
-    /// Segments with a deletion file.
+    /// The number of segments with a deletion file.
     pub with_deletions: u64,
 }
 
@@ -55,15 +55,15 @@ pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
 /// Copies segments of a store, with labels and deletions, to a new store in the directory `to`,
 /// which must be missing or empty. The new store can be imported as a whole. Its segment files can
 /// also be imported one by one, without their deletions. `segment` selects one segment by number;
-/// without it, all are copied. The copied state is the state shown by `store`, or a later one, if a
-/// writer removes segments meanwhile.
+/// without it, all segments are copied. If a writer removes segments meanwhile, a later snapshot
+/// than the one in `store` is copied.
 ///
 /// # Errors
 ///
-/// * [`Error::StoreExists`] if something is at `to`.
+/// * [`Error::StoreExists`] if `to` is neither missing nor an empty directory.
 /// * [`Error::InvalidOptions`] if there is no such segment.
-/// * [`Error::Io`] if the system refuses. There is no new store then.
-/// * [`Error::InEffect`] if the system failed after the last step: the new store is in its place.
+/// * [`Error::Io`] if a file operation fails. Then no new store is made.
+/// * [`Error::InEffect`] if a file operation failed after the last step: the new store exists.
 ///
 /// # Examples
 ///
@@ -76,16 +76,16 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
     export_to(store, to.as_ref(), segment, false)
 }
 
-/// As [`export`], by hard links instead of copies: a snapshot of a store that takes no space and is
-/// made in milliseconds, for long work that must see one state while the store changes.
+/// Like [`export`], but with hard links instead of copies: the new store takes no space and is made
+/// in milliseconds, for long work that needs an unchanged snapshot while the store changes.
 ///
 /// The two stores share the bytes of their segments, which no writer ever changes. A segment takes
-/// space until it is removed from both.
+/// space until it is removed from both stores.
 ///
 /// # Errors
 ///
-/// As [`export`], and [`Error::Io`] if the system has no hard links between the two places, as
-/// between two file systems.
+/// The errors of [`export`], and [`Error::Io`] if the system cannot link files between the two
+/// directories, for example on two file systems.
 pub fn export_linked(
     store: &Store,
     to: impl AsRef<Path>,

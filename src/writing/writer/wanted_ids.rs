@@ -37,7 +37,7 @@ impl WantedIds {
         }
     }
 
-    /// Whether all ids of another list are also wanted here.
+    /// Whether `self` contains all ids of `other`.
     pub(super) fn has_all_of(&self, other: &WantedIds) -> bool {
         other.numbers.keys().all(|number| self.numbers.contains_key(number))
             && other.texts.keys().all(|text| self.texts.contains_key(text))
@@ -59,7 +59,7 @@ pub(super) fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
     }
 }
 
-/// A fault in the id records of a segment.
+/// The error for a fault in the id records of a segment.
 pub(super) fn id_fault(open: &OpenSegment, fault: Fault) -> Error {
     match open.segment.id_places() {
         Some((_, records)) => open.segment.corrupt(records, 0, fault),

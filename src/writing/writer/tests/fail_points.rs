@@ -12,7 +12,7 @@ use fpstore_disk::fail_points::{self, Fault};
 
 type Act = fn(&Path) -> Result<()>;
 
-/// The changes of a store in `folder`.
+/// The tested changes: functions that change stores in a folder, by name.
 const ACTS: [(&str, Act); 13] = [
     ("add", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
@@ -111,7 +111,7 @@ fn assert_new(path: &Path, error: Option<&Error>) {
     assert_eq!(path.exists(), is_said, "{}: {error:?}", path.display());
 }
 
-/// The successive states of a store in a successful change.
+/// The records of a store before and after a successful change.
 fn states(pristine: &Path, act: Act) -> Vec<Records> {
     let folder = site(pristine);
     let path = folder.path().join("store.fps");
@@ -165,7 +165,7 @@ fn a_store_is_whole_whichever_operation_fails() {
                 let steps = fail_points::forget(folder.path());
                 let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
                 let found = all_records(&path);
-                // A single change is reported as in effect or as not in effect.
+                // The error shows whether a change took effect, unless `all` made several changes.
                 match &done {
                     _ if name == "all" => {}
                     Err(Error::InEffect { .. }) => assert!(found == states[1], "{case}"),
@@ -208,7 +208,7 @@ fn files_of_a_manifest_in_doubt_are_not_removed() {
         let renames = passed.iter().filter(|&&point| point == FailPoint::RenameReport).count();
         let case = format!("{last:?} at {fails_at}: {done:?}");
         assert!(done.is_err(), "{case}");
-        // The first rename concerns the segment.
+        // The first rename is the rename of the segment, the second one of the manifest.
         if last == Some(FailPoint::RenameReport) && renames == 2 {
             assert_eq!(all_records(&path)[&1], ["in doubt"], "{case}");
             assert_eq!(writer.store().query(Fingerprint::new(1), 0).unwrap().len(), 1, "{case}");
@@ -234,7 +234,7 @@ fn child() -> String {
 fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
     let pristine = pristine();
     let is_one_change = |(_, (name, _)): &(usize, (&str, Act))| {
-        // `all` makes several changes, and the other act removes its new store.
+        // `all` makes several changes, and `commit to a new store` removes its new store.
         !["all", "commit to a new store"].contains(name)
     };
     for (number, (name, act)) in ACTS.into_iter().enumerate().filter(is_one_change) {

@@ -1,5 +1,5 @@
 //! Growth of work with the number of segments: with four times as many segments, no change of a
-//! store takes much more than four times the steps. A store can have 65 536 segments.
+//! store takes much more than four times as many steps. A store can have 65 536 segments.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use fpstore_base::watch::{Observer, Phase};
 /// The number of segments in the small case; the large case has four times as many.
 const FEW: usize = 16;
 
-/// The first fingerprint of a part; the second differs in all bits.
+/// The first fingerprint of a part. The second fingerprint of the part differs from it in all bits.
 fn first_of(part: usize) -> Fingerprint {
     Fingerprint::new(value(2 * part as u64 + 2))
 }
@@ -57,14 +57,14 @@ fn add(path: &Path) {
 fn no_work_grows_with_the_square_of_the_segments() {
     let folder = tempfile::tempdir().unwrap();
     let parts = make_parts(folder.path(), 8 * FEW);
-    // A refresh.
+    // Refreshing a store.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         let store = Store::open(&path).unwrap();
         add(&path);
         steps_of(|| assert!(store.refresh().unwrap()))
     });
-    // The removal of orphaned files.
+    // Removing orphaned files.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         let orphans = (0..count as u64).map(|at| path.join(segment_file_name(5000 + at)));
@@ -73,7 +73,7 @@ fn no_work_grows_with_the_square_of_the_segments() {
         assert!(orphans.into_iter().all(|orphan| !orphan.exists()));
         steps
     });
-    // Committing segment files, new and known ones.
+    // Committing segment files, both new and known segments.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         steps_of(|| {
@@ -89,7 +89,7 @@ fn no_work_grows_with_the_square_of_the_segments() {
             parts[count..2 * count].iter().map(|part| part.path.clone()).collect();
         steps_of(|| assert_eq!(writer.import(&sources).unwrap().segments, count as u64))
     });
-    // Leaving out damaged segments.
+    // Repairing a store with many damaged segments.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         for entry in read_manifest(&path).unwrap().segments.iter().step_by(2) {
@@ -99,7 +99,7 @@ fn no_work_grows_with_the_square_of_the_segments() {
         assert_eq!(report.damaged.len(), count / 2);
         steps_of(|| assert_eq!(repair(&report, Duration::ZERO).unwrap().kept.len(), count / 2))
     });
-    // A part of a store by its labels.
+    // Selecting the segments of a store by many labels.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         let store = Store::open(&path).unwrap();
@@ -113,7 +113,7 @@ fn no_work_grows_with_the_square_of_the_segments() {
         let ids = (0..count as u64).map(IdRef::U64);
         steps_of(|| assert_eq!(writer.delete_ids(ids).unwrap().fingerprints, count as u64))
     });
-    // An answer from many segments with deletions.
+    // Answering from many segments with deletions.
     assert_not_quadratic(FEW, |count| {
         let (_folder, path) = store_of(&parts[..count]);
         let mut writer = Writer::with_options(&path, options()).unwrap();

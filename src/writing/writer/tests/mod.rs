@@ -1,7 +1,7 @@
 //! Tests of every change of a store with labels, ids of both kinds and deletions.
 //!
 //! `fail_points` makes each file operation of each change fail once; `growth` counts steps of
-//! stores with many segments; `places` deletes ids whose places were read before; `pauses` tests
+//! stores with many segments; `places` deletes ids whose positions were read before; `pauses` tests
 //! readers that hold files, interrupted merges, and file systems without room or locks;
 //! `power_loss` replays possible disk states after a loss of power; `retry` repeats failed changes;
 //! `threads` merges on several threads.

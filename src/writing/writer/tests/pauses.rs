@@ -31,7 +31,8 @@ fn goes_on(times: u32) -> Observer {
     })
 }
 
-/// A reader keeps using the files that it has open; the first writer after it removes them.
+/// A reader keeps using the files that it has open; the first writer after its refresh removes
+/// them.
 #[test]
 fn files_that_a_reader_holds_stay_until_it_lets_go() {
     let (_folder, path) = made();
@@ -158,7 +159,7 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::allow_locks(folder.path());
     // The files of two locks that could not be acquired.
     assert_eq!(names(), before + 2);
-    // An interrupting signal is not a refusal.
+    // A signal that interrupts the lock call is not an error.
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
     let mut writer = Writer::with_options(&path, options()).unwrap();
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);

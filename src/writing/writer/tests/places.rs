@@ -1,11 +1,11 @@
-//! A deletion with places that were read ahead has the same result as a deletion without them.
+//! A deletion with positions that were read ahead has the same result as a deletion without them.
 
 use super::*;
 use fpstore_base::Id;
 
 const WANTED: [&str; 6] = ["page 3", "12", "page 133", "page 7", "page 9999", "44"];
 
-/// A possible change of a store between the reading and the turn.
+/// A possible change of a store after the positions were read and before the writer deletes.
 type Between = (&'static str, fn(&mut Writer));
 
 const BETWEEN: [Between; 6] = [
@@ -46,7 +46,7 @@ fn places_read_ahead_give_the_same_deletions_whatever_happens_between() {
                 assert!(places.unread(&state) > 0);
                 places.read(&state, None).unwrap();
                 assert_eq!(places.unread(&state), 0);
-                // An open reader would keep its files.
+                // Close the reader, because an open reader would keep its files.
                 drop(state);
                 let mut writer = Writer::with_options(&path, options()).unwrap();
                 between(&mut writer);

@@ -11,8 +11,8 @@ use fpstore_disk::fail_points::{self, Fault};
 use fpstore_disk::power_loss::{Disk, Replayed};
 use fpstore_disk::tree::Tree;
 
-/// The number of disk states after a loss of power that are tried at each change, if there are
-/// more. `FPSTORE_POWER_LOSS_STATES` sets another number.
+/// The maximum number of disk states that are tried for a loss of power at each change.
+/// `FPSTORE_POWER_LOSS_STATES` sets another maximum.
 const STATES: usize = 300;
 
 type Act = fn(&Path) -> Result<()>;
@@ -31,8 +31,8 @@ fn build(folder: &Path, values: std::ops::Range<u64>, label: &str) -> Result<()>
     builder.finish().map(drop)
 }
 
-/// A store from its first build to its replacement, through every kind of change. Each act changes
-/// the records at most once.
+/// All kinds of changes of a store, from its first build to its replacement. Each act changes the
+/// records at most once.
 const LIFE: [(&str, Act); 14] = [
     ("build", |folder| build(folder, 0..120, "2026-09")),
     ("add", |folder| {
@@ -84,8 +84,8 @@ fn records_in(path: &Path) -> Option<Records> {
     path.join("MANIFEST").exists().then(|| all_records(path))
 }
 
-/// The recorded life: the tree before it, all changes, and the records of both stores before the
-/// first act and after each.
+/// The recorded acts of [`LIFE`]: the files before, all changes of files, and the records of both
+/// stores before the first act and after each.
 struct Recorded {
     folder: tempfile::TempDir,
     before: Tree,
@@ -117,7 +117,7 @@ fn record() -> Recorded {
     Recorded { folder, before, changes, states }
 }
 
-/// Opens the result of a loss of power as a reader. Returns the records of both stores.
+/// Opens and verifies the stores that a loss of power left. Returns the records of both stores.
 fn read(folder: &Path) -> Result<[Option<Records>; 2], String> {
     let [store, shipped] = ["store.fps", "shipped.fps"].map(|name| {
         let path = folder.join(name);
@@ -147,7 +147,7 @@ fn read(folder: &Path) -> Result<[Option<Records>; 2], String> {
     Ok([store?, shipped?])
 }
 
-/// Continues the work on the result of a loss of power.
+/// Adds a record to each store that a loss of power left.
 fn write(folder: &Path, found: &[Option<Records>; 2], case: &str) {
     for (name, records) in ["store.fps", "shipped.fps"].iter().zip(found) {
         let (path, Some(records)) = (folder.join(name), records) else { continue };
@@ -160,11 +160,11 @@ fn write(folder: &Path, found: &[Option<Records>; 2], case: &str) {
     }
 }
 
-/// The records found in trees, by their keys.
+/// The results for the examined trees of files, by the keys of the trees.
 type Examined = HashMap<u64, Result<[Option<Records>; 2], String>>;
 
-/// Replays `changes`, losing power at each change from number `from` on. The error names a tree
-/// that matches neither the state before nor the state after.
+/// Replays `changes`, losing power at each change from number `from` on. The error describes the
+/// files whose records match neither the state before nor the state after the current act.
 fn replay(
     recorded: &Recorded,
     changes: &[Change],
@@ -245,8 +245,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     assert!(no_names.contains("does not open"), "{no_names}");
 
     // A writer that opens a store syncs data that its predecessor may not have synced; here every
-    // predecessor has synced its data. Some systems do not sync a manifest that is only read, so
-    // there the sync of the directory is the first one.
+    // predecessor has synced its data, so these syncs are not counted. Some systems do not sync a
+    // manifest that is only read, so there the sync of the directory is the first one.
     let is_final = |at: usize| matches!(&all[at], Change::Sync(path) if path.ends_with("MANIFEST"));
     let opens = |at: usize| is_final(at) || matches!(all[at], Change::Acknowledge);
     let is_sync = |at: &usize| match all[*at] {
@@ -258,7 +258,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let is_noticed = |at: &usize| fault(&[&all[..*at], &all[at + 1..]].concat(), *at).is_some();
     let noticed = syncs.iter().copied().filter(is_noticed).count();
     println!("{noticed} of {} syncs are missed if they are left out", syncs.len());
-    // If no file is new, and in a directory without its final name, one of two syncs suffices.
+    // Some syncs are redundant: without new files, or in a directory without its final name, one of
+    // two suffices.
     assert!(noticed * 10 > syncs.len() * 9);
 
     // The manifest gets its name before the sync of the directory that should precede it.

@@ -131,7 +131,7 @@ fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
     let damaged =
         path.join(Store::open(&path).unwrap().info().segments[1].path.file_name().unwrap());
     let mut bytes = fs::read(&damaged).unwrap();
-    // Tails and heads of the first table.
+    // Damage the tails and heads of the first table.
     bytes[0x3000] ^= 1;
     bytes[0x4000] ^= 1;
     fs::remove_file(&damaged).unwrap();
@@ -221,8 +221,8 @@ fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
     assert!(doubts >= 2, "{doubts}");
 }
 
-/// Each operation of a backup fails once: the folder is in the state before or after, and the next
-/// backup continues.
+/// Each file operation of a backup fails once: the folder contains the store before or after the
+/// backup, and the next backup continues.
 #[test]
 fn a_backup_that_failed_leaves_the_state_of_before_and_the_next_one_goes_on() {
     let pristine = pristine();

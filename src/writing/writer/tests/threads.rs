@@ -34,7 +34,7 @@ fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
     writer.delete_ids([IdRef::Text("page 8"), IdRef::Text("copy 1 500"), IdRef::U64(601)]).unwrap();
 }
 
-/// The bytes of the single merged segment.
+/// Merges a copy of the store `from` into one segment, and returns the bytes of the segment.
 fn merged(from: &Path, threads: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
