@@ -229,7 +229,7 @@ struct Ordered<'a> {
 }
 
 impl<'a> Ordered<'a> {
-    /// `None` for a segment without tables, which no reader accepts.
+    /// Returns `None` for a segment without tables, which no reader accepts.
     fn new(
         open: &'a OpenSegment,
         range: &RangeInclusive<u64>,
@@ -248,7 +248,7 @@ impl<'a> Ordered<'a> {
 
     fn next(&mut self) -> Result<Option<(Fingerprint, Rank)>> {
         if let Some(stored) = &mut self.stored {
-            // The first block may begin before the range.
+            // The first decoded block may begin before the range: skip those values.
             let from = self.from.unwrap_or(0);
             while let Some((rank, Permuted(value))) = stored.next().transpose()? {
                 if value > self.last {
@@ -268,7 +268,7 @@ impl<'a> Ordered<'a> {
         Ok(self.selected.pop())
     }
 
-    /// Selects the `most` smallest fingerprints that are at least `from`, in one pass.
+    /// Selects the `most` smallest fingerprints from `from` on, in one pass over the table.
     fn select(&mut self, from: u64, most: usize) -> Result<()> {
         let mut more = false;
         for step in self.table.values() {

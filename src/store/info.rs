@@ -115,7 +115,7 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// The number of the segment. A store never uses a number again.
     pub number: u64,
-    /// The label given by the user; empty without one.
+    /// The label given by the user; empty without a label.
     pub label: String,
     /// The [format version](crate::FORMAT_VERSIONS) of the file.
     pub format_version: u16,
@@ -147,9 +147,9 @@ pub struct SegmentInfo {
     /// The minimum average number of bits per fingerprint that any code needs for a random set of
     /// this size n: the width - log2 n + log2 e. `None` without fingerprints.
     pub information_limit: Option<f64>,
-    /// The tables in order.
+    /// The tables of the segment, in order.
     pub tables: Vec<TableInfo>,
-    /// The sections in file order.
+    /// The sections of the file, in file order.
     pub sections: Vec<SectionInfo>,
 }
 

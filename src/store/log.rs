@@ -232,7 +232,7 @@ fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
     (change.records_added, change.records_removed) = (Some(added), Some(removed));
 }
 
-/// Adds the change from removed segments to the segments in their place.
+/// Adds the changes in which the segments `new` replaced the segments `gone`.
 fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
     match (gone, new) {
         ([], []) => {}
@@ -254,7 +254,7 @@ fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     }
 }
 
-/// A change; the caller sets its two generations.
+/// A change without its two generations, which the caller sets.
 fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
     let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
     let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();

@@ -27,7 +27,7 @@ fpstore_base::choices! {
     }
 }
 
-/// Which of the selected pages are read.
+/// Which of the pages selected by [`Warm`] are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pages {
     /// All pages: the system may have evicted verified pages from memory.

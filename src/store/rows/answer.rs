@@ -38,7 +38,7 @@ pub struct AnswerRow {
 pub struct MatchRow {
     /// The fingerprint.
     pub fingerprint: HexFingerprint,
-    /// The number of bits in which it differs from the query.
+    /// The number of bits in which the fingerprint differs from the query.
     pub distance: u32,
     /// The Jaccard similarity of each id, if it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ pub struct ClusterRow {
     pub cluster: u64,
     /// The number of documents in the cluster.
     pub size: u64,
-    /// The greatest distance between two members, or a lower bound.
+    /// The greatest distance between two members, or a lower bound of it.
     pub diameter: u32,
     /// Whether [`diameter`](Self::diameter) is exact.
     pub diameter_is_exact: bool,
@@ -22,7 +22,7 @@ pub struct ClusterRow {
     pub members: Vec<ClusterMemberRow>,
 }
 
-/// The documents of a cluster with one fingerprint.
+/// Those documents of a cluster that have the same fingerprint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterMemberRow {
     /// The fingerprint.

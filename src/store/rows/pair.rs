@@ -59,7 +59,7 @@ fpstore_base::named! {
     pub enum Reason {
         /// People labelled the two records as duplicates.
         Judged = "judged",
-        /// A better document has the same address.
+        /// The kept document has the same address (URL) and is better.
         Address = "address",
         /// The text of the kept record has the same bytes.
         Bytes = "bytes",
@@ -104,7 +104,7 @@ one_line_row!(RemovedRow<'_>, "removed", |row|
     fingerprint: U64 = Cell::Fingerprint(row.fingerprint),
     other: U64 = Cell::Fingerprint(row.other),
     distance: U32 = Cell::Distance(row.distance),
-    // Never absent, so that later columns keep their position.
+    // This cell is never absent, so that later columns keep their position.
     similarity: Double = row.similarity.map_or(Cell::Text(""), Cell::Similarity),
     id: Text = Cell::Id(row.id),
     other_id: Text = Cell::Id(row.other_id),

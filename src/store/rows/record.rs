@@ -42,7 +42,7 @@ impl Row for HashedRow<'_> {
 /// A benchmark item, and the passage of a document that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ContaminationRow<'a> {
-    /// The id of the item.
+    /// The id of the benchmark item.
     pub item: IdRef<'a>,
     /// The share of the distinct shingles of the item that the passage contains, up to 1.
     pub contained: f64,
@@ -52,11 +52,11 @@ pub struct ContaminationRow<'a> {
     pub id: IdRef<'a>,
     /// The start of the passage in the text of the document, in characters.
     pub start: u64,
-    /// The end of the passage, in characters.
+    /// The end of the passage in the text, in characters.
     pub end: u64,
-    /// The start of the passage, in bytes of UTF-8.
+    /// The start of the passage in the text, in bytes of UTF-8.
     pub byte_start: u64,
-    /// The end of the passage, in bytes of UTF-8.
+    /// The end of the passage in the text, in bytes of UTF-8.
     pub byte_end: u64,
 }
 

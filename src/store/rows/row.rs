@@ -31,10 +31,10 @@ pub(super) use {columns, one_line_row};
 
 /// An answer that can be printed as lines, as a table and as JSON.
 pub trait Row {
-    /// The name of a table of such rows.
+    /// The name of a table that consists of such rows.
     const TABLE: &'static str;
 
-    /// The columns in their order.
+    /// The columns of such rows, in order.
     const COLUMNS: &'static [Column];
 
     /// Calls `each` with the cells of each line of the answer: one cell for each of
@@ -49,9 +49,9 @@ pub trait Row {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name, equal to the name of the JSON field.
+    /// The name of the column, equal to the name of the JSON field.
     pub name: &'static str,
-    /// The kind of its values.
+    /// The kind of the values.
     pub kind: Kind,
 }
 

@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
-/// The name of the mark file. The file contains the source of the snapshots and a newline.
+/// The name of the follower mark. The file contains the source of the snapshots and a newline.
 pub(super) const MARK: &str = "FOLLOWS";
 /// The maximum number of bytes read from a mark file.
 const SOURCE_LEN_MAX: u64 = 4096;

@@ -53,7 +53,7 @@ impl Transaction {
         &self.manifest.segments
     }
 
-    /// Adds the name of a run, see [`Manifest::add_run`].
+    /// Adds the name of a run to the manifest, see [`Manifest::add_run`].
     pub(crate) fn add_run(&mut self, name: &str) {
         self.manifest.add_run(name);
     }

@@ -53,7 +53,7 @@ pub(super) struct Chunk {
     /// Whether the chunk represents a line that was too long to read into memory. It then has no
     /// bytes.
     pub(super) is_long_line: bool,
-    /// The form of the lines; the same for all chunks of an input.
+    /// The form of the lines, such as their columns; the same for all chunks of an input.
     pub(super) form: Arc<LineForm>,
 }
 

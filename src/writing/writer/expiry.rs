@@ -147,7 +147,7 @@ impl Expiry {
     }
 }
 
-/// The same span without hours and smaller units.
+/// `span` without hours and smaller units.
 fn days_of(span: &Span) -> Span {
     Span::new()
         .years(span.get_years())

@@ -131,7 +131,7 @@ impl Push<'_> {
         self.buffer.push_stored_batch(&part.records)
     }
 
-    /// Pushes the records of the next values.
+    /// Pushes the records of `run`, the next values of the table.
     fn values(&mut self, run: &[u64]) -> Result<()> {
         let first = Rank(self.rank);
         let last = run.last().copied().unwrap_or(self.last);

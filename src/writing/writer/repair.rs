@@ -141,10 +141,10 @@ fn salvage(
     Ok(Some((Some(file.finish(&entry.label)?), salvaged)))
 }
 
-/// The damaged segments by number.
+/// The damaged segments, by their numbers.
 type Damaged<'a> = BTreeMap<Counted<u64>, &'a DamagedSegment>;
 
-/// The segment files in a directory that have no faults.
+/// The segment files without faults in the directory of a store.
 fn sound_files(report: &VerifyReport) -> Result<Repair> {
     let mut done = Repair::default();
     let mut names = names_in(&report.path)?;

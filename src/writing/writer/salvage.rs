@@ -156,7 +156,7 @@ impl Salvage<'_> {
         Ok(())
     }
 
-    /// Pushes a value with its known ids.
+    /// Pushes a value, with its ids if `rank` is known and its ids are readable.
     fn push(&mut self, first: WholeTable<'_>, value: u64, rank: Option<Rank>) -> Result<()> {
         let fingerprint = first.permutation.invert(Permuted(value));
         let ids = match rank {

@@ -45,7 +45,7 @@ pub struct SharedWriter {
     options: WriterOptions,
     /// The open writer, which holds the lock; `None` between turns.
     writer: Option<Box<Writer>>,
-    /// The last time when other writers could take the lock.
+    /// The last time when other writers had the chance to take the lock.
     busy_since: Instant,
     /// The time when the last turn ended.
     ended: Instant,

@@ -46,7 +46,7 @@ impl Candidate {
         self.live_fingerprints().max(self.live_ids)
     }
 
-    /// The tier of the segment; the unit of tier `t` is `10^t` records.
+    /// The tier of the segment: tier `t` starts at about `10^t` records.
     fn tier(&self) -> u32 {
         tolerated(self.weight()).checked_ilog10().unwrap_or(0)
     }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn equal_batches_end_in_one_segment_at_each_power_of_ten() {
-        // In a tier, its steps write 3, 6 and 10 of 10 units: 1.9 times all records for each power.
+        // The steps of a tier write 3, 6 and 10 of 10 units: 1.9 times all records.
         for batch in [1, 10, 93, 95, 100, 102, 930, 1000, 1020] {
             for (power, count) in [(1, 10), (2, 100), (3, 1000), (4, 10_000)] {
                 let (segments, most, written) = simulate((0..count).map(|_| batch));
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(pick(&segments), Some(0..50));
         segments.splice(0..50, [candidate("", 500_000)]);
         assert_eq!(pick(&segments), None);
-        // Three older and smaller segments.
+        // Three older and smaller segments before the youngest one.
         let mut segments: Vec<Candidate> = [10, 200, 20, 4000].map(|len| candidate("", len)).into();
         assert_eq!(pick(&segments), Some(0..4));
         segments.remove(0);

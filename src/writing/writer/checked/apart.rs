@@ -22,7 +22,7 @@ impl<'a> Apart<'a> {
         judged.has_different(&id).then_some(Apart { judged, id })
     }
 
-    /// Whether the record is labelled different from the record with another id.
+    /// Whether the record is labelled different from the record with the id `id`.
     fn is_from(&self, id: &str) -> bool {
         self.judged.are_different(&self.id, id)
     }

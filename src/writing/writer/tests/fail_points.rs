@@ -150,7 +150,7 @@ fn a_store_is_whole_whichever_operation_fails() {
     for (name, act) in ACTS {
         let mut states = states(pristine.path(), act);
         if name == "all" {
-            // The states between its changes: with the first record, and after its deletion.
+            // The states during `all`: with the first record, and after its deletion.
             let mut between = states[0].clone();
             between.insert(1, vec!["1".into()]);
             states.insert(1, between);

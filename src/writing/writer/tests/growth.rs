@@ -21,7 +21,7 @@ fn first_of(part: usize) -> Fingerprint {
     Fingerprint::new(value(2 * part as u64 + 2))
 }
 
-/// Segment files of two fingerprints each.
+/// Makes `count` segment files of two fingerprints each.
 fn make_parts(folder: &Path, count: usize) -> Vec<SegmentReceipt> {
     let part = |at: usize| {
         let options = BuildOptions::default().scheme(Scheme::named("2", 3).unwrap()).threads(1);
@@ -34,7 +34,7 @@ fn make_parts(folder: &Path, count: usize) -> Vec<SegmentReceipt> {
     (0..count).map(part).collect()
 }
 
-/// A store of the segments of some parts, each with its own label.
+/// Makes a store of the segments `parts`, each with its own label.
 fn store_of(parts: &[SegmentReceipt]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -142,7 +142,7 @@ fn a_compaction_that_others_disturb_again_and_again_gives_up() {
         let of_store = path.clone();
         let observer = Observer::new(move |progress| {
             if progress.phase == Phase::Read && progress.done == 0 {
-                // Like an expiry, but independent of labels.
+                // Remove a segment, like an expiry, but independent of labels.
                 let number = merges.fetch_add(1, Ordering::Relaxed);
                 let mut manifest = read_manifest(&of_store).unwrap();
                 manifest.segments.remove(0);

@@ -45,7 +45,7 @@ fn records_of(store: &Store) -> Records {
 }
 
 fn options() -> WriterOptions {
-    // Small memory, so that merges use temporary files.
+    // The memory is small, so that merges use temporary files.
     WriterOptions::default()
         .scheme(Scheme::named("2", 3).unwrap())
         .memory(BuildOptions::memory_min(1))
@@ -58,7 +58,7 @@ fn value(i: u64) -> u64 {
     (i / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A store with labels, numbers, texts, records without ids, and deletions.
+/// Makes a store with labels, ids of both kinds, records without ids, and deletions.
 fn make(path: &Path) {
     let build = BuildOptions::default().scheme(Scheme::named("2", 3).unwrap()).label("2026-09");
     let mut builder = Builder::with_options(path, build).unwrap();

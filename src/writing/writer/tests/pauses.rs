@@ -11,7 +11,7 @@ use fpstore_base::IoError;
 use fpstore_base::watch::{Observer, Phase};
 use fpstore_disk::{fail_points, system};
 
-/// The store of [`make`] in its own folder; dropping the first value removes it.
+/// A store made by [`make`], and the folder that contains it; dropping the folder removes both.
 fn made() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");

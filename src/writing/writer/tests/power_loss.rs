@@ -79,7 +79,7 @@ const LIFE: [(&str, Act); 14] = [
     }),
 ];
 
-/// The records of a store; `None` without a store.
+/// The records of the store at `path`; `None` if there is no store.
 fn records_in(path: &Path) -> Option<Records> {
     path.join("MANIFEST").exists().then(|| all_records(path))
 }

@@ -272,7 +272,7 @@ fn a_backup_that_failed_leaves_the_state_of_before_and_the_next_one_goes_on() {
 /// A change by an open writer.
 type OpenChange = fn(&mut Writer, &Path) -> Result<()>;
 
-/// The changes without pushed records.
+/// The changes of a store that need no pushed records.
 const CHANGES: [(&str, OpenChange); 6] = [
     ("delete ids", |writer, _| writer.delete_ids((0..200).map(IdRef::U64)).map(drop)),
     ("delete fingerprints", |writer, _| {

@@ -5,7 +5,8 @@ use crate::writing::writer::Compaction;
 
 const COUNT: u64 = 700;
 
-/// A store of three segments with the values of `value`, with sketches of `sketch_len` bytes.
+/// Makes a store of three segments, with fingerprints from `value` and sketches of `sketch_len`
+/// bytes.
 fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
     let build =
         BuildOptions::default().scheme(Scheme::named("4", 3).unwrap()).sketch_len(sketch_len);
@@ -21,7 +22,7 @@ fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
                 _ => writer.push_sketched(fingerprint, text.as_str(), &sketch).unwrap(),
             }
         }
-        // More ids of one fingerprint than are read together.
+        // More ids of one fingerprint than a part that is read into memory may have.
         for i in 0..1000 {
             let text = format!("copy {part} {i}");
             let sketch = vec![1; sketch_len.into()];

@@ -65,7 +65,7 @@ fn random_pairs(random: &mut Random) -> JudgedPairs {
     JudgedPairs::new(&LabelFile::parse(&text).unwrap()).unwrap()
 }
 
-/// The verdict in the form of the model.
+/// Converts a verdict to the result of the model.
 fn found_of(record: &NewRecord, verdict: Verdict<'_>) -> Found {
     match verdict {
         Verdict::Added => None,
