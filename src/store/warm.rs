@@ -79,7 +79,7 @@ fn warm_within(snapshot: &Snapshot, what: Warm, which: Pages, room: u64) -> Resu
     Ok(warming.done)
 }
 
-/// Warming in progress.
+/// The limits and the progress of one call of [`warm_all`].
 struct Warming {
     which: Pages,
     threads: usize,

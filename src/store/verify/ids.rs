@@ -18,7 +18,7 @@ pub(super) fn verify(segment: &Segment, pace: &Pace) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
     let group_count = header.fingerprint_count.div_ceil(GROUP_LEN);
-    // Groups cannot leave gaps: one entry is the end of a group and the start of the next.
+    // Groups cannot leave gaps: one entry ends a group and starts the next one.
     let (mut start, mut end) = (0, 0);
     if let Some(last) = group_count.checked_sub(1) {
         (start, _) = segment.group_bounds(groups, 0, records.len)?;

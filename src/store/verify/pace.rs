@@ -151,7 +151,7 @@ impl Pass<'_> {
         if self.pending < STEP { Ok(()) } else { self.end() }
     }
 
-    /// Counts the remaining values.
+    /// Counts the bytes of the values that are not counted yet.
     pub(super) fn end(&mut self) -> Result<()> {
         let pending = u128::from(std::mem::take(&mut self.pending));
         let len = u128::from(self.len) * pending / u128::from(self.count.max(1));

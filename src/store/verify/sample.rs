@@ -29,7 +29,7 @@ struct Digest {
     match_count: u64,
     matches: SetSum,
     id_count: u64,
-    /// The sum of the hashes of the ids, each with its fingerprint.
+    /// The sum of the hashes of the ids, each hashed together with its fingerprint.
     ids: u64,
 }
 
@@ -70,7 +70,7 @@ impl Digest {
         Ok(())
     }
 
-    /// Adds the matches of another part of the store.
+    /// Adds the digest of another part of the store.
     fn join(&mut self, other: Digest) {
         self.match_count += other.match_count;
         self.matches.join(other.matches);

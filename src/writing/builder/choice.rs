@@ -136,7 +136,7 @@ impl SchemeChoice {
         }
     }
 
-    /// The scheme for these distinct fingerprints.
+    /// The scheme for a store of the fingerprints `distinct`.
     pub(super) fn for_values(&self, distinct: &SortedValues, threads: usize) -> Result<Scheme> {
         let mut sampler = Sampler::new(Sampler::CAPACITY);
         if matches!(self, SchemeChoice::Fixed(_)) {

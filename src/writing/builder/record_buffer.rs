@@ -137,7 +137,7 @@ impl RecordBuffer {
         Ok(self.watch.tick(1)?)
     }
 
-    /// Takes all records of an input, and calls `inspect` with each batch of them.
+    /// Takes all records of an input, and calls `inspect` with each batch of these records.
     pub(crate) fn read(
         &mut self,
         path: &Path,

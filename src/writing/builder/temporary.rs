@@ -55,7 +55,7 @@ impl TemporaryBuilder {
         Ok(TemporaryBuilder { builder, directory })
     }
 
-    /// The builder, to take records.
+    /// The builder, which takes the records of the store.
     pub fn builder(&mut self) -> &mut Builder {
         &mut self.builder
     }

@@ -14,7 +14,7 @@ use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
 /// The name of the follower mark. The file contains the source of the snapshots and a newline.
 pub(super) const MARK: &str = "FOLLOWS";
-/// The maximum number of bytes read from a mark file.
+/// The maximum number of bytes read from a follower mark.
 const SOURCE_LEN_MAX: u64 = 4096;
 
 /// The source of the snapshots that the directory `path` receives; `None` without a follower mark.
@@ -23,7 +23,7 @@ pub(crate) fn source_of(path: &Path) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let read = match plain_file::open(&place) {
         Ok(file) => file.take(SOURCE_LEN_MAX).read_to_end(&mut bytes).map(drop),
-        // A directory or special file with that name is not a mark and does no harm.
+        // A directory or special file with that name is not a follower mark and does no harm.
         Err(Refused::Kind(_)) => return Ok(None),
         Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(Refused::Io(error)) => Err(error),

@@ -87,7 +87,7 @@ type ParseResult = io::Result<ParsedChunk>;
 struct ParsedChunk {
     records: RecordBatch,
     lines: u64,
-    /// The end of the chunk in the input.
+    /// The offset of the end of the chunk in the input.
     end: u64,
     form: Arc<LineForm>,
     bad_count: u64,

@@ -152,7 +152,7 @@ impl RunBlock {
         Some(&bytes[start..ends[at] as usize])
     }
 
-    /// Appends the bytes of the block. Its keys must ascend.
+    /// Appends the encoded block to `out`. The keys of the block must ascend.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + HEADER_LEN, 0);

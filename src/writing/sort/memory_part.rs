@@ -1,4 +1,4 @@
-//! Sorted records in memory, split into parts of whole keys.
+//! Sorted records in memory, split into parts. Each key is in one part only.
 
 use crate::writing::sort::merge::{Arena, MergeInput};
 

@@ -29,7 +29,7 @@ pub(super) struct RunRanges<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct KeyRange {
     keys: RangeInclusive<u64>,
-    /// The approximate memory of the entries.
+    /// The approximate memory of the entries, in bytes.
     weight: u64,
 }
 

@@ -235,7 +235,7 @@ impl ValueSorter {
         self.runs.push(writer.finish()?, &self.resources)
     }
 
-    /// All values, sorted.
+    /// Sorts the values and returns them.
     pub(crate) fn finish(mut self) -> Result<SortedValues> {
         if self.runs.is_empty() {
             partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);

@@ -159,7 +159,7 @@ pub fn commit(
         match Destination::acquire(path.into(), mode, patience)
             .and_then(|destination| commit_to(destination, receipts, options))
         {
-            // Another process made the store meanwhile.
+            // Another process made the store meanwhile: try again, as a change of that store.
             Err(Error::StoreExists { .. }) if mode == OpenMode::Create && tries < 3 => {}
             done => return done,
         }

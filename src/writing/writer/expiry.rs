@@ -116,7 +116,7 @@ impl Expiry {
             Bound::Day(day, _) => day_after(&segment.label).is_some_and(|end| end <= *day),
         };
         let mut expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
-        // Labels of segments without records are no evidence for the form.
+        // A segment without records never causes an error about its label.
         expiring.retain(|segment| segment.has_records() || self.fits(segment));
         if let Some(other) = expiring.iter().find(|segment| !self.fits(segment)) {
             return Err(refused(other));

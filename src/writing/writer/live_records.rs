@@ -168,7 +168,7 @@ impl Push<'_> {
         Err(damage)
     }
 
-    /// The values of another table in the order of the first one.
+    /// The values of another table in the order of the first table.
     fn in_order_of_first(&self, other: WholeTable<'_>) -> Result<SortedValues> {
         let mut sorter = ValueSorter::new(self.resources.clone());
         let mut values = other.values();

@@ -83,7 +83,7 @@ impl Ahead {
             Some(state) if state.store_id() == to.store_id() => {
                 state.segments().iter().map(|open| (open.entry.number, open.entry.digest)).collect()
             }
-            // Results for another store are useless.
+            // Results for another store are useless: drop them.
             _ => {
                 self.items.iter_mut().for_each(|item| item.nearest = None);
                 BTreeMap::new()

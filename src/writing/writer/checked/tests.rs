@@ -76,7 +76,7 @@ fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
             let mut compared = 0_u64;
             for at in 0..count {
                 let value = Fingerprint::new(random.next());
-                // A sample keeps the test short.
+                // Only every 16th record is looked up, to keep the test short.
                 if at % 16 == 0 {
                     index.each_candidate(value, k, |_| compared += 16);
                 }

@@ -28,8 +28,8 @@ impl Model {
             id.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| pairs.are_different(a, b))
         };
         let distance = |other: u64| (other ^ value).count_ones();
-        // A stored fingerprint counts unless all its ids are labelled different; a fingerprint
-        // without ids counts.
+        // A stored fingerprint is ignored if it has ids and all of them are labelled
+        // different.
         let counts = |of: u64| {
             let own = self.stored.iter().filter(|record| record.0 == of && record.1.is_some());
             let ids: Vec<_> = own.map(|record| &record.1).collect();
@@ -143,7 +143,7 @@ fn records_that_are_judged_different_are_never_near() {
     assert!(passed > 100, "the pairs matter: {passed}");
 }
 
-/// A record is near at distance `k` and not beyond it, labelled or not.
+/// With and without labels, a check finds records at distance `k` and none beyond.
 #[test]
 fn a_judged_fingerprint_hides_no_other_one() {
     let folder = tempfile::tempdir().unwrap();
