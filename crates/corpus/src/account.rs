@@ -1,11 +1,11 @@
-//! Counts of kept and removed documents of a cleaning.
+//! Counts of the documents that a cleaning keeps and removes.
 
 /// Counts of a cleaning: each document of the inputs is kept, removed, or counted as not
 /// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Kept documents: the documents near no other kept or stored document, plus the
+    /// Kept documents: the documents without a kept or stored near-duplicate, plus the
     /// [`Account::spared_count`].
     pub kept_count: u64,
     /// Documents removed or annotated because they are near a kept new document.
@@ -37,7 +37,7 @@ pub struct Account {
     pub uncopied_count: u64,
     /// Documents read from the files of `uncopied_count`.
     pub left_out_count: u64,
-    /// Whether the store had already added the documents of the same run, so that nothing was done.
+    /// Whether the documents of the same run were already in the store, so that nothing was done.
     pub was_added_before: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Canonical forms of addresses, and documents that share an address.
+//! Canonical forms of addresses (URLs), and documents that share an address.
 
 use std::hash::Hasher;
 
@@ -11,8 +11,8 @@ use super::work::Work;
 use fpstore::rows::Reason;
 use fpstore_base::fields::is_missing;
 
-/// Query parameters that track readers and do not select a page. Names that begin with `utm_` are
-/// also such parameters.
+/// Query parameters that track visitors and do not select a page. Parameters whose names begin with
+/// `utm_` count as tracking parameters, too.
 const TRACKING: [&str; 20] = [
     "_ga",
     "_gl",
@@ -40,15 +40,17 @@ const TRACKING: [&str; 20] = [
 /// value such as `NULL`, a text without letters and digits, a fragment, `about:` and `javascript:`,
 /// or a web address without a host.
 ///
-/// Common spellings of the address of a page have the same form:
+/// Common spellings of the address of one page have the same canonical form:
 ///
-/// * `http` and `https` are equal and removed; another scheme is converted to lower case.
+/// * The schemes `http` and `https` are removed, so they are equal; other schemes are converted to
+///   lower case.
 /// * The host is converted to lower case; a dot at its end and the default port are removed.
 /// * The fragment is removed unless it begins with `!` or `/`: such fragments select pages.
 /// * Slashes at the end of the path are removed.
 /// * Tracking parameters are removed: `utm_*`, `gclid`, `fbclid`, `msclkid`, session ids and
-///   similar ones. The others keep their order.
-/// * Percent-encoded letters, digits and `-._~` are decoded; other codes are written in capitals.
+///   similar ones. The other parameters keep their order.
+/// * Percent-encoded letters, digits and `-._~` are decoded; the digits of other codes are
+///   converted to upper case.
 ///
 /// All other differences are kept, such as `www` in the host or the order of parameters. From a
 /// text without `://`, such as a DOI, only surrounding white space is removed.
@@ -151,7 +153,7 @@ fn push_plain(part: &str, form: &mut String) {
     form.push_str(rest);
 }
 
-/// The digest of the canonical form of an address, never 0; `None` if there is no address.
+/// The digest of the canonical form of an address, never 0; `None` if there is no canonical form.
 pub(super) fn address_digest(address: &str) -> Option<u128> {
     let form = canonical_address(address)?;
     let mut hasher = SipHasher13::new();
@@ -159,7 +161,7 @@ pub(super) fn address_digest(address: &str) -> Option<u128> {
     Some(hasher.finish128().as_u128().max(1))
 }
 
-/// The documents that have the same address as a better document, by ascending number.
+/// The documents with the same address as a better-ranked document, sorted by document number.
 pub(super) fn namesakes(
     work: &Work<'_>,
     spools: &Spools,

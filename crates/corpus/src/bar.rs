@@ -9,13 +9,13 @@ use super::number::Number;
 use super::ranking::ComparedDocuments;
 use super::spool::Spools;
 
-/// Similarities are tried in hundredths.
+/// Similarity bars are tried in steps of 1/100.
 const STEPS: f64 = 100.0;
 
 /// The possible bars, the strictest first: least similarities, or greatest distances.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bars {
-    /// From 1 down to this similarity, in hundredths.
+    /// From 1 down to this similarity, in steps of 1/100.
     Similarity(f64),
     /// From 0 up to this distance.
     Distance(u32),
@@ -30,7 +30,7 @@ impl Bars {
         }
     }
 
-    /// A bar by its number.
+    /// The bar with this number.
     fn at(self, number: u32) -> f64 {
         match self {
             Bars::Similarity(least) => ((STEPS - f64::from(number)) / STEPS).max(least),
@@ -38,7 +38,8 @@ impl Bars {
         }
     }
 
-    /// How far a document is from the document kept instead, in the measure of the bar; at least 0.
+    /// How far a dropped document is from the document kept instead: 1 minus the similarity, or the
+    /// distance in bits.
     fn remoteness(self, dropped: &Dropped, distance: u32) -> f64 {
         match self {
             Bars::Similarity(_) => 1.0 - dropped.similarity.unwrap_or(1.0),
@@ -54,10 +55,10 @@ pub(super) struct Decided {
     pub(super) bar: f64,
 }
 
-/// Drops documents at the bar of the settings. With a target, drops them at the strictest bar that
-/// leaves no more documents than the target, documents without fingerprint included; the bar is
-/// found by bisection. If fewer are left, dropped documents are kept again: first the least similar
-/// to their kept document, of equally similar ones the better-ranked, of equal documents only one.
+/// Drops documents at the bar of the settings. With a target, finds by bisection the strictest bar
+/// that leaves at most `target` documents, documents without fingerprint included. If it leaves
+/// fewer, dropped documents are kept again until the target is reached: first those least similar
+/// to their kept document, then those with the best rank; of equal documents only one.
 ///
 /// `drop_at` returns the documents dropped at a bar. Its first call is for the last, most lenient
 /// bar.
@@ -76,7 +77,7 @@ pub(super) fn set_bar(
     if left(&dropped) > target {
         return Err(Error::TargetNotReached { target, least: left(&dropped) });
     }
-    // The bar `high` is lenient enough; the bars before `low` are not.
+    // The bar `high` reaches the target; the bars before `low` are too strict.
     let (mut low, mut high, mut best) = (0, last, dropped);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -70,7 +70,7 @@ impl Cleaned<'_> {
     }
 
     /// A summary of the removed documents. The documents are counted again, and the beginnings of a
-    /// few are read from their files.
+    /// few removed documents are read from their files.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with each removed or annotated document, in order.
+    /// Calls `each` with each removed or annotated document, in input order.
     ///
     /// # Errors
     ///
@@ -159,8 +159,8 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with each document that has a fingerprint, in order: whether it is removed, and
-    /// for which other document. Takes 8 bytes of memory for each document.
+    /// Calls `each` with each document that has a fingerprint, in input order: whether it is
+    /// removed, and because of which other document. Takes 8 bytes of memory for each document.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with the fingerprint and the id of each kept document, in order.
+    /// Calls `each` with the fingerprint and the id of each kept document, in input order.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with each document, and with the reason if it is dropped.
+    /// Calls `each` with each document in input order, and with the reason if it is dropped.
     fn for_each<E: From<Error>>(
         &self,
         mut each: impl FnMut(&Entry<'_>, Option<&Dropped>) -> Result<(), E>,
@@ -219,7 +219,8 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Checks that each document in the spools is kept, or dropped for a kept or stored document.
+    /// Checks that each document in the spools is kept, or dropped because of a kept or stored
+    /// document.
     pub(super) fn check_sums(&self) -> Result<()> {
         let mut count = 0;
         self.spools.each(|number, _| {
@@ -305,7 +306,7 @@ impl Addition {
     }
 
     fn add_to(&self, mut writer: Writer, tell: &Listener<'_>) -> Result<()> {
-        // Before it was stopped, this job may already have added the documents.
+        // An earlier, interrupted run of this job may already have added the documents.
         if writer.store().has_run(&self.run) {
             return Ok(());
         }
@@ -316,7 +317,8 @@ impl Addition {
             Ok(())
         })?;
         match writer.finish() {
-            // The documents are in the store: another attempt would add them again.
+            // The documents are in the store, so the error is only reported: another attempt would
+            // add them again.
             Err(unmerged @ fpstore::Error::Unmerged { .. }) => {
                 tell(Event::Unmerged(&unmerged));
                 Ok(())
@@ -356,15 +358,16 @@ fn removed_row<'a>(
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DecidedDocument<'a> {
-    /// The number of its file, counted over all files.
+    /// The number of the document's file among all input files.
     pub file: u32,
-    /// The number of its line, row or record in the file, numbered as in reports of bad records; 0
-    /// if the file is a single document.
+    /// The number of the document's line, row or record in the file, numbered as in reports of bad
+    /// records; 0 if the file is a single document.
     pub record: u64,
     /// The fingerprint of the document.
     pub fingerprint: Fingerprint,
-    /// The reason why it is removed or annotated, if it is.
+    /// If the document is removed or annotated: the reason and the kept document.
     pub removed: Option<RemovedRow<'a>>,
-    /// The record number of the new document for which it is removed.
+    /// If the document is removed because of another new document: the record number of that
+    /// document.
     pub other_record: Option<u64>,
 }

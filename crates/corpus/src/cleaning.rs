@@ -1,11 +1,11 @@
-//! A cleaning, step by step.
+//! The steps of a cleaning.
 //!
-//! The work has four steps. Each leaves files in a [`Job`], so that the same settings can resume
-//! stopped work:
+//! Each step leaves files in a [`Job`], so that a later run with the same settings can resume an
+//! interrupted cleaning:
 //!
-//! 1. `hash` reads the documents in batches of files, and writes a spool of each batch: places,
-//!    fingerprints and ids.
-//! 2. `decide` finds near documents, and decides which are dropped and why.
+//! 1. `hash` reads the documents in batches of files, and writes a spool of each batch: positions
+//!    in the files, fingerprints and ids.
+//! 2. `decide` finds near-duplicates, and decides which documents are dropped and why.
 //! 3. `write` copies the files without the dropped documents; each copy appears when it is
 //!    complete.
 //! 4. [`Cleaned`] lists the dropped and the kept documents, and adds the kept ones to a store.
@@ -40,8 +40,8 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Checks the settings, finds the files, locks the store if documents are added, and begins or
-    /// resumes the work. Returns `None` if the store has already added the documents of the same
-    /// run, and the outputs exist: they were complete before, so nothing is left to do.
+    /// resumes the work. Returns `None` if the store already contains the documents of the same run
+    /// and the outputs exist: nothing is left to do.
     ///
     /// # Errors
     ///
@@ -49,8 +49,9 @@ impl<'a> Cleaner<'a> {
     ///   settings, an output that would overwrite an input, or an input that can be read only once;
     ///   and if the store is locked or has another recipe.
     /// * [`Error::Text`] if files cannot be found or copied.
-    /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
-    /// * [`Error::KnownRun`] if the store has already added the documents of the same run and an
+    /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] for an
+    ///   output that cannot be written.
+    /// * [`Error::KnownRun`] if the store already contains the documents of the same run and an
     ///   output is missing: all documents would be near stored ones, and none would be kept.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
@@ -62,7 +63,8 @@ impl<'a> Cleaner<'a> {
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
         let stored_path = work.stored.as_ref().map(|stored| stored.info().path);
-        // The result for a known run, whose outputs were complete before its commit.
+        // The result for a run whose documents are already in the store. Its outputs were complete
+        // before they were added.
         let known = |run: &str| {
             let missing = targets.as_ref().and_then(Targets::missing);
             if targets.is_some() && missing.is_none() {
@@ -79,7 +81,7 @@ impl<'a> Cleaner<'a> {
         }
         let mut job = match &targets {
             Some(targets) => {
-                // A known run of the same name is handled below: nothing is left to do.
+                // The case that the store already contains this run is handled below.
                 let has_added = |name: &str| run.as_deref() != Some(name) && is_known(name);
                 Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
             }
@@ -134,7 +136,7 @@ impl<'a> Cleaner<'a> {
     }
 }
 
-/// A cleaning that has begun.
+/// A cleaning that is ready to run, with checked settings.
 pub struct Cleaning<'a> {
     work: Work<'a>,
     job: Job,
@@ -145,7 +147,7 @@ pub struct Cleaning<'a> {
 }
 
 impl<'a> Cleaning<'a> {
-    /// Whether earlier work is resumed. Its outputs may exist.
+    /// Whether an interrupted cleaning is resumed. Some of its outputs may already exist.
     pub fn is_resumed(&self) -> bool {
         self.job.is_resumed()
     }
@@ -159,10 +161,10 @@ impl<'a> Cleaning<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::TooMuchLost`] if more is removed than [`Cleaner::max_loss`] allows.
+    /// * [`Error::TooMuchLost`] if more documents are removed than [`Cleaner::max_loss`] allows.
     /// * [`Error::Text`] if documents cannot be read or copied.
-    /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
-    ///   work. The same settings then resume the work from there.
+    /// * [`Error::Store`] if a join fails, an output cannot be written, or the observer ends the
+    ///   work. A later run with the same settings resumes the work.
     pub fn run(self) -> Result<Cleaned<'a>> {
         let Cleaning { work, job, targets, run, .. } = &self;
         let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
@@ -175,8 +177,8 @@ impl<'a> Cleaning<'a> {
             if !is_told && spools.repeated_ids().count > 0 {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
-            // After a refusal, the user corrects the settings, and work with other settings cannot
-            // resume this job.
+            // After invalid settings the job is removed: the user corrects the settings, and a
+            // cleaning with other settings cannot resume it.
             work.steps.begin(DECIDE);
             let decisions = check_fields(work, &spools)
                 .and_then(|()| decide::run(work, job, &spools, was_added))
@@ -185,7 +187,8 @@ impl<'a> Cleaning<'a> {
                         job.drop_all();
                     }
                 })?;
-            // Documents already added to the store cannot be decided again.
+            // Without a check of documents already added to the store: they cannot be decided
+            // again.
             if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
             }
@@ -238,7 +241,7 @@ fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
     }
 }
 
-/// Ends the work if more documents would be removed than the limit allows.
+/// Returns an error if more documents would be removed than the limit allows.
 fn check_loss(
     work: &Work<'_>,
     spools: &Spools,

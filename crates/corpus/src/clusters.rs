@@ -1,4 +1,4 @@
-//! Clusters: a kept document with the documents near it, which are dropped or spared.
+//! Clusters: a kept document with its near-duplicates, which are dropped or spared (kept, too).
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use super::number::Number;
 use super::ranking::Ranking;
 use fpstore_base::{Fingerprint, Id};
 
-/// The leader of a cluster: the document that the others are near.
+/// The leader of a cluster: the document of which all others of the cluster are near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leader<'a> {
     New(Number),
@@ -16,7 +16,7 @@ pub(super) enum Leader<'a> {
 }
 
 impl<'a> Leader<'a> {
-    /// The leader of a dropped document.
+    /// The document because of which `dropped` was dropped.
     pub(super) fn of(dropped: &'a Dropped) -> Self {
         match &dropped.other {
             KeptDocument::New(number) => Leader::New(*number),
@@ -24,8 +24,8 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// The leader of the cluster of a dropped or spared document. If the document was dropped for a
-    /// spared one (one with the same address), the leader of the spared one is returned.
+    /// The leader of the cluster of a dropped or spared document. If it was dropped because of a
+    /// spared document (with the same address), this is the leader of the spared document.
     pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
         match &dropped.other {
             KeptDocument::New(number) => {
@@ -65,7 +65,7 @@ pub(super) struct ClusterSizes<'a> {
 }
 
 impl<'a> ClusterSizes<'a> {
-    /// Counts the dropped and the spared documents.
+    /// Counts the dropped and the spared documents of each cluster.
     pub(super) fn new(dropped: &'a DroppedList, spared: &'a DroppedList) -> Self {
         let mut of_leaders = HashMap::new();
         for one in dropped.iter().chain(spared.iter()) {

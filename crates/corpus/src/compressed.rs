@@ -1,19 +1,20 @@
-//! The bytes of a copy, compressed like its original.
+//! A writer that compresses a copy like its original.
 
 use std::io::{self, Write};
 
 use fpstore_base::source::{Compression, Encoder};
 
-/// The written file. Keeps its own write error, to distinguish it from errors of the file being
-/// read.
+/// The writer of a copy. Keeps a failed write in `failed`, to distinguish it from read errors of
+/// the original.
 pub(super) struct Compressed<W: Write> {
     compression: Option<Compression>,
     /// Whether a flush ends a member of the compressed file.
     has_members: bool,
-    /// Either the encoder or, between members, the plain writer is present.
+    /// The encoder of the current member; between members, only the uncompressed writer `between`
+    /// is present.
     encoder: Option<Encoder<W>>,
     between: Option<W>,
-    /// Whether no member was begun.
+    /// Whether no member has begun yet.
     is_empty: bool,
     pub(super) failed: Option<io::Error>,
 }

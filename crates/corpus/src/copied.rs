@@ -1,7 +1,7 @@
-//! Copies of files without some of their documents, before the copies get their names.
+//! Copies files without some of their documents, to files without a final name.
 //!
-//! Cleaning and the contamination check both write their outputs with these functions. Each caller
-//! gives the copies their names.
+//! Cleaning and the contamination check both write their outputs with these functions, and then
+//! give the copies their final names.
 
 use fpstore_base::IoError;
 use std::fs::File;
@@ -27,11 +27,11 @@ pub(super) struct OutputPath<'a> {
     pub(super) path: &'a Path,
 }
 
-/// An output without a name yet.
+/// An output that does not have its final name yet, and its writer.
 pub(super) type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
 
-/// Calls `work` with each number below `count` on threads; `None` means one thread for each core.
-/// After an error no further call begins, and the first error is returned.
+/// Calls `work` with each number below `count` on so many threads; `None` means one thread for each
+/// core. After an error no further call begins, and an error is returned.
 pub(super) fn on_threads(
     threads: Option<usize>,
     count: usize,
@@ -51,14 +51,13 @@ pub(super) fn on_threads(
     let threads = thread_count(threads.unwrap_or(0)).min(count).max(1);
     let done: Vec<Result<()>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        // The first error is the cause of the others.
         workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
     });
     done.into_iter().collect()
 }
 
 /// Copies a file to a new file for `to`, with the given compression. `decisions` are the fates of
-/// some records, and `other` is the fate of all others.
+/// some records, and `other` is the fate of all other records.
 pub(super) fn copy_file(
     file: &DocumentFile<'_>,
     (to, compression): (OutputPath<'_>, Option<Compression>),
@@ -107,8 +106,8 @@ pub(super) fn list_files<'a>(
     Ok((new, out))
 }
 
-/// Creates a file that may replace an existing one. Links are followed up to the folder named by
-/// the user, and not below it.
+/// Creates a file that may replace an existing one. Symbolic links are followed up to `root`, the
+/// folder named by the user, and not below it.
 pub(super) fn create(OutputPath { root, path }: OutputPath<'_>) -> Result<NewOutput> {
     let cannot = || IoError::of("write", path);
     let new = NewFile::create_below(root, path).map_err(cannot())?;

@@ -20,20 +20,19 @@ use fpstore_base::Fingerprint;
 use fpstore_disk::Digest;
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 
-/// The dropped documents, the documents spared although they are near a kept one, the bar, and the
-/// digest of these.
+/// The dropped and the spared documents, the bar, and the digest of the file that contains these.
 pub(super) struct Decisions {
-    /// The least similarity of near documents, or their greatest distance.
+    /// The least similarity of near-duplicates, or their greatest distance.
     pub(super) bar: f64,
     pub(super) dropped: DroppedList,
-    /// Documents kept although they are near a kept one, because a cluster keeps more than one.
+    /// Documents kept although they are near a kept document, because a cluster may keep several.
     pub(super) spared: DroppedList,
     pub(super) digest: Digest,
 }
 
-/// Decides, or reads earlier decisions on the same state of the store and of the files. With
-/// `was_added`, the store has already added the documents of the job, so its changed state alone
-/// does not invalidate the decisions.
+/// Decides, or reads the decisions of an earlier run if its inputs (see [`state`]) were the same.
+/// With `was_added`, the store already contains the documents of the job: the inputs differ for
+/// this reason, and the earlier decisions are valid.
 pub(super) fn run(
     work: &Work<'_>,
     job: &Job,
@@ -66,7 +65,7 @@ pub(super) fn run(
     Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) })
 }
 
-/// The dropped documents, and the spared ones.
+/// Decides which documents are dropped, and which are spared.
 fn decide(work: &Work<'_>, job: &Job, spools: &Spools) -> Result<(Decided, Vec<Dropped>)> {
     let ranking = Ranking::of(&work.settings.keep, spools)?;
     let judged = JudgedPairs::of(work, spools)?;
@@ -92,8 +91,8 @@ fn decide(work: &Work<'_>, job: &Job, spools: &Spools) -> Result<(Decided, Vec<D
     Ok((Decided { dropped, bar }, spared))
 }
 
-/// Drops documents with the same address as a better one, or judged to be its duplicates. Each is
-/// dropped for the better one, or for the document kept instead of the better one.
+/// Drops documents with the same address as a better document, or judged to be its duplicates. The
+/// kept document is the better one or, if that is dropped, the document kept instead of it.
 fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.sort_unstable_by_key(|one| one.number);
     let of_namesakes: Vec<Dropped> = namesakes
@@ -110,8 +109,8 @@ fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.extend(of_namesakes);
 }
 
-/// The inputs of the decisions that are not settings of the job. The name of the job is included,
-/// so that decisions and outputs of an earlier job are not reused.
+/// The inputs of the decisions in addition to the settings of the job, as text. The name of the job
+/// is included, so that decisions and outputs of an earlier job are not reused.
 fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     let stored = work.stored.as_ref();
     let generation = stored.map_or(0, fpstore::Store::generation);
@@ -119,7 +118,8 @@ fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     format!("{} {} {generation} {:?} {target:?}", job.run(), work.store_id(), spools.left_out())
 }
 
-/// Parses the state and the lists of a decisions file.
+/// Parses a decisions file: the inputs (see [`state`]), the bar, the dropped and the spared
+/// documents.
 fn read(mut bytes: &[u8]) -> Option<(String, f64, DroppedList, DroppedList)> {
     let len = read_u32(&mut bytes).ok()?;
     let mut state = String::new();

@@ -1,4 +1,5 @@
-//! Step 2 without a similarity: documents are near if their fingerprints are near.
+//! Step 2 without a least similarity: documents are near-duplicates if the distance of their
+//! fingerprints is within the bar.
 
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, KeptDocument};
@@ -13,7 +14,7 @@ use fpstore::{BuildOptions, IdPolicy, TemporaryBuilder};
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
-/// The documents that are near a stored or a kept document.
+/// Finds the documents that are near a stored or a kept document.
 pub(super) fn by_distance(
     work: &Work<'_>,
     spools: &Spools,

@@ -1,4 +1,4 @@
-//! The dropped documents, and the reasons.
+//! The dropped documents, with the reasons.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -12,11 +12,11 @@ use fpstore::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 
-/// The reasons; each is stored as its position in this list.
+/// The reasons for dropping a document; each is stored as its position in this list.
 const REASONS: [Reason; 6] =
     [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed, Reason::Judged];
 
-/// A document that is dropped.
+/// A dropped document, and the document kept instead.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dropped {
     pub(super) number: Number,
@@ -27,7 +27,7 @@ pub(super) struct Dropped {
     pub(super) reason: Reason,
 }
 
-/// The document kept instead.
+/// The document kept instead of a dropped one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum KeptDocument {
     /// A new document that is kept.
@@ -37,15 +37,16 @@ pub(super) enum KeptDocument {
 }
 
 impl Dropped {
-    /// The likeness to the other document, from 0 to 1: their similarity if it was computed, else 1
-    /// minus the part of the bits in which their fingerprints differ.
+    /// The likeness of the dropped document, which has the fingerprint `own`, to the kept document:
+    /// their similarity if it was computed, else the part of the bits in which their fingerprints
+    /// agree.
     pub(super) fn likeness(&self, own: Fingerprint) -> f64 {
         let distance = self.other_fingerprint.distance(own);
         self.similarity.unwrap_or(1.0 - f64::from(distance) / 64.0)
     }
 }
 
-/// All dropped documents, by ascending number.
+/// A list of dropped or spared documents, sorted by number.
 #[derive(Debug, Default)]
 pub(super) struct DroppedList(Vec<Dropped>);
 
@@ -123,7 +124,7 @@ impl DroppedList {
 }
 
 /// The ids of the documents kept instead of dropped ones: new documents are looked up by number,
-/// stored ones carry their id.
+/// and the id of a stored document is in [`KeptDocument`].
 #[derive(Default)]
 pub(super) struct OtherIds(HashMap<Number, Id>);
 

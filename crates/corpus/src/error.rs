@@ -1,4 +1,4 @@
-//! The error of work on documents: of stores, of texts, or of the outputs.
+//! The error type of cleanings and contamination checks.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::loss::{Loss, LossLimit};
 use super::overview::Overview;
 use fpstore_base::Interrupted;
 
-/// The result of work on documents.
+/// The result of a cleaning or a contamination check.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why documents could not be read or cleaned.
@@ -28,13 +28,13 @@ pub enum Error {
     Exists {
         /// The output.
         path: PathBuf,
-        /// Whether documents are added to a store. If earlier work wrote the output and added its
+        /// Whether documents are added to a store. If an earlier run wrote the output and added its
         /// documents, they would be near stored ones now, and a replaced output would contain none
         /// of them.
         adds: bool,
     },
-    /// An output exists that an earlier run of the same cleaning wrote. That run was stopped when
-    /// only its job folder remained to be removed.
+    /// An output exists that an earlier run of the same cleaning wrote. That run was interrupted
+    /// just before it removed its job folder, its last step.
     #[error(
         "{} exists: an earlier run of the same cleaning completed its outputs, so nothing is left \
          to do",
@@ -44,7 +44,7 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
-    /// The store has already added the documents of a run of this name, and not all outputs exist:
+    /// The store already contains the documents of a run of this name, and not all outputs exist:
     /// all documents would be near stored ones, and none would be kept.
     #[error(
         "{}{} already has the documents of the run '{run}', so all of them would be removed as \
@@ -57,7 +57,7 @@ pub enum Error {
         run: String,
         /// The store.
         store: PathBuf,
-        /// A missing output, if outputs are named.
+        /// A missing output; `None` if the cleaning writes no outputs.
         missing: Option<PathBuf>,
     },
     /// Another process works on the same output.
@@ -66,7 +66,7 @@ pub enum Error {
         /// The folder of the unfinished work.
         folder: PathBuf,
     },
-    /// The output has unfinished work with other settings.
+    /// The output has unfinished work of a cleaning with other settings.
     #[error("{} holds unfinished work that differs in: {differences}", folder.display())]
     Unfinished {
         /// The folder of the unfinished work.
@@ -75,26 +75,26 @@ pub enum Error {
         differences: String,
     },
     /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the
-    /// most lenient bar. The same settings with another target resume the work from there.
+    /// most lenient bar. A run with the same settings and another target resumes the work.
     #[error(
         "a target of {target} cannot be reached: {least} documents are left at the most lenient bar; \
          lower it, or name a target of {least} or more"
     )]
     TargetNotReached {
-        /// The largest number of documents that may be left.
+        /// The largest number of documents that may be kept.
         target: u64,
-        /// The smallest number that can be left.
+        /// The number of documents kept at the most lenient bar.
         least: u64,
     },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
-    /// The same settings with another limit resume the work from there.
+    /// A run with the same settings and another limit resumes the work.
     #[error("{} would lose {loss}, but only {limit} is allowed", loss.of)]
     TooMuchLost {
         /// The largest loss.
         loss: Box<Loss>,
         /// The limit.
         limit: LossLimit,
-        /// All losses.
+        /// The overview of the cleaning, with all losses.
         overview: Box<Overview>,
     },
 }

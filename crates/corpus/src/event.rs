@@ -5,21 +5,22 @@ use fpstore_documents::{DocumentSummary, RepeatedIds};
 use super::error::Error;
 use fpstore::join::confirm::Unlike;
 
-/// An event of long work, reported to the user as soon as it occurs.
+/// An event of a cleaning or contamination check, reported as soon as it occurs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Unfinished work is resumed.
     Resumed {
-        /// The number of parts of the documents that were read before.
+        /// The number of batches of files that were already read.
         done: usize,
-        /// The number of all parts.
+        /// The number of all batches.
         count: usize,
     },
-    /// A part of the documents was read: the counts of this part, and its bad records. Repeated ids
-    /// are reported for all parts together.
+    /// A batch of files was read: its counts and bad records. Repeated ids are reported for all
+    /// batches together.
     Read(&'a DocumentSummary),
-    /// Documents share ids, so lists by id are ambiguous. All documents are read by then.
+    /// Some documents have the same id, so lists of ids are ambiguous. Reported after all documents
+    /// are read.
     RepeatedIds(&'a RepeatedIds),
     /// Judged pairs without effect, because at least one of their ids is not the id of a document.
     UnknownPairs {

@@ -1,5 +1,5 @@
-//! Documents with equal texts: documents removed only for equal texts, and near documents whose
-//! texts are also equal.
+//! Documents with equal texts: finds them if only equal texts are removed, and distinguishes them
+//! from other near-duplicates.
 
 use super::dropped::{Dropped, KeptDocument};
 use super::error::Result;
@@ -11,7 +11,7 @@ use fpstore::rows::Reason;
 use fpstore_base::Fingerprint;
 use fpstore_text::TextDigests;
 
-/// The documents whose text equals the text of a better one.
+/// The documents whose text equals the text of a better-ranked document.
 ///
 /// Equal digests alone are not enough: the fingerprints, made with another hash, must be equal,
 /// too.
@@ -27,7 +27,8 @@ pub(super) fn by_digests(
     let mut list: Vec<(u64, u64, Rank, u64)> = Vec::new();
     spools.each(|number, entry| {
         if let (true, Some(digests)) = (compared.has(number), entry.digests) {
-            // Texts of the same bytes have the same tokens.
+            // Texts of the same bytes have the same tokens, so one digest suffices for both
+            // reasons.
             let digest = if text { digests.features } else { digests.bytes };
             let rank = compared.ranking.rank_of(number);
             list.push((entry.fingerprint.value(), digest, rank, digests.bytes));
@@ -52,7 +53,8 @@ pub(super) fn by_digests(
     Ok(dropped)
 }
 
-/// Sets the reason of near documents with equal texts. The texts of stored documents are unknown.
+/// Corrects the reason for near-duplicates with equal texts, except for duplicates of stored
+/// documents, whose texts are unknown.
 pub(super) fn tell_equal(dropped: &mut [Dropped], reasons: Reasons, spools: &Spools) -> Result<()> {
     if !reasons.is_exact() || dropped.is_empty() {
         return Ok(());

@@ -1,8 +1,9 @@
-//! Step 2 with a similarity and no store: documents are near if their features are similar.
+//! Step 2 with a least similarity and without a store: documents are near-duplicates if their
+//! features are similar.
 //!
-//! The features of all documents are in files of the job, 8 bytes each, written as the documents are
-//! read. Documents with equal features are one set; the leaders of the sets are found by prefix
-//! filtering, which is exact.
+//! Step 1 writes the features of all documents to files of the job, 8 bytes for each feature.
+//! Documents with equal features form one set; similar sets are found by prefix filtering, which is
+//! exact.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,38 +25,39 @@ use super::ranking::{ComparedDocuments, Rank};
 use super::spool::Spools;
 use super::work::Work;
 
-/// The number of comparisons that take a minute or more.
+/// From this number of comparisons, which take about a minute, an event is reported.
 const COMPARED_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
-/// This many files are held open; further ones are opened for each read.
+/// Maximum number of feature files kept open; further ones are opened for each read.
 const OPEN_MAX: usize = if cfg!(test) { 1 } else { 256 };
 
-/// A document that is compared.
+/// A document to be compared.
 #[derive(Clone, Copy)]
 struct Document {
     fingerprint: u64,
-    /// The digest of its features.
+    /// The digest of the document's features.
     digest: u64,
-    /// Its features: their number, and the position of the first one among the features of all
-    /// files.
+    /// The number of the document's features, and the position of the first one among the features
+    /// of all files.
     len: u32,
     start: u64,
-    /// Its set.
+    /// The number of the document's set in [`Sets`].
     set: u32,
 }
 
-/// The distinct sets of features of the compared documents, ordered by their best document.
+/// The distinct sets of features of the compared documents, ordered by the rank of their best
+/// document.
 struct Sets {
     folder: Arc<OwnFolder>,
-    /// The names of the files of features, and their handles.
+    /// The names of the feature files, and their handles if they are kept open.
     files: Vec<(String, Option<File>)>,
     /// The position of the first feature of each file among the features of all files.
     starts: Vec<u64>,
-    /// The bytes before the first feature of each file.
+    /// The number of bytes before the first feature of each file.
     heads: Vec<u64>,
-    /// The documents by rank, and their ranks.
+    /// The documents sorted by rank, and their ranks.
     documents: Vec<Document>,
     ranks: Vec<Rank>,
-    /// The best document of each set, by its position in the list.
+    /// The position in `documents` of the best document of each set.
     best: Vec<u32>,
 }
 
@@ -117,7 +119,7 @@ impl Sets {
         &self.documents[self.best[set as usize] as usize]
     }
 
-    /// Fills `features` with the features that begin at this position.
+    /// Fills `features` from a single file, beginning at the position `start` among all features.
     fn read_at(&self, start: u64, features: &mut [u64]) -> Result<(), IoError> {
         let at = self.starts.partition_point(|first| *first <= start) - 1;
         let offset = self.heads[at] + 8 * (start - self.starts[at]);
@@ -161,15 +163,15 @@ impl FeatureSets for Sets {
     }
 }
 
-/// Reports once that very many comparisons are expected: the first bar is the most lenient, so the
-/// other bars would report the same again.
+/// Reports once that very many comparisons are expected. The first bar is the most lenient, so
+/// reports for the other bars would add nothing.
 pub(super) fn tell_unlike(work: &Work<'_>, expected: Unlike, is_told: &mut bool) {
     if expected.pair_count >= COMPARED_MIN && !std::mem::replace(is_told, true) {
         work.tell(Event::ManyUnlike(expected));
     }
 }
 
-/// The documents that are similar to a kept one.
+/// Finds the documents that are similar to a kept document.
 pub(super) fn by_features(
     work: &Work<'_>,
     job: &Job,
@@ -184,7 +186,7 @@ pub(super) fn by_features(
         let likeness = Likeness::from(bar).contained(work.settings.confirm_contains);
         let expect = |expected| tell_unlike(work, expected, &mut is_told);
         let (led, _) = lead_sets(&sets, likeness, &work.join_options(0), expect)?;
-        // The leader of each set, and the similarity of the two.
+        // The leader of each set, and the similarity of the set and the leader.
         let mut leaders: Vec<(u32, f64)> = (0..sets.count()).map(|set| (set, 1.0)).collect();
         led.iter().for_each(|led| leaders[led.set as usize] = (led.leader, led.similarity));
         let mut dropped = Vec::new();

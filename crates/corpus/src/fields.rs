@@ -1,5 +1,5 @@
-//! Encoding of ids and texts in the files of a job. An optional text is its length plus one and its
-//! bytes, or 0. An id is a text, or 0 and a number.
+//! Encoding of ids and texts in the files of a job. A text is encoded as its length plus one and
+//! its bytes, a missing text as 0; an id as a text, or as 0 and a number.
 
 use std::io;
 

@@ -61,7 +61,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
         let (folder, name) = (job.folder().clone(), name.clone());
         let file = SpoolFile { folder, mark: job.mark(&name), name };
         match spools.push(file, &mut ids) {
-            // Damaged files of earlier work are written again.
+            // Damaged files of an earlier run are written again.
             Err(error) if error.is_interruption() => return Err(error),
             Err(_) if !is_new => {
                 job.discard(&names[at])?;
@@ -73,7 +73,8 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
     Ok(spools)
 }
 
-/// Reads the documents of a batch into a new spool, and passes the features of each to `keep`.
+/// Reads the documents of a batch into a new spool, and passes the features of each document to
+/// `keep`.
 fn read_batch(
     work: &Work<'_>,
     job: &Job,
@@ -84,7 +85,7 @@ fn read_batch(
 ) -> Result<DocumentSummary> {
     let files = work.files.part(work.batches[at].clone());
     let options = work.options.clone().observer(observer);
-    // Avoids building the path for each entry.
+    // A closure, so that the path is built only for an error and not for each entry.
     let cannot = |source| IoError::of("write", job.path(name))(source);
     job.save(name, |out| {
         write_start(out).map_err(cannot)?;
@@ -114,7 +115,7 @@ fn read_batch(
     })
 }
 
-/// Reads documents, and where needed the digests of their features and their sketches.
+/// Reads documents, and computes the digests of their features and their sketches if needed.
 fn read(
     work: &Work<'_>,
     files: &DocumentFiles,
@@ -133,7 +134,7 @@ fn read(
     })
 }
 
-/// The entry of a document, if it has features; or the reason why its record is bad.
+/// The entry of a document, `None` if it has no features; or the reason why its record is bad.
 fn entry_of<'a>(
     work: &'a Work<'_>,
     document: &'a Document<'a>,
@@ -175,7 +176,8 @@ fn too_many(what: &str) -> fpstore::Error {
     fpstore::Error::TooLarge { reason: format!("more than 2^32 {what}") }
 }
 
-/// The observer of the work for a part of the documents, with `before` bytes read earlier.
+/// The observer for a batch, which adds `before`, the bytes of the earlier batches, to the
+/// progress.
 fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer> {
     let observer = work.settings.resources.observer.as_ref()?;
     Some(observer.of_part(move |mut progress| {
@@ -185,8 +187,8 @@ fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer
     }))
 }
 
-/// The summary of a part. All parts have the same skipped files, so only the first part reports
-/// them. Ids may repeat between parts, so repeated ids are reported at the end.
+/// The summary of a batch to report. All batches have the same skipped files, so only the first
+/// batch reports them. Ids may repeat between batches, so repeated ids are reported at the end.
 fn of_part(mut summary: DocumentSummary, part: usize) -> DocumentSummary {
     summary.repeated_ids = Default::default();
     if part > 0 {

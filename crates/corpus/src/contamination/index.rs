@@ -17,10 +17,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::items::Item;
 
-/// Bits of the filter for each indexed shingle.
+/// The size of the Bloom filter, in bits for each indexed shingle.
 const BITS_EACH: usize = 16;
 
-/// The shingles of items of one length.
+/// The indexed shingles of all items with the same shingle length.
 #[derive(Debug)]
 pub(super) struct Index {
     /// The number of words of a shingle.
@@ -29,7 +29,7 @@ pub(super) struct Index {
     /// rejects nearly all shingles of documents.
     filter: Vec<u64>,
     shift: u32,
-    /// The range in `items` of each shingle.
+    /// For each indexed shingle, the range of its items in `items`.
     ranges: HashMap<u64, (u32, u32), BuildHasherDefault<AsItIs>>,
     items: Vec<u32>,
 }
@@ -44,7 +44,7 @@ impl Hasher for AsItIs {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        // Only numbers are hashed.
+        // Not called: only numbers are hashed.
         for &byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(byte);
         }
@@ -94,7 +94,7 @@ impl Index {
         Index { shingle, filter, shift, ranges, items }
     }
 
-    /// The items indexed under this shingle.
+    /// The numbers of the items that are indexed under this shingle.
     #[inline]
     pub(super) fn items(&self, hash: u64) -> &[u32] {
         let bit = (hash >> self.shift) as usize;

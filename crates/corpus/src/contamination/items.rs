@@ -10,10 +10,10 @@ use super::rules::{SHORT_WORDS, ShingleRules};
 
 /// The base of the polynomial hash of a run of words.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The key of the hashes of words. Hashes are never stored in a file.
+/// The key of the hashes of words. It may change: the hashes are never stored in a file.
 const KEYS: (u64, u64) = (0x636f_6e74_616d_696e, 0x6174_696f_6e5f_3031);
 
-/// The hashes of the words of a text, and their byte ranges.
+/// The hash and the byte range of each word of a text.
 #[derive(Debug, Default)]
 pub(super) struct TextWords {
     cutter: PlacedWords,
@@ -22,7 +22,7 @@ pub(super) struct TextWords {
 }
 
 impl TextWords {
-    /// Replaces the text.
+    /// Replaces the words by the words of `text`.
     pub(super) fn take(&mut self, text: &str) {
         let TextWords { cutter, hashes, places } = self;
         hashes.clear();
@@ -37,10 +37,10 @@ impl TextWords {
 }
 
 /// Calls `take` with the hash of each run of `len` words, in order; never if there are fewer words.
-/// Equal runs have equal hashes; others collide with a probability of 2^-64.
+/// Equal runs have equal hashes; different runs collide with a probability of 2^-64.
 pub(super) fn each_shingle(words: &[u64], len: usize, mut take: impl FnMut(u64)) {
-    // A rolling polynomial in FACTOR: subtract the first word times its power, multiply, add the
-    // next.
+    // A rolling polynomial in FACTOR: subtract the oldest word times its power of FACTOR, multiply
+    // by FACTOR, add the next word.
     let Some(first) = words.get(..len) else { return };
     let push = |hash: u64, word: u64| hash.wrapping_mul(FACTOR).wrapping_add(word);
     let top = (1..len).fold(1_u64, |power, _| power.wrapping_mul(FACTOR));
@@ -52,20 +52,20 @@ pub(super) fn each_shingle(words: &[u64], len: usize, mut take: impl FnMut(u64))
     }
 }
 
-/// An item to search for.
+/// A benchmark item to search for.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) word_count: usize,
     /// The number of words of a shingle.
     pub(super) shingle: usize,
-    /// Its distinct shingles, ascending.
+    /// The hashes of the distinct shingles of the item, ascending.
     pub(super) shingles: Vec<u64>,
-    /// The number of these shingles that a passage must contain.
+    /// The least number of these shingles that a passage must contain.
     pub(super) least: usize,
 }
 
 impl Item {
-    /// The item of a text, unless it has too few words.
+    /// The item that consists of `words`; `None` if these are too few.
     pub(super) fn of(words: &[u64], rules: &ShingleRules) -> Option<Self> {
         let rule = rules.rule_for(words.len())?;
         let shingle = rule.shingle_of(words.len());
@@ -81,7 +81,7 @@ impl Item {
         Some(Item { word_count, shingle, shingles, least })
     }
 
-    /// Whether it follows the rule for short items.
+    /// Whether the item follows the rule for short items.
     pub(super) fn is_short(&self) -> bool {
         self.word_count < SHORT_WORDS
     }

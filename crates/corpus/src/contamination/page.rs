@@ -26,7 +26,7 @@ impl FoundItem<'_> {
 }
 
 impl Contamination {
-    /// An HTML page of the shown items, whose texts are read again from their files.
+    /// An HTML page of the items in `shown`. Their texts are read again from the files `items`.
     ///
     /// # Errors
     ///

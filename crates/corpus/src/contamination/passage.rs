@@ -8,15 +8,15 @@ use super::items::Item;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     pub(super) shingle_count: usize,
-    /// The positions of its words.
+    /// The range of words of the document that the passage consists of.
     pub(super) words: Range<usize>,
 }
 
 /// Finds the best passage. `shingles` are the shingles of the document with their positions,
-/// ascending.
+/// sorted.
 ///
-/// Of passages with equally many shingles the shortest is best, then the first. A passage has at
-/// most [`Item::span_max`] words.
+/// The best passage contains the most shingles of the item; of several, the shortest, then the
+/// first. A passage has at most [`Item::span_max`] words.
 pub(super) fn best(item: &Item, shingles: &[(u64, u32)]) -> Option<Passage> {
     let mut hits: Vec<(u32, u32)> = Vec::new();
     for (number, &hash) in (0..).zip(&item.shingles) {
@@ -25,7 +25,7 @@ pub(super) fn best(item: &Item, shingles: &[(u64, u32)]) -> Option<Passage> {
         hits.extend(equal.map(|&(_, at)| (at, number)));
     }
     hits.sort_unstable();
-    // The number of occurrences of each shingle of the item between `first` and the last hit.
+    // The number of occurrences of each shingle of the item, from hit `first` to the current hit.
     let mut counts = vec![0_u32; item.shingles.len()];
     let (mut first, mut shingle_count) = (0, 0);
     let mut best: Option<Passage> = None;
@@ -64,7 +64,7 @@ mod tests {
     use super::super::rules::ShingleRules;
     use super::*;
 
-    /// Tries all passages that begin and end with a shingle of the item.
+    /// The slow reference: tries all passages of up to `span_max` words.
     fn by_trying_all(item: &Item, words: &[u64]) -> Option<Passage> {
         let mut found: Option<Passage> = None;
         for start in 0..words.len() {

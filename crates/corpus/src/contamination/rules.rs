@@ -1,4 +1,4 @@
-//! The part of an item that a passage must contain, by the number of words of the item.
+//! The part of an item that a passage must contain, which depends on the item's number of words.
 
 use crate::error::{Error, Result};
 use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
@@ -16,16 +16,16 @@ pub struct ShingleRule {
     pub contained: f64,
 }
 
-/// The rules for all items.
+/// The rules for long and short items.
 ///
-/// The defaults are measured; see docs/measurements/cleaning.md. If the part required of a short
-/// item leaves no room for a changed word in its middle, a passage must contain all its shingles:
-/// by default an item of 6 to 11 words is found only if it is unchanged.
+/// The defaults come from measurements; see docs/measurements/cleaning.md. If the part required of
+/// a short item would not permit a changed word in the middle of the item, a passage must contain
+/// all shingles of the item: by default an item of 6 to 11 words is found only if it is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShingleRules {
     /// For items of [`SHORT_WORDS`] words and more.
     pub long: ShingleRule,
-    /// For shorter items.
+    /// For items of fewer than [`SHORT_WORDS`] words.
     pub short: ShingleRule,
     /// Items with fewer words are skipped: ordinary texts contain them by chance.
     pub words_min: usize,
@@ -76,8 +76,7 @@ impl ShingleRules {
 }
 
 impl ShingleRule {
-    /// The shingle length of an item: an item with fewer words has a single shingle of all its
-    /// words.
+    /// The shingle length of an item with this many words, at most the whole item.
     pub(super) fn shingle_of(&self, words: usize) -> usize {
         self.shingle.min(words)
     }
@@ -85,9 +84,9 @@ impl ShingleRule {
     /// The least number of `count` distinct shingles of a short item that a passage must contain.
     ///
     /// A word in the middle of an item is in as many shingles as a shingle has words; its last word
-    /// is in a single shingle. If [`ShingleRule::contained`] leaves no room for a changed word in
-    /// the middle, it would allow changes only at the ends, where different questions of the same
-    /// pattern differ. Then all shingles are required.
+    /// is in a single shingle. If [`ShingleRule::contained`] permits no changed word in the middle,
+    /// it permits changes only at the ends, where different questions of the same pattern differ.
+    /// Then all shingles are required.
     ///
     /// ```text
     /// contained 0.8, 3 words a shingle     8 words: 5 of 6 shingles, 1 may be missing: all 6
@@ -98,11 +97,11 @@ impl ShingleRule {
         if count - least < self.shingle { count } else { least }
     }
 
-    /// The least number of `count` distinct shingles that is at least the part `contained`.
+    /// The least number of shingles that is at least the part `contained` of `count`.
     pub(super) fn least_of(&self, count: usize) -> usize {
         let is_enough = |some: usize| some as f64 / count as f64 >= self.contained;
         let mut least = (self.contained * count as f64).ceil() as usize;
-        // Corrects the rounding of the product.
+        // The rounding of the product can make `least` one too large or too small.
         while least > 1 && is_enough(least - 1) {
             least -= 1;
         }

@@ -28,9 +28,9 @@ pub(super) struct ItemMatch {
     pub(super) item: u32,
     /// The share of the shingles of the item that the passage contains.
     pub(super) contained: f64,
-    /// The bytes of the passage in the text.
+    /// The byte range of the passage in the text.
     pub(super) bytes: Range<usize>,
-    /// The range of characters of the passage.
+    /// The character range of the passage in the text.
     pub(super) chars: Range<usize>,
     pub(super) passage: String,
 }
@@ -48,7 +48,7 @@ impl Scanner {
         Scanner { items, words: TextWords::default(), candidates: Vec::new(), shingles: Vec::new() }
     }
 
-    /// The items in a text, by number, each with its best passage.
+    /// The items found in a text, sorted by number, each with its best passage.
     pub(super) fn scan(&mut self, text: &str) -> Vec<ItemMatch> {
         let Scanner { items, words, candidates, shingles } = self;
         words.take(text);

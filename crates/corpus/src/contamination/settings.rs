@@ -11,28 +11,28 @@ use crate::event::Listener;
 /// Finds the items of a benchmark in a corpus, and copies the corpus without the documents that
 /// contain an item.
 ///
-/// An item is in a document if a single passage of the document, at most one and a half times as
-/// many words long as the item, contains the part of the item's shingles that the
-/// [rules](ShingleRules) require. [`PlacedWords`](fpstore_text::PlacedWords) splits the words, so
+/// An item is in a document if a single passage of the document contains the part of the item's
+/// shingles that the [rules](ShingleRules) require. The passage has at most one and a half times as
+/// many words as the item. [`PlacedWords`](fpstore_text::PlacedWords) splits texts into words, so
 /// case, punctuation, white space, invisible characters and the form of apostrophes make no
-/// difference. Exactly these items are found, except for collisions of 64-bit hashes of shingles.
+/// difference. The search is exact, except for collisions of 64-bit hashes of shingles.
 ///
 /// The items take about 24 bytes of memory for each of their words. The corpus is read once, on all
 /// threads.
 pub struct ContaminationCheck<'a> {
     /// The files and folders of the items.
     pub item_paths: Vec<PathBuf>,
-    /// How the items are read. They need ids, which may be the numbers of their lines.
+    /// The options for reading the items. Items need ids, which may be the numbers of their lines.
     pub item_options: DocumentOptions,
     /// The files and folders of the documents.
     pub paths: Vec<PathBuf>,
-    /// How the documents are read.
+    /// The options for reading the documents.
     pub options: DocumentOptions,
     /// How much of an item a passage must contain.
     pub rules: ShingleRules,
-    /// The path for copies of the documents without items, byte for byte, as with
-    /// [`Cleaner::output`](crate::Cleaner::output); skipped bad records and documents without words
-    /// are copied, too. The corpus is then read twice. Each output appears when it is complete.
+    /// The output path, with the rules of [`Cleaner::output`](crate::Cleaner::output). Documents
+    /// without items are copied byte for byte, and so are skipped bad records and documents without
+    /// words. With an output, the corpus is read twice. Each output appears when it is complete.
     pub output: Option<PathBuf>,
     /// Whether existing outputs are replaced, each when its new file is complete.
     pub replace: bool,
@@ -46,8 +46,7 @@ pub struct ContaminationCheck<'a> {
 }
 
 impl<'a> ContaminationCheck<'a> {
-    /// A search for the items in the files and folders `items`, in the documents of `paths`; both
-    /// are read by their options.
+    /// A search in the documents of `paths` for the items of `items`. Both are files and folders.
     pub fn new<P: Into<PathBuf>, Q: Into<PathBuf>>(
         items: impl IntoIterator<Item = P>,
         item_options: DocumentOptions,

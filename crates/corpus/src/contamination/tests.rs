@@ -1,5 +1,5 @@
-//! Compares the check with an exhaustive comparison of all passages of all documents with all
-//! items.
+//! Compares the contamination check with an exhaustive comparison of all passages of all documents
+//! with all items.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,8 +21,8 @@ fn words(text: &str) -> (Vec<String>, Vec<std::ops::Range<usize>>) {
     (words, places)
 }
 
-/// The largest part of an item's shingles in any passage of a document, if it reaches the
-/// threshold; and the byte range of that passage: the shortest, and the first of these.
+/// The slow reference: the largest part of an item's shingles in any passage of a document, if it
+/// is large enough, and the byte range of that passage (of several, the shortest, then the first).
 fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops::Range<usize>)> {
     let (item, (words, places)) = (words(item).0, words(text));
     if item.len() < rules.words_min {
@@ -50,7 +50,8 @@ fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops
     }
     let (count, range) = best?;
     let part = |count: usize| count as f64 / own.len() as f64;
-    // A word in the middle of a short item may be replaced or missing.
+    // Whether a changed word in the middle of the item is permitted; if not, all shingles are
+    // required.
     let may_differ =
         item.len() >= SHORT_WORDS || own.len() > shingle && part(own.len() - shingle) >= contained;
     let part = part(count);
@@ -80,7 +81,7 @@ impl Random {
             .collect()
     }
 
-    /// Items, and documents; some documents contain edited items.
+    /// Random items, and random documents, some with an edited item.
     fn corpus(&mut self, item_count: usize, count: usize) -> (Vec<String>, Vec<String>) {
         let lens = [2, 5, 6, 7, 12, 30, 49, 50, 51, 80];
         let items: Vec<Vec<String>> =
@@ -185,7 +186,7 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
     assert!(found_count > 200, "{found_count}");
 }
 
-/// A phrase present in all items selects no item; the rest of an item selects it.
+/// A phrase that all items share finds no item; the distinct words of an item find the item.
 #[test]
 fn items_that_share_their_beginnings_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();

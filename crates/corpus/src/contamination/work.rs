@@ -17,7 +17,7 @@ use crate::event::Event;
 use crate::targets::{Originals, Targets};
 use fpstore::rows::ContaminationRow;
 
-/// Maximum number of ids in the account.
+/// Maximum number of ids in [`Contamination::unjudged`].
 const SHOWN_MAX: usize = 10;
 
 /// An item found in a document.
@@ -26,7 +26,7 @@ const SHOWN_MAX: usize = 10;
 pub struct FoundItem<'a> {
     /// The item, the document, and the position of the passage.
     pub row: ContaminationRow<'a>,
-    /// The passage.
+    /// The text of the passage.
     pub passage: &'a str,
     /// The number of the line, row or record of the document in its file, as in reports of bad
     /// records.
@@ -35,7 +35,7 @@ pub struct FoundItem<'a> {
 
 impl ContaminationCheck<'_> {
     /// Runs the check, and calls `take` once for each item in each document, with the passage that
-    /// contains the most of the item; in the order of the documents, then of the items.
+    /// contains the most shingles of the item. The calls are sorted by document, then by item.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl ContaminationCheck<'_> {
     ///   copy can be read only once.
     /// * [`Error::Text`] if the documents cannot be read or copied, [`Error::Items`] if the items
     ///   cannot be read.
-    /// * [`Error::Exists`] if an output exists.
+    /// * [`Error::Exists`] if an output exists and may not be replaced.
     /// * [`Error::Store`] if an output cannot be written or the observer ends the work, and any error
     ///   from `take`.
     pub fn run<E: From<Error> + From<fpstore_documents::Error>>(
@@ -130,7 +130,8 @@ impl ContaminationCheck<'_> {
         Ok(account)
     }
 
-    /// The paths of the copies, checked to overwrite nothing.
+    /// The paths of the copies, after a check that no copy overwrites the documents or the items,
+    /// nor an existing file unless it may be replaced.
     fn targets(&self, originals: &Originals<'_>, output: &std::path::Path) -> Result<Targets> {
         if let Some(pipe) = self.paths.iter().find(|path| crate::work::is_pipe(path)) {
             return Err(Error::refused(format!(
@@ -220,7 +221,7 @@ impl ContaminationCheck<'_> {
     }
 }
 
-/// The best match of an item in a document.
+/// How much of an item a single document contains, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ItemPresence {
     No,
@@ -228,13 +229,14 @@ enum ItemPresence {
     Whole,
 }
 
-/// The account of a check: each item is found, not found, or has too few words to be searched for.
+/// The counts of a contamination check: each item is found, not found, or has too few words to be
+/// searched for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contamination {
-    /// The number of searched items.
+    /// Items searched for: all items with enough words.
     pub item_count: u64,
-    /// Items with few words, which follow [`ShingleRules::short`].
+    /// Short items among `item_count`, which follow [`ShingleRules::short`].
     pub short_count: u64,
     /// Items that were skipped, because they have too few words.
     pub unjudged_count: u64,
@@ -244,7 +246,7 @@ pub struct Contamination {
     pub found_item_count: u64,
     /// Items with all shingles in a single passage of a document.
     pub whole_item_count: u64,
-    /// Pairs of a document and an item in it.
+    /// Pairs of an item and a document that contains it.
     pub found_count: u64,
     /// Documents read.
     pub document_count: u64,
@@ -255,9 +257,9 @@ pub struct Contamination {
     /// Files from searched folders that could not be read to the end or copied; each was reported
     /// by an [`Event`](crate::Event). None of their documents is in an output.
     pub uncopied_count: u64,
-    /// Counts for the benchmark.
+    /// The counts from reading the items.
     pub items_read: DocumentSummary,
-    /// Counts for the corpus.
+    /// The counts from reading the documents.
     pub documents_read: DocumentSummary,
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::targets::{Originals, Targets};
 
-/// The records of documents that contain items, ascending, by file number.
+/// For each file number, the records of the documents that contain items, ascending.
 pub(super) type Dropped = HashMap<usize, Vec<Decided>>;
 
 /// Writes all outputs and makes them durable. Returns the numbers of the skipped files: those that
@@ -60,12 +60,12 @@ pub(super) fn run(
     Ok(failed)
 }
 
-/// The number of outputs that are missing because their files were skipped.
+/// The number of outputs that are missing because their input files were skipped.
 pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
     failed.iter().filter(|&&number| targets.copy_of(number).is_some()).count() as u64
 }
 
-/// Copies a file without the documents of these records.
+/// Copies a file without these records.
 fn copy(
     check: &ContaminationCheck<'_>,
     (originals, targets): (&Originals<'_>, &Targets),
@@ -81,7 +81,7 @@ fn copy(
     publish(check, new, to.path)
 }
 
-/// Publishes an output under its name.
+/// Gives a complete output its final name.
 fn publish(check: &ContaminationCheck<'_>, (file, _): NewOutput, to: &Path) -> Result<()> {
     if !check.replace && to.symlink_metadata().is_ok() {
         return Err(Error::Exists { path: to.into(), adds: false });
