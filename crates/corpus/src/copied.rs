@@ -30,8 +30,8 @@ pub(super) struct OutputPath<'a> {
 /// An output that does not have its final name yet, and its writer.
 pub(super) type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
 
-/// Calls `work` with each number below `count` on so many threads; `None` means one thread for each
-/// core. After an error no further call begins, and an error is returned.
+/// Calls `work` with each number below `count` on `threads` threads (`None`: one for each core).
+/// After an error no further call begins, and an error is returned.
 pub(super) fn on_threads(
     threads: Option<usize>,
     count: usize,

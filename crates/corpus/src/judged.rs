@@ -1,4 +1,4 @@
-//! Pairs of documents judged by people: duplicates, and different documents.
+//! Pairs of documents that people judged to be duplicates or to be different.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,8 +25,8 @@ pub(super) struct JudgedPairs {
 }
 
 impl JudgedPairs {
-    /// Finds the documents of the pairs. A pair is skipped if neither of its ids is the id of a new
-    /// document; the other id may be of a stored document.
+    /// Finds the documents of the judged pairs by their ids. A pair is skipped if neither of its
+    /// ids is the id of a new document; the other id may be of a stored document.
     pub(super) fn of(work: &Work<'_>, spools: &Spools) -> Result<Self> {
         let mut judged = JudgedPairs::default();
         let Some(labels) = &work.settings.pairs else { return Ok(judged) };
@@ -79,18 +79,19 @@ impl JudgedPairs {
         self.known.get(&other).is_some_and(|(_, id)| self.is_different_from(one, id))
     }
 
-    /// Whether a document is judged different from the document with an id.
+    /// Whether a document is judged different from the document with the id `id`.
     fn is_different_from(&self, number: Number, id: &str) -> bool {
         let own = self.known.get(&number).and_then(|(_, own)| self.different.get(own));
         own.is_some_and(|others| others.contains(id))
     }
 
-    /// The documents removed for their address or as judged duplicates, by ascending number, each
-    /// with the best document of its group.
+    /// Joins documents with the same address and judged duplicates to groups. Returns the documents
+    /// to remove, sorted by number, each with the best document of its group.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if two documents are judged different and are duplicates by other pairs.
+    /// [`Error::Store`] if two documents are judged different, but are duplicates according to
+    /// other pairs.
     pub(super) fn join(
         &self,
         mut namesakes: Vec<Namesake>,
@@ -121,14 +122,14 @@ impl JudgedPairs {
                 true => Reason::Address,
                 false => Reason::Judged,
             };
-            // The best document of an address has a fingerprint, and so has each judged document.
+            // The best documents of addresses and all judged documents are in `fingerprints`.
             let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
             Namesake { number, best, best_fingerprint, reason }
         };
         Ok(joined.into_iter().map(namesake).filter(|one| one.number != one.best).collect())
     }
 
-    /// Refuses documents that are judged different and are duplicates by other pairs.
+    /// Refuses documents that are judged different, but are duplicates according to other pairs.
     fn check(&self, sets: &mut DisjointSets, ranking: &Ranking) -> Result<()> {
         let numbers: HashMap<&str, Number> =
             self.known.iter().map(|(&number, known)| (known.1.as_str(), number)).collect();
@@ -149,7 +150,7 @@ impl JudgedPairs {
         Ok(())
     }
 
-    /// Keeps documents judged different from the document for which they would be removed.
+    /// Keeps documents judged different from the document because of which they would be removed.
     pub(super) fn spare(&self, dropped: &mut Vec<Dropped>) {
         if self.different.is_empty() {
             return;

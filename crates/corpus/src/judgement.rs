@@ -13,26 +13,26 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Judgement {
-    /// Equal texts only; near documents were not searched.
+    /// Equal texts only; no other near-duplicates were searched for.
     Exact,
-    /// Fingerprints only.
+    /// The distance of the fingerprints only.
     Fingerprints {
-        /// The distance in bits, inclusive.
+        /// The greatest distance in bits.
         k: u32,
     },
     /// The Jaccard similarity of features, computed exactly.
     Features {
         /// The least similarity; 0 if only containment is required.
         similarity: f64,
-        /// The least part of the features of a document that the kept document contains; the kept
-        /// document has at least as many features. `None` if containment is not required.
+        /// The least part of the features of a removed document that the kept document contains;
+        /// the kept document has at least as many features. `None` if containment is not required.
         contained: Option<f64>,
     },
     /// The similarity estimated from sketches.
     Sketches {
         /// The least similarity.
         similarity: f64,
-        /// The distance within which documents are compared.
+        /// The greatest distance in bits at which documents are compared.
         k: u32,
     },
 }

@@ -15,7 +15,8 @@ use fpstore_base::fields::is_missing;
 /// A rule that selects the kept document among near-duplicates. [`KeepRules`](super::KeepRules)
 /// combines several rules.
 ///
-/// Of equal documents the first is kept. Documents without the field of a rule rank last.
+/// Of documents that rank equally, the first is kept. Documents without the field of a rule rank
+/// last.
 ///
 /// # Examples
 ///
@@ -102,14 +103,14 @@ impl KeepRule {
         }
     }
 
-    /// Whether documents can be equal by the rule.
+    /// Whether documents can rank equally by the rule.
     pub(super) fn leaves_ties(&self) -> bool {
         !matches!(self, KeepRule::First | KeepRule::Last)
     }
 
-    /// The merit of a document: of near documents the one with the largest merit is kept. A
+    /// The merit of a document: of near-duplicates the one with the largest merit is kept. A
     /// document without the field has the least merit, 0. The error describes an invalid value.
-    /// `value` is the value of the field of the rule, or the source.
+    /// `value` is the value of the rule's field or, for [`KeepRule::Source`], the source.
     pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
         let value = value.filter(|text| !text.trim().is_empty());
         let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
@@ -140,13 +141,13 @@ impl KeepRule {
 
 /// Maps numbers to positive integers in the same order.
 fn ordered(number: f64) -> u64 {
-    // Positive and negative zero are equal.
+    // Adding 0 converts negative zero to positive zero, so both get the same integer.
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
-/// Inserts dashes in a compact year, month, date or time of 1900 to 2199, such as 20260105, which
-/// as seconds would be a day of 1970. Any other text is unchanged.
+/// Inserts separators in a compact year, month, date or time of 1900 to 2199, such as 20260105:
+/// read as seconds since 1970, it would be a day of 1970. Any other text is unchanged.
 fn dashed(text: &str) -> Cow<'_, str> {
     let is_compact = text.bytes().all(|byte| byte.is_ascii_digit())
         && ["19", "20", "21"].iter().any(|century| text.starts_with(century));
@@ -163,7 +164,7 @@ fn dashed(text: &str) -> Cow<'_, str> {
 }
 
 /// Converts seconds, milliseconds, microseconds or nanoseconds since 1970 to seconds. The size of
-/// the number decides on the unit: 1e11 is the year 5138 in seconds, and 1973 in milliseconds.
+/// the number determines the unit: 1e11 is the year 5138 in seconds, but 1973 in milliseconds.
 fn seconds_of_number(number: f64) -> Option<f64> {
     match number.abs() {
         ..1e11 => Some(number),
@@ -174,7 +175,7 @@ fn seconds_of_number(number: f64) -> Option<f64> {
     }
 }
 
-/// Seconds since 1970. A time without a zone is read as UTC.
+/// Converts a date or time to seconds since 1970. A time without a zone is read as UTC.
 fn seconds(text: &str) -> Option<f64> {
     let text = &*dashed(text);
     if let Ok(number) = text.parse() {

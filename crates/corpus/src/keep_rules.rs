@@ -10,7 +10,7 @@ use fpstore::{Error, Result};
 ///
 /// The first rule decides; the next rule decides among documents that are equal by it, and so on.
 /// Of documents that are equal by all rules the first is kept. A document without the field of a
-/// rule ranks after all documents with it.
+/// rule ranks after all documents with the field.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ impl FromStr for KeepRules {
     /// # Errors
     ///
     /// [`Error::InvalidOptions`] if a part is not in [`KeepRule::NAMES`], or if a rule follows
-    /// `first` or `last`, by which no two documents are equal.
+    /// `first` or `last`, which never rank two documents equally.
     fn from_str(text: &str) -> Result<Self> {
         let mut list: Vec<KeepRule> = Vec::new();
         for part in text.split(',') {
@@ -92,9 +92,9 @@ impl KeepRules {
         self.0.contains(&KeepRule::Last)
     }
 
-    /// The names of the fields that a cleaning by these rules reads in addition to ids and texts,
-    /// each once: the fields of the rules, the source field, which is `source_field` if it is
-    /// given, and `url_field`.
+    /// The distinct names of the fields that a cleaning with these rules reads in addition to ids
+    /// and texts: the fields of the rules, the source field (`source_field` if it is given) and
+    /// `url_field`.
     pub fn field_names(&self, source_field: Option<&str>, url_field: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let of_rules = self.list().iter().filter_map(KeepRule::field);
@@ -106,13 +106,14 @@ impl KeepRules {
         names
     }
 
-    /// The source field, if sources are needed: the given field, or `source` for a rule of sources.
+    /// The source field, if sources are needed: the given field, or `source` if a rule is
+    /// [`KeepRule::Source`].
     pub(super) fn source_field<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
         let has_rule = self.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
         given.or(has_rule.then_some("source"))
     }
 
-    /// The rules that compute a merit.
+    /// The rules that compute a merit: all except `first` and `last`.
     pub(super) fn rating(&self) -> impl Iterator<Item = &KeepRule> {
         self.0.iter().filter(|rule| rule.leaves_ties())
     }
@@ -136,11 +137,11 @@ impl KeepRules {
         self.rating().map(merit).collect()
     }
 
-    /// The merit of a document as bytes, for engines with their own sort: of near documents the one
-    /// with the larger bytes is kept. Each rule except `first` and `last` has
-    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) bytes, all 0 if the document has no value for the rule.
-    /// `value` returns the value of a field of [`KeepRules::field_names`]; `text_len` is the length
-    /// of the text in bytes.
+    /// The merit of a document as bytes, for database engines that sort documents themselves: of
+    /// near-duplicates the one with the larger bytes is kept. The bytes contain
+    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) bytes for each rule except `first` and `last`, all 0 if
+    /// the document has no value for the rule. `value` returns the value of a field of
+    /// [`KeepRules::field_names`]; `text_len` is the length of the text in bytes.
     ///
     /// # Errors
     ///
@@ -157,11 +158,12 @@ impl KeepRules {
         Ok(merits.into_iter().flat_map(u64::to_be_bytes).collect())
     }
 
-    /// Bytes of a merit for each rule; see [`KeepRules::merit`].
+    /// The number of bytes of a merit for each rule; see [`KeepRules::merit`].
     pub const MERIT_LEN: usize = size_of::<u64>();
 
-    /// Refuses a rule whose value no document has. `is_found` returns for each rule except `first`
-    /// and `last`, in their order, whether any document has a merit by it.
+    /// Refuses a rule if no document has its field or one of its sources. `is_found` gets the
+    /// position of a rule in the list without `first` and `last`, and returns whether a document
+    /// has a merit by the rule.
     ///
     /// # Errors
     ///
@@ -187,7 +189,7 @@ impl KeepRules {
     /// for each rule of [`KeepRules::rating`].
     pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..document_count as u32).collect();
-        // The sort is stable, so this is the order of equal documents.
+        // The sort is stable, so documents of equal merit remain in this order.
         if self.keeps_last() {
             order.reverse();
         }

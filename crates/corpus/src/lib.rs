@@ -1,16 +1,16 @@
-//! Removing near-duplicates from corpora, and adding documents to stores.
+//! Removes near-duplicates from corpora, and adds documents to stores.
 //!
 //! | to get | use |
 //! |---|---|
 //! | documents in a [`Builder`](fpstore::Builder) or a [`Writer`](fpstore::Writer) | [`DocumentSource::ingest`] |
 //! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
-//! | the same step by step, with a list of the removed documents | [`Cleaner::begin`] |
+//! | such files step by step, with a list of the removed documents | [`Cleaner::begin`] |
 //! | documents that are not in files | [`DocumentTable`] |
 //!
 //! A [`DocumentSource`] converts documents to fingerprints. A [`Cleaner`] contains the settings of
 //! a cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
-//! program, the Python package and other callers share these types. Nothing here prints, and an
-//! input is never changed.
+//! program, the Python package and other callers share these types. The crate prints nothing and
+//! never changes an input.
 //!
 //! # Examples
 //!

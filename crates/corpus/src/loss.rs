@@ -1,4 +1,4 @@
-//! The losses of files and sources, and their limit.
+//! The losses (removed documents) of files and sources, and the limit of losses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 use fpstore::rows::LossRow;
 use fpstore::{Error, Result};
 
-/// Smaller files and sources are not checked: a few copies are a large part of them.
+/// Files and sources with fewer documents are not checked: a few duplicates are a large part of
+/// them.
 const CHECKED_MIN: u64 = 100;
 /// A loss of more than this part of the documents is a large loss.
 const LARGE_PART: f64 = 0.5;
@@ -75,7 +76,8 @@ impl Loss {
         LossRow { kind, name, document_count, removed_count, empty_count }
     }
 
-    /// Whether a person should check the loss: more than half of at least 100 documents.
+    /// Whether a person should check the loss: more than half of at least 100 documents are
+    /// removed.
     pub fn is_large(&self) -> bool {
         self.document_count >= CHECKED_MIN && self.part() > LARGE_PART
     }

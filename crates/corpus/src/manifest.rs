@@ -20,20 +20,20 @@ use fpstore_disk as disk;
 /// Bytes of a file that are read at a time.
 const READ_LEN: usize = 1 << 20;
 
-/// A file at the time of the manifest.
+/// A file of the manifest, as it was when the manifest was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ManifestFile {
-    /// Its path, as given or found.
+    /// The path, as given by the user or found in a folder.
     pub(super) path: String,
-    /// Its length.
+    /// The length of the file.
     pub(super) bytes: u64,
-    /// The SHA-256 of its bytes, in hexadecimal digits.
+    /// The SHA-256 of the file, in hexadecimal digits.
     pub(super) sha256: String,
 }
 
 /// The inputs, outputs, settings and results of a cleaning; see
-/// [`Cleaned::manifest`](super::Cleaned::manifest). [`Manifest::to_json`] writes it, and each of
-/// its files can be checked with `sha256sum`.
+/// [`Cleaned::manifest`](super::Cleaned::manifest). [`Manifest::to_json`] converts it to JSON. Each
+/// listed file can be checked with `sha256sum`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Manifest {
     /// The version of fpstore.
@@ -44,11 +44,11 @@ pub struct Manifest {
     pub(super) judgement: String,
     /// All settings that affect the result, under the names of the program's options.
     pub(super) settings: Value,
-    /// The numbers of kept, removed and skipped documents, by reason.
+    /// The numbers of kept, removed and skipped documents, and the number removed for each reason.
     pub(super) counts: Value,
     /// The numbers of documents and removed documents of each file and each source.
     pub(super) losses: Value,
-    /// The files of documents, in order.
+    /// The input files, in order.
     pub(super) inputs: Vec<ManifestFile>,
     /// The file of judged pairs, if it is used and its [name](fpstore_base::labels::LabelFile::at) is known.
     pub(super) pairs: Option<ManifestFile>,
@@ -65,7 +65,7 @@ impl Manifest {
     }
 }
 
-/// The counts of an account and an overview.
+/// The counts of an account and an overview, as JSON.
 pub(super) fn counts(account: &Account, overview: &Overview) -> Value {
     let reasons = overview.reasons.each().into_iter();
     let reasons = reasons.map(|(reason, count)| (reason.name().to_string(), Value::from(count)));
@@ -86,7 +86,7 @@ pub(super) fn counts(account: &Account, overview: &Overview) -> Value {
     })
 }
 
-/// The losses of an overview.
+/// The losses of an overview, as JSON.
 pub(super) fn losses(overview: &Overview) -> Value {
     let of = |loss: &super::loss::Loss| {
         let (kind, name) = match &loss.of {
@@ -105,7 +105,7 @@ pub(super) fn losses(overview: &Overview) -> Value {
     overview.losses.iter().map(of).collect()
 }
 
-/// Computes the digests of files on all threads; the watch counts their bytes.
+/// Computes the digests of files on `threads` threads; `watch` counts their bytes.
 pub(super) fn digest_files(
     paths: &[PathBuf],
     threads: Option<usize>,

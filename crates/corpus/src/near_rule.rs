@@ -10,21 +10,21 @@ use fpstore::Store;
 /// The default Jaccard similarity, if neither a similarity nor a distance is set.
 pub const USUAL_SIMILARITY: f64 = 0.8;
 
-/// The largest default distance for that similarity. MinHash needs 12 bits. SimHash would need 17
-/// bits, and a join within 17 bits takes too long.
+/// The largest default distance at which documents are compared for [`USUAL_SIMILARITY`]. MinHash
+/// needs 12 bits. SimHash would need 17 bits, and a join within 17 bits takes too long.
 const USUAL_K_MAX: u32 = 12;
 
 impl Cleaner<'_> {
-    /// The least similarity of near documents, if features decide, and the distance within which
-    /// documents are compared: the settings, with defaults where they are not set. The similarity is
-    /// 0 if only [`Cleaner::confirm_contains`] is set. See [`Cleaner::confirm`].
+    /// The least similarity of near-duplicates, if features decide, and the distance within which
+    /// documents are compared. Both are settings that have defaults. The similarity is 0 if only
+    /// [`Cleaner::confirm_contains`] is set. See [`Cleaner::confirm`].
     ///
     /// # Errors
     ///
     /// [`Error::Store`](super::Error::Store) if a similarity is set for ready fingerprints.
     pub fn near(&self) -> Result<(Option<f64>, u32)> {
         if !self.reasons().near {
-            // Equal texts have the same fingerprint.
+            // Equal texts have the same fingerprint, so distance 0 suffices.
             return Ok((self.confirm, 0));
         }
         let candidate_k = |similarity: f64| -> Result<u32> {

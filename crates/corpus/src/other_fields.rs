@@ -1,11 +1,11 @@
-//! The fields read in addition to ids and texts.
+//! The fields of documents that a cleaning reads in addition to ids and texts.
 
 use fpstore_base::fields::is_missing;
 use fpstore_documents::Document;
 
 use super::settings::Cleaner;
 
-/// The names of the fields, each once.
+/// The distinct names of these fields, and which of them are the source and the address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OtherFields {
     names: Vec<String>,

@@ -1,10 +1,11 @@
-//! The folder of a job: the results of its finished steps, so that the same settings can resume it.
+//! A job, the work of a cleaning, and its folder, which contains the results of the finished steps.
+//! A later run with the same settings resumes the job.
 //!
-//! A file of the folder appears when it is complete. It begins with a line that contains the job
-//! and the name of the file, and ends with its digest. A file that is damaged, of another job, or
-//! under another name counts as missing. The folder is removed when the job is finished. All files
-//! are opened through the handle of the folder, so if another folder takes its name, that folder is
-//! not touched.
+//! A file of the folder appears when it is complete. It begins with a line that contains the name
+//! of the job and the name of the file, and ends with its digest. A file that is damaged, of
+//! another job, or renamed counts as missing. The folder is removed when the job is finished. All
+//! files are opened through the handle of the folder, so if another folder gets the same path, that
+//! other folder is not touched.
 
 mod written;
 
@@ -27,34 +28,35 @@ use written::{Outputs, WRITTEN};
 
 /// Each file begins with a line of this word, the name of its job, and its own name.
 const MARK: &str = "fpstore-dedup";
-/// Maximum length in bytes of the line that names a job.
+/// Maximum length in bytes of the first line of a file of a job.
 const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
-/// The attempts to create a folder that another job is removing, and the pause between them.
+/// The number of attempts to open a folder that another job is removing, and the pause between
+/// them.
 const OPEN_TRIES: u32 = 1000;
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
-/// The key that marks the description of a finished job.
+/// The key that is true in the description of a finished job.
 const DONE: &str = "done";
-/// Prefix of the names of the spools.
+/// Prefix of the file names of the spools.
 pub(super) const PART: &str = "spool-";
-/// The dropped documents, and the reasons.
+/// The name of the file with the dropped documents and the reasons.
 pub(super) const DECISIONS: &str = "decisions";
 /// Prefix of the names of the files with the features of documents.
 pub(super) const FEATURES: &str = "features-";
-/// The numbers of the files that could not be copied.
+/// The name of the file with the numbers of the input files that could not be copied.
 const LEFT_OUT: &str = "left-out";
 
-/// A job in progress.
+/// An open job.
 #[derive(Debug)]
 pub(super) struct Job {
     folder: Arc<OwnFolder>,
     place: Place,
     space: Option<WorkingSpace>,
     is_resumed: bool,
-    /// Whether a job with the same settings ended here and left only its folder.
+    /// Whether a finished job with the same settings left the folder behind.
     has_ended: bool,
-    /// The name of the job, which a store records when it adds the records of the job.
+    /// The name of the job, which a store records when it adds the documents of the job.
     run: String,
     written: Mutex<Outputs>,
 }
@@ -83,9 +85,10 @@ impl Job {
         Ok(Job::new(folder, Place::Scratch(scratch)))
     }
 
-    /// Opens the job in this folder if its settings are the same, or begins a new one. With `force`
-    /// another job in the folder is discarded, unless a store `has_added` its documents: a new job
-    /// would remove all of them as near stored ones, and leave no documents in the outputs.
+    /// Resumes the job in the folder `path` if its settings are the same, or begins a new one. With
+    /// `force` a job with other settings is discarded. A job whose documents a store `has_added` is
+    /// never discarded: a new job would remove all of them as near stored ones, and write no
+    /// documents to the outputs.
     pub(super) fn open(
         path: &Path,
         settings: &Value,
@@ -114,7 +117,7 @@ impl Job {
             if lock.try_lock().is_err() {
                 return Err(Error::InUse { folder: path.into() });
             }
-            // Another job may have ended and removed the file before it was locked.
+            // Another job may have ended and removed the lock file before this one locked it.
             if folder.holds(LOCK, &lock) {
                 break (folder, lock);
             }
@@ -124,7 +127,7 @@ impl Job {
             return Err(foreign(path, name));
         }
         let mut job = Job::new(folder, Place::Named { lock: Mutex::new(Some(lock)) });
-        // Removes working spaces left by a killed process. The lock proves that it has ended.
+        // Removes working spaces left by a killed process. It has ended: this process has the lock.
         for name in names.iter().filter(|name| ScratchDirectory::is_name(name)) {
             job.folder.remove_tree(name).map_err(cannot())?;
         }
@@ -139,8 +142,8 @@ impl Job {
         let earlier = earlier.filter(|_| !is_done);
         let resumed = earlier.as_ref().filter(|earlier| is_same(earlier));
         let resumed = resumed.and_then(|earlier| earlier["run"].as_str()).map(str::to_string);
-        // Files without a description, or with the description of another job, belong to a job that
-        // never began, or whose description was lost.
+        // The description may be lost or of another job, so the names of jobs are read from all
+        // files.
         let runs = job.runs(&names, earlier.as_ref()).map_err(cannot())?;
         let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
         if !is_done && others.any(|run| has_added(run)) {
@@ -168,8 +171,8 @@ impl Job {
         Ok(job)
     }
 
-    /// The runs named in a description, and the runs named in the first lines of the files of the
-    /// folder.
+    /// The names of the jobs in the description `described`, and in the first lines of the spools
+    /// and of the decisions.
     fn runs(&self, names: &[String], described: Option<&Value>) -> io::Result<BTreeSet<String>> {
         let named = described.into_iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
         let mut runs: BTreeSet<_> = named.filter_map(Value::as_str).map(Into::into).collect();
@@ -185,25 +188,25 @@ impl Job {
         Ok(runs)
     }
 
-    /// The first line of a file. The description contains the name of the job, so its own first
-    /// line omits it.
+    /// The first line of a file. The first line of the description omits the name of the job, which
+    /// is not known before the description is read.
     pub(super) fn mark(&self, name: &str) -> String {
         let run = if name == DESCRIPTION { "" } else { &self.run };
         format!("{MARK} {run} {name}\n")
     }
 
-    /// Whether earlier work began this job.
+    /// Whether an earlier process began this job.
     pub(super) fn is_resumed(&self) -> bool {
         self.is_resumed
     }
 
-    /// Whether the outputs of a job with the same settings are complete: the job was stopped when
-    /// only its folder was left to be removed.
+    /// Whether the outputs of a job with the same settings are complete: the job was interrupted
+    /// before it removed its folder, the last step.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Whether later work can resume the job.
+    /// Whether a later process can resume the job.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.place, Place::Named { .. })
     }
@@ -220,8 +223,9 @@ impl Job {
         self.folder.path().join(name)
     }
 
-    /// Creates a folder for files of this process alone. They are opened by path, so the folder has
-    /// an unpredictable name: a folder that takes the place of the job's folder has no such name.
+    /// Creates a folder for temporary files of this process. They are opened by path, so the folder
+    /// has an unpredictable name, which does not exist if another folder gets the path of the job's
+    /// folder.
     pub(super) fn make_working_space(&mut self) -> Result<PathBuf> {
         let made = WorkingSpace::create(&self.folder);
         let (space, path) = made.map_err(IoError::of("use", self.folder.path()))?;
@@ -233,8 +237,8 @@ impl Job {
         self.space = None;
     }
 
-    /// Writes a file of the job: its mark, its contents, and its digest. The file appears when it
-    /// is complete.
+    /// Writes a file of the job: its first line, its contents, and its digest. The file appears
+    /// when it is complete.
     pub(super) fn save<T>(
         &self,
         name: &str,
@@ -252,16 +256,16 @@ impl Job {
         Ok(done)
     }
 
-    /// Writes a file with these bytes.
+    /// Writes a file of the job with these contents.
     pub(super) fn save_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let cannot = IoError::of("write", self.path(name));
         self.save(name, |out| Ok(out.write_all(bytes).map_err(cannot)?))
     }
 
-    /// The contents of a file of the job, without its mark; `None` if the file is missing, damaged,
-    /// or of another job or name.
+    /// The contents of a file of the job, without the first line and the digest; `None` if the file
+    /// is missing, damaged, of another job, or renamed.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        // Files are read back only when a job is resumed.
+        // Only a job that can be resumed reads files back.
         let read = if self.is_named() { self.folder.read(name) } else { Ok(None) };
         let Some(mut bytes) = read.map_err(IoError::of("read", self.path(name)))? else {
             return Ok(None);
@@ -294,14 +298,14 @@ impl Job {
         self.folder.has(name).unwrap_or(false)
     }
 
-    /// Removes a damaged file of the job.
+    /// Removes a file of the job, so that it is written again.
     pub(super) fn discard(&self, name: &str) -> Result<()> {
         let removed = self.folder.remove_file(name);
         Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
     }
 
     /// Removes the spools, the features and the decisions, the decisions first. Errors are ignored:
-    /// the copying of changed files refuses old spools again.
+    /// if a spool remains, copying a changed file fails again.
     pub(super) fn forget_read(&self) {
         let names = self.folder.names().unwrap_or_default();
         let parts = names.iter().filter(|name| is_of_a_batch(name)).map(String::as_str);
@@ -309,12 +313,12 @@ impl Job {
         all.for_each(|name| drop(self.discard(name)));
     }
 
-    /// The output written under this number, if there is one.
+    /// The output with this number, if the job has written it.
     pub(super) fn output(&self, number: usize) -> Option<Output> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).get(number)
     }
 
-    /// Records an output before it appears under its name.
+    /// Records an output before it gets its final name.
     pub(super) fn note_output(&self, number: usize, output: Output) -> Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(written.note(number, output)?)
@@ -329,13 +333,13 @@ impl Job {
             .collect())
     }
 
-    /// Replaces the recorded numbers of uncopied files by these.
+    /// Replaces the recorded numbers of files that could not be copied.
     pub(super) fn leave_out(&self, numbers: &[u32]) -> Result<()> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.save_bytes(LEFT_OUT, &bytes)
     }
 
-    /// Removes the folder if it contains no finished work.
+    /// Removes the folder if it contains no spool, so no finished work.
     pub(super) fn give_up(&self) {
         let names = self.folder.names().unwrap_or_default();
         if !names.iter().any(|name| name.starts_with(PART)) {
@@ -343,8 +347,8 @@ impl Job {
         }
     }
 
-    /// Removes the folder with all results, if no later work can use them. The next job discards
-    /// the files that cannot be removed now.
+    /// Removes the folder with all results, which no later run can use. The next job discards the
+    /// files that cannot be removed now.
     pub(super) fn drop_all(&self) {
         let _ = self.remove();
     }
@@ -382,8 +386,8 @@ impl Job {
         self.clear()?;
         self.folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {
-            // The system removes the name of the lock file when the file is closed. From now on no
-            // other process can open it.
+            // The removed lock file keeps its name until it is closed, though no process can open
+            // it. The folder can be removed only after that.
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         self.folder.remove()
@@ -404,7 +408,7 @@ impl Job {
     }
 }
 
-/// A folder in the folder of a job, removed on drop.
+/// A folder for temporary files in the folder of a job, removed on drop.
 #[derive(Debug)]
 struct WorkingSpace {
     folder: Arc<OwnFolder>,
@@ -421,12 +425,12 @@ impl WorkingSpace {
 
 impl Drop for WorkingSpace {
     fn drop(&mut self) {
-        // The next job removes the rest.
+        // The next job removes the files that cannot be removed now.
         let _ = self.folder.remove_tree(&self.name);
     }
 }
 
-/// The error for a folder that contains a foreign file.
+/// The error for a folder that contains a file that no job created.
 fn foreign(path: &Path, name: &str) -> Error {
     Error::refused(format!(
         "{} contains '{name}', which no cleaning has made; move it away, or name another output",
@@ -441,7 +445,7 @@ fn new_run() -> String {
     format!("dedup-{nanos:x}-{}", std::process::id())
 }
 
-/// Whether a file of this name holds the documents of a batch, or their features.
+/// Whether this is the name of a spool or of a file of features.
 fn is_of_a_batch(name: &str) -> bool {
     let number = name.strip_prefix(PART).or_else(|| name.strip_prefix(FEATURES));
     number.is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
@@ -449,19 +453,19 @@ fn is_of_a_batch(name: &str) -> bool {
 
 /// Whether jobs create files or folders of this name.
 fn is_of_a_job(name: &str) -> bool {
-    // Earlier releases kept the name of the run and the connected documents in separate files.
+    // Jobs of earlier releases can contain the files `connections` and `run`.
     [LOCK, DESCRIPTION, DECISIONS, LEFT_OUT, WRITTEN, "connections", "run"].contains(&name)
         || is_of_a_batch(name)
         || ScratchDirectory::is_name(name)
         || NewFile::is_temporary_name(name)
 }
 
-/// The keys whose values differ.
+/// The names of the settings that differ, separated by commas.
 fn differences(one: &Value, other: &Value) -> String {
     let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let differ = keys.filter(|key| one.get(key) != other.get(key));
     let named = differ.map(|key| match (key, one.get(key)) {
-        // The only key that is no setting of the user.
+        // The version is no setting of the user, so it is described.
         ("version", Some(Value::String(version))) => {
             format!("the version of fpstore, which was {version}")
         }

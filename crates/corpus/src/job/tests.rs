@@ -34,7 +34,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(job.is_resumed() && job.run() == run);
     assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
     assert_eq!((job.output(3), job.output(4)), (None, None));
-    // Lines after the truncated line are separate.
+    // A line appended after the truncated line is not joined to it.
     job.note_output(5, output(9)).unwrap();
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
@@ -46,7 +46,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(refused.ends_with("differs in: k"), "{refused}");
     let job = open(&folder, &other, true).unwrap();
     assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
-    // This job has done no work.
+    // This job has done no work, so a job with other settings replaces it.
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
     assert!(!job.is_resumed());
@@ -59,7 +59,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(!folder.exists());
 }
 
-/// A job that was stopped after its end, before its folder was removed, is recognised as ended.
+/// A job that was interrupted after its end, before it removed its folder, is recognised as ended.
 #[test]
 fn a_job_that_had_ended_is_known_by_its_settings() {
     let parent = tempfile::tempdir().unwrap();
@@ -76,8 +76,9 @@ fn a_job_that_had_ended_is_known_by_its_settings() {
     }
 }
 
-/// The description of another job with the same settings is next to the files of a job whose
-/// documents are in the store: all of them would be near stored ones, and none would be kept.
+/// A folder contains the files of a job whose documents are in the store, and the description of
+/// another job with the same settings. A new job would keep none of the documents, so it is
+/// refused.
 #[test]
 fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added() {
     let parent = tempfile::tempdir().unwrap();
@@ -100,7 +101,8 @@ fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added
     assert!(job.read(DECISIONS).unwrap().is_none());
 }
 
-/// A changed bit in any file of a job, truncation, or a missing file: the file counts as missing.
+/// A file with a changed bit or a truncated file counts as missing. A job without description is
+/// not resumed.
 #[test]
 fn a_damaged_file_of_a_job_counts_as_missing() {
     let parent = tempfile::tempdir().unwrap();
@@ -120,7 +122,7 @@ fn a_damaged_file_of_a_job_counts_as_missing() {
     }
     fs::write(&path, &whole).unwrap();
     assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"some decisions");
-    // Saving again repairs it.
+    // Saving again replaces the damaged file.
     fs::write(&path, b"torn").unwrap();
     job.save_bytes(DECISIONS, b"new").unwrap();
     assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"new");

@@ -1,4 +1,5 @@
-//! The outputs written by a job: a file of its folder with a line for each output.
+//! The list of the outputs written by a job: a file in the job's folder with a line for each
+//! output.
 
 use fpstore_base::IoError;
 use std::collections::HashMap;
@@ -8,10 +9,11 @@ use std::path::PathBuf;
 
 use fpstore_disk::{self as disk, Digest, OwnFolder};
 
-/// The name of the file.
+/// The name of the file with the list.
 pub(super) const WRITTEN: &str = "written";
 
-/// An output written by a job: its length and digest, and the digest of its decisions.
+/// An output written by a job: its length and digest, and the digest of the decisions it was
+/// written by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) len: u64,
@@ -19,7 +21,7 @@ pub(crate) struct Output {
     pub(crate) decisions: Digest,
 }
 
-/// The outputs by number. A job that cannot be resumed keeps them in memory only.
+/// The written outputs by number. A job that cannot be resumed keeps the list in memory only.
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     known: HashMap<usize, Output>,
@@ -27,7 +29,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Reads the outputs listed in the file of a folder, to which new outputs are appended.
+    /// Reads the list in a folder, and opens it to append new outputs.
     pub(super) fn open(folder: &OwnFolder) -> io::Result<Self> {
         let text = folder.read(WRITTEN)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -36,7 +38,7 @@ impl Outputs {
         let known = lines.filter_map(read_line).collect();
         let (to, path) = (folder.append(WRITTEN)?, folder.path().join(WRITTEN));
         if !text.is_empty() && !text.ends_with('\n') {
-            // Ends the line, so that it never counts as a whole one.
+            // Ends the truncated line with an invalid field, so that it never counts as complete.
             disk::append(&to, &path, b"-\n")?;
         }
         Ok(Outputs { known, to: Some((to, path)) })
