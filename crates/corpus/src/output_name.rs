@@ -1,8 +1,7 @@
 //! Checks that the name of an output fits its contents.
 //!
-//! If the output is a single file, its extension selects its compression: the input may have
-//! another compression. Its format is the format of the input: the extension of another format is
-//! refused.
+//! The extension of a single output file selects its compression, whatever the compression of the
+//! input. The format is the format of the input, so the extension of another format is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,8 @@ use fpstore_documents::{DocumentFile, DocumentFormat};
 
 use super::error::{Error, Result};
 
-/// Refuses standard output, and existing names that cannot be files or folders of copies. The links
-/// in `/dev` to open files look like files: a copy would replace them.
+/// Refuses standard output, special files such as pipes, and links to open files, such as
+/// `/dev/stdout`: these look like ordinary files, and a copy would replace them.
 pub(super) fn check_is_file(output: &Path) -> Result<()> {
     let is_open_file = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
         .iter()
@@ -31,7 +30,7 @@ pub(super) fn check_is_file(output: &Path) -> Result<()> {
     )))
 }
 
-/// Refuses a file name where a folder is created.
+/// Refuses an output folder with the extension of a file.
 pub(super) fn check_folder_name(output: &Path) -> Result<()> {
     let is_of_file = DocumentFormat::of_name(output).is_some() || Compression::of(output).is_some();
     if !is_of_file {
@@ -45,8 +44,8 @@ pub(super) fn check_folder_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// Refuses the extension of another format than the format of the file. With `annotates` the output
-/// contains attributes, as JSON Lines.
+/// Refuses an output file with the extension of another format than the format of the copy: the
+/// format of `file`, or with `annotates` JSON Lines, which contain the attributes.
 pub(super) fn check_file_name(
     output: &Path,
     file: &DocumentFile<'_>,
@@ -54,7 +53,8 @@ pub(super) fn check_file_name(
 ) -> Result<()> {
     let format = if annotates { DocumentFormat::JsonLines } else { named(file.format()) };
     let named_format = DocumentFormat::of_name(output);
-    // A file can be read as another format than its extension.
+    // If `file` is read as another format than its extension, the copy may have that extension,
+    // too.
     let is_of_file = !annotates && ends_of(output) == ends_of(file.path());
     let format_fits = named_format.is_none_or(|it| it == format) || is_of_file;
     let compression = Compression::of(output);
@@ -88,7 +88,7 @@ pub(super) fn check_file_name(
     )))
 }
 
-/// Refuses the extension of documents or of compressed bytes for a list of files.
+/// Refuses a list of files with the extension of a document format or of a compression.
 pub(super) fn check_list_name(output: &Path) -> Result<()> {
     if DocumentFormat::of_name(output).is_none() && Compression::of(output).is_none() {
         return Ok(());
@@ -101,7 +101,7 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// The format whose file extensions are used by files of this format.
+/// The format whose file extensions files of `format` have.
 fn named(format: DocumentFormat) -> DocumentFormat {
     match format {
         DocumentFormat::Features => DocumentFormat::JsonLines,
@@ -140,7 +140,7 @@ fn stem_of(path: &Path) -> PathBuf {
     }
 }
 
-/// The extension of the format.
+/// The extension of the format, before an extension of a compression.
 fn format_end(path: &Path) -> std::ffi::OsString {
     uncompressed(path).extension().unwrap_or_default().to_owned()
 }

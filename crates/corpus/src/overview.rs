@@ -15,13 +15,13 @@ pub struct Overview {
     /// The number of documents removed for each reason.
     pub reasons: ReasonCounts,
     /// The loss of all files together; then the loss of each file, in order; then the loss of each
-    /// source, by name. Files that are a single document are not listed.
+    /// source, sorted by name. Files that are a single document are not listed.
     pub losses: Vec<Loss>,
     /// The ten largest clusters of ten or more documents, the largest first.
     pub clusters: Vec<LargeCluster>,
 }
 
-/// A kept document, with the number of documents near it.
+/// A large cluster: a kept document with its near-duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LargeCluster {

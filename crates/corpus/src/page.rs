@@ -10,7 +10,7 @@ use fpstore_report::page::{CleaningPage, RemovedPair};
 impl Cleaned<'_> {
     /// An HTML page of the removed documents: their similarities, the reasons, the losses of files
     /// and sources, the largest clusters, and a sample of at most `most` removed documents, each
-    /// next to the kept one.
+    /// next to the document kept instead.
     ///
     /// # Errors
     ///

@@ -19,11 +19,11 @@ use fpstore_text::Passage;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PassageFate {
-    /// They are cut out of the texts, and the rest of each record is copied byte for byte. A
-    /// passage is cut up to the beginning of the next passage; the last passage is cut from the end
-    /// of the passage before it. A document without remaining passages is removed.
+    /// Removed passages are cut out of the texts, and the rest of each record is copied byte for
+    /// byte. A passage is cut up to the beginning of the next passage; the last passage is cut from
+    /// the end of the passage before it. A document without remaining passages is removed.
     Cut,
-    /// A document is removed as a whole if the removed passages have at least this part, above 0
+    /// A document is removed as a whole if the removed passages contain at least this part, above 0
     /// and at most 1, of the characters of all its passages. The other documents are copied
     /// unchanged.
     Drop(f64),
@@ -91,7 +91,7 @@ pub(super) fn cuts(all: &[PassagePlace], removed: &[usize]) -> Option<Vec<Range<
     Some(cuts)
 }
 
-/// The part of the characters of all passages that is in the passages at these positions.
+/// The part of the characters of all passages that is in the passages at the positions `removed`.
 pub(super) fn removed_part(all: &[PassagePlace], removed: &[usize]) -> f64 {
     let len_of = |places: &mut dyn Iterator<Item = &PassagePlace>| -> usize {
         places.map(|place| place.chars.len()).sum()

@@ -26,21 +26,21 @@ use super::work::Work;
 /// The name of the attribute of removed passages.
 const ATTRIBUTE: &str = "fpstore_near";
 
-/// A passage that is removed.
+/// A removed passage of a document.
 #[derive(Clone, Copy)]
 struct RemovedPassage {
-    /// Its position among the passages of its document.
+    /// The position of the passage among the passages of its document.
     position: usize,
     /// See [`Dropped::likeness`](super::dropped::Dropped::likeness).
     likeness: f64,
-    /// The digest of the record of its document.
+    /// The digest of the record that contains the document.
     record_digest: Option<u64>,
 }
 
-/// The removed passages of the documents of a file, by record number.
+/// For each record number of a file, the removed passages of the document.
 type OfFile = HashMap<u64, Vec<RemovedPassage>>;
 
-/// The removed passages of a batch of files, by file number.
+/// For each file number of a batch, the removed passages of the file.
 #[derive(Default)]
 pub(super) struct RemovedPassages(HashMap<usize, OfFile>);
 
@@ -55,11 +55,11 @@ pub(super) struct PassageCopier<'a> {
 }
 
 impl<'a> PassageCopier<'a> {
-    /// `None` if whole documents are cleaned.
+    /// The copier for these settings; `None` if whole documents are cleaned.
     pub(super) fn of(work: &'a Work<'a>) -> Option<Self> {
         let (unit, fate) = (work.options.passage_unit()?, work.settings.passages?);
-        // With several batches, the files are already read on several threads. Bad records were
-        // reported before.
+        // Several batches are copied on several threads, so each file is then read on one. Bad
+        // records were reported in step 1.
         let is_spread = work.batches.len() > 1;
         let options = work.options.clone().unit(None).fields(Vec::new()).observer(None);
         let options = options.bad_records(None).threads(is_spread.then_some(1));
@@ -78,7 +78,7 @@ impl<'a> PassageCopier<'a> {
         (self.changed_count.load(Ordering::Relaxed), self.dropped_count.load(Ordering::Relaxed))
     }
 
-    /// The removed passages of a batch.
+    /// Reads the removed passages of a batch from its spool.
     pub(super) fn removed(
         &self,
         spools: &Spools,
@@ -103,7 +103,7 @@ impl<'a> PassageCopier<'a> {
         Ok(RemovedPassages(all))
     }
 
-    /// The fates of the documents of a file that have removed passages, by ascending record.
+    /// The fates of the documents of a file that have removed passages, sorted by record number.
     pub(super) fn decide(&self, number: usize, removed: &RemovedPassages) -> Result<Vec<Decided>> {
         let mut decided = Vec::new();
         let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };
@@ -196,7 +196,7 @@ impl<'a> PassageCopier<'a> {
                 false => Err(self.changed(number)),
             }
         })?;
-        // The file could be read to its end before. If it cannot be read now, it was changed.
+        // Step 1 read the file to its end. If this fails now, the file was changed.
         match summary.unread.is_empty() && met_count == of_file.len() {
             true => Ok(()),
             false => Err(self.changed(number)),

@@ -1,4 +1,4 @@
-//! The order in which near documents are kept.
+//! The ranks of documents: of near-duplicates the document with the best rank is kept.
 
 use super::error::Result;
 use super::keep_rules::KeepRules;
@@ -47,19 +47,18 @@ impl Ranking {
         self.ranks[number.index()]
     }
 
-    /// All documents, by rank.
+    /// All documents, sorted by rank.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
         self.numbers.iter().copied()
     }
 }
 
-/// The rank of a document: of near documents the one with the lowest rank is kept, and 0 is the
-/// best.
+/// The rank of a document: of near-duplicates the document with the lowest rank is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(pub(super) u32);
 
 impl Rank {
-    /// The index in a list of all documents by rank.
+    /// The index in a list of all documents that is sorted by rank.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
@@ -69,7 +68,7 @@ impl Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namesake {
     pub(super) number: Number,
-    /// The best document of the address or of the judged duplicates.
+    /// The best document with the same address, or of the same judged duplicates.
     pub(super) best: Number,
     pub(super) best_fingerprint: u64,
     /// [`Reason::Address`] or [`Reason::Judged`].
@@ -79,7 +78,7 @@ pub(super) struct Namesake {
 /// The documents that are compared: all documents that are not [`Namesake`]s.
 pub(super) struct ComparedDocuments {
     pub(super) ranking: Ranking,
-    /// For each document whether it is excluded; empty if no document is.
+    /// For each document number, whether the document is excluded; empty if none is excluded.
     is_out: Vec<bool>,
 }
 
@@ -103,12 +102,12 @@ impl ComparedDocuments {
         self.ranking.len() - self.is_out.iter().filter(|is_out| **is_out).count()
     }
 
-    /// The documents that are compared, by rank.
+    /// The compared documents, sorted by rank.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
         self.ranking.numbers().filter(|&number| self.has(number))
     }
 
-    /// The ranks of these documents, ascending.
+    /// The ranks of the compared documents, ascending.
     pub(super) fn ranks(&self) -> Vec<Rank> {
         self.numbers().map(|number| self.ranking.rank_of(number)).collect()
     }

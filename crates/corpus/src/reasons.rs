@@ -1,11 +1,12 @@
-//! The reasons for removing documents: the reasons to check, and their counts.
+//! The reasons for removing documents: the reasons that a cleaning checks, and the number of
+//! documents removed for each.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fpstore::rows::Reason;
 
-/// The reasons for which documents are removed.
+/// The reasons for which a cleaning removes documents.
 ///
 /// ```
 /// use fpstore_corpus::Reasons;
@@ -17,13 +18,15 @@ use fpstore::rows::Reason;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reasons {
-    /// The same address as a better one; see [`Cleaner::url_field`](super::Cleaner::url_field).
+    /// The same address as a better document; see
+    /// [`Cleaner::url_field`](super::Cleaner::url_field).
     pub address: bool,
     /// The same bytes of text.
     pub bytes: bool,
     /// The same tokens in the same order, as the recipe produces them.
     pub text: bool,
-    /// Near documents, confirmed if the settings require it. Equal documents are near, too.
+    /// Near-duplicates, confirmed by their features if the settings require it. Equal documents are
+    /// near-duplicates, too.
     pub near: bool,
 }
 
@@ -31,14 +34,14 @@ impl Reasons {
     /// All reasons.
     pub(super) const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
 
-    /// The names, in the order of the checks.
+    /// The names of the reasons, in the order of the checks.
     pub(super) const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
 
     fn list(self) -> [bool; 4] {
         [self.address, self.bytes, self.text, self.near]
     }
 
-    /// Whether equal texts are compared.
+    /// Whether documents are removed because of equal texts.
     pub(super) fn is_exact(self) -> bool {
         self.bytes || self.text
     }
@@ -84,11 +87,13 @@ pub struct ReasonCounts {
     pub(super) address_count: u64,
     /// Documents whose text has the same bytes as the text of a kept document.
     pub(super) bytes_count: u64,
-    /// Other documents whose text has the same tokens as the text of a kept document.
+    /// Documents whose text has the same tokens, but not the same bytes, as the text of a kept
+    /// document.
     pub(super) text_count: u64,
-    /// Other documents whose fingerprints alone are near the fingerprint of a kept document.
+    /// Documents whose fingerprints alone are near the fingerprint of a kept document, if no other
+    /// reason holds.
     pub(super) near_count: u64,
-    /// Other documents with a confirmed similarity to a kept document.
+    /// Documents with a confirmed similarity to a kept document, if no other reason holds.
     pub(super) confirmed_count: u64,
 }
 
@@ -108,7 +113,7 @@ impl ReasonCounts {
         counts
     }
 
-    /// Each reason with its count, in order.
+    /// Each reason with its count, in the order of the checks.
     pub fn each(&self) -> [(Reason, u64); 6] {
         [
             (Reason::Judged, self.judged_count),

@@ -13,11 +13,10 @@ use fpstore_disk::{free_space, parent_of};
 /// Compression of ordinary text shrinks it at most by this factor.
 const MOST_SAVED: u64 = 16;
 
-/// Refuses work whose copies would not fit on the disk. The length of a copy is estimated as the
-/// length of its file, times the kept part of the documents; copies written earlier are subtracted.
-/// The uncompressed copy of a compressed file is longer, which is noticed when it is written. The
-/// compressed copy of a plain file may be much shorter, so a plain file counts with its length
-/// divided by [`MOST_SAVED`].
+/// Refuses a cleaning whose copies would not fit on the disk. The length of a copy is estimated as
+/// the length of its input file, times the kept part of the documents; existing copies are
+/// subtracted. The estimate is too low for an uncompressed copy of a compressed file. A compressed
+/// copy of an uncompressed file may be much shorter, so such a length is divided by [`MOST_SAVED`].
 pub(super) fn check(
     work: &Work<'_>,
     spools: &Spools,
@@ -44,7 +43,7 @@ pub(super) fn check(
     let needed = u128::from(len) * u128::from(kept) / u128::from(count);
     let needed = u64::try_from(needed).unwrap_or(u64::MAX).saturating_sub(there);
     let mut folder = parent_of(targets.output());
-    // The folder may not exist yet.
+    // The output folder may not exist yet: finds the nearest existing one above it.
     while !folder.is_dir() && folder != parent_of(folder) {
         folder = parent_of(folder);
     }

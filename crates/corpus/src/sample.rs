@@ -9,11 +9,11 @@ use fpstore_documents::{DocumentPlace, PlaceFilter};
 use super::error::{Error, Result};
 use super::work::Work;
 
-/// The number of characters of a line.
+/// Maximum number of characters of a line that shows the beginning of a text.
 const LINE_LEN: usize = 80;
 
-/// The place of a document: its file number, its record number in the file, and its id. The
-/// passages of a document share the place and differ in their ids.
+/// The place of a document: its file number, its record number in the file, and its id. Passages of
+/// the same document differ only in their ids.
 pub(super) type Place = (usize, u64, Id);
 
 /// The reason why reading a file ends.
@@ -29,8 +29,8 @@ impl From<fpstore_documents::Error> for End {
     }
 }
 
-/// The first line of the document at each place; `None` for a document without text, or that can no
-/// longer be read.
+/// The beginning of the text at each place; `None` for a document without text, or for a document
+/// that can no longer be read.
 pub(super) fn sample_lines(
     work: &Work<'_>,
     places: Vec<Option<Place>>,
@@ -40,8 +40,8 @@ pub(super) fn sample_lines(
     Ok(lines)
 }
 
-/// Calls `take` with the text of the document at each place that can be read again, not in the
-/// order of the places.
+/// Calls `take` with the index of each place and the text of its document, in any order. Places
+/// that cannot be read again are skipped.
 pub(super) fn each_text(
     work: &Work<'_>,
     places: Vec<Option<Place>>,
@@ -58,7 +58,7 @@ pub(super) fn each_text(
     }
     for (file, wanted) in files {
         match read(work, file, &wanted, &mut take) {
-            // The texts are only for display; a serious error stops the work elsewhere.
+            // The texts are only displayed, so unreadable files are skipped.
             Ok(()) | Err(End::Found) | Err(End::Failed(Error::Text(_))) => {}
             Err(End::Failed(error)) => return Err(error),
         }
@@ -94,7 +94,7 @@ fn read(
     .map(drop)
 }
 
-/// The first characters of a text, with runs of white space replaced by a space.
+/// The first [`LINE_LEN`] characters of a text, with runs of white space replaced by a space.
 fn line_of(text: &str) -> Option<String> {
     let mut line = String::new();
     let mut room = LINE_LEN;

@@ -26,18 +26,18 @@ pub(super) struct SampledDocument {
     pub(super) text: String,
     /// The text of the kept document.
     pub(super) other_text: String,
-    /// The number of bits in which their fingerprints differ.
+    /// The number of bits in which the two fingerprints differ.
     pub(super) distance: u32,
-    /// The Jaccard similarity of their features, computed exactly.
+    /// The Jaccard similarity of the features of both texts, computed exactly.
     pub(super) similarity: f64,
-    /// The reason why it is removed.
+    /// The reason why the document is removed.
     pub(super) reason: Reason,
 }
 
 impl Cleaned<'_> {
-    /// At most `most` of the documents removed for a new document, in order; the same sample for
-    /// the same corpus. Their texts are read again; documents that cannot be read are skipped.
-    /// Empty if the documents have no texts.
+    /// A sample of at most `most` documents removed because of a new document, in input order. The
+    /// same corpus always gives the same sample. The texts are read again; documents that cannot be
+    /// read are skipped. Empty if the documents have no texts.
     ///
     /// # Errors
     ///
@@ -47,8 +47,8 @@ impl Cleaned<'_> {
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
             return Ok(Vec::new());
         };
-        // The documents whose numbers have the smallest hashes: a sample of the whole corpus that
-        // is the same each time.
+        // Draws the documents whose numbers have the smallest hashes: a sample of the whole corpus
+        // that is the same each time.
         let hash_of = |number: Number| {
             let mut hasher = SipHasher13::new();
             hasher.write_u32(number.0);

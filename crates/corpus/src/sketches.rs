@@ -1,4 +1,5 @@
-//! Step 2 with a similarity and a store: documents are near if their sketches are similar.
+//! Step 2 with a least similarity and a store: documents are near-duplicates if their sketches are
+//! similar.
 
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, KeptDocument};
@@ -45,7 +46,7 @@ impl SketchFile {
     }
 }
 
-/// The documents that are similar to a stored or a kept document.
+/// Finds the documents that are similar to a stored or a kept document.
 pub(super) fn by_sketches(
     work: &Work<'_>,
     spools: &Spools,
@@ -104,8 +105,8 @@ pub(super) fn by_sketches(
     })
 }
 
-/// Drops a document for the most similar stored one, or the nearest of equally similar ones; `None`
-/// if all are less similar than `threshold`.
+/// Drops a document because of the most similar stored document, of equally similar ones the
+/// nearest; `None` if all stored documents are less similar than `threshold`.
 fn most_similar(
     number: Number,
     sketch: &[u8],

@@ -1,7 +1,7 @@
 //! The source of fingerprints of documents: their texts, or a field of ready fingerprints.
 //!
 //! Builders, writers and the cleaning of a corpus all read documents through a [`DocumentSource`].
-//! It has the recipe of its fingerprints; it does not use a store.
+//! It contains the recipe of the fingerprints, and does not use a store.
 
 use std::path::PathBuf;
 
@@ -49,17 +49,18 @@ pub struct DocumentSource {
 }
 
 impl DocumentSource {
-    /// Documents whose texts, or the passages of the texts, become fingerprints. Passages are set
-    /// by the options, or else by the recipe; the recipe of the source then contains the unit.
+    /// A source that computes a fingerprint of each text, or of each passage of the texts. The unit
+    /// of the passages is set by the options, or else by the recipe; the recipe of the source then
+    /// contains it.
     pub fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
         let options = options.of_recipe(hasher.recipe());
         let hasher = hasher.of_unit(options.passage_unit());
         DocumentSource { hasher: Some(hasher), ready: None, options, sketch_len: 0 }
     }
 
-    /// Documents with a ready fingerprint in the field [`DocumentOptions::text_field`], in the
-    /// given form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher` is the
-    /// hasher that computed them, if it is known; its fingerprints have 64 bits.
+    /// A source of documents with a ready fingerprint in the field [`DocumentOptions::text_field`],
+    /// in the given form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher`
+    /// is the hasher that computed the fingerprints, if it is known; they then have 64 bits.
     pub fn of_field(
         hasher: Option<TextHasher>,
         form: impl Into<ReadyForm>,
@@ -116,7 +117,7 @@ impl DocumentSource {
         self.hasher.as_ref()
     }
 
-    /// How the documents are read.
+    /// The options for reading the documents.
     pub fn options(&self) -> &DocumentOptions {
         &self.options
     }
@@ -126,7 +127,7 @@ impl DocumentSource {
         self.sketch_len
     }
 
-    /// The hasher of the texts.
+    /// The hasher of the texts; an error if the fingerprints are ready.
     pub(super) fn text_hasher(&self) -> Result<&TextHasher> {
         self.hasher.as_ref().filter(|_| self.has_texts()).ok_or_else(|| {
             Error::refused(
@@ -138,12 +139,12 @@ impl DocumentSource {
 
     /// Calls `take` with the fingerprint, the id and the sketch of each document in `paths`; the
     /// sketch is empty unless sketches are enabled. `-` is standard input, and folders are
-    /// searched. An [`InvalidId`](fpstore::Error::InvalidId) makes the record of the document a bad
-    /// record.
+    /// searched. If `take` returns [`InvalidId`](fpstore::Error::InvalidId), the record of the
+    /// document counts as bad.
     ///
     /// # Errors
     ///
-    /// * [`Error::Text`], as [`hash_documents`](fpstore_documents::hash_documents).
+    /// * [`Error::Text`] with the errors of [`hash_documents`](fpstore_documents::hash_documents).
     /// * [`Error::Store`] from `take`.
     pub fn ingest(
         &self,
@@ -167,7 +168,8 @@ impl DocumentSource {
     ///
     /// # Errors
     ///
-    /// As [`hash_documents`](fpstore_documents::hash_documents), and any error from `take`.
+    /// The same as [`hash_documents`](fpstore_documents::hash_documents), and any error from
+    /// `take`.
     pub fn for_each<E: From<Error> + From<fpstore_documents::Error>>(
         &self,
         paths: &[PathBuf],
