@@ -26,37 +26,37 @@ const END: u32 = u32::MAX;
 /// A document in a spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
-    /// The number of its file.
+    /// The number of the document's file.
     pub(super) file: u32,
-    /// The number of its record in the file, and the digest of the record; see
+    /// The number of the document's record in the file, and the digest of the record; see
     /// [`DocumentPlace::digest`](fpstore_documents::DocumentPlace::digest).
     pub(super) record: u64,
     pub(super) record_digest: Option<u64>,
     pub(super) fingerprint: Fingerprint,
-    /// The digest of its features, 0 if not needed.
+    /// The digest of the document's features, 0 if not needed.
     pub(super) digest: u64,
-    /// The digests of its text, if needed and the document has a text.
+    /// The digests of the document's text, if needed and the document has a text.
     pub(super) digests: Option<TextDigests>,
-    /// The digest of its address, if needed and the document has an address.
+    /// The digest of the document's address, if needed and the document has an address.
     pub(super) address: Option<u128>,
-    /// Its merits by the keep rules.
+    /// The document's merits by the keep rules.
     pub(super) merits: Vec<u64>,
-    /// Its source, if sources are needed and the document has a source.
+    /// The document's source, if sources are needed and the document has a source.
     pub(super) source: Option<&'a str>,
     pub(super) id: IdRef<'a>,
-    /// The number of its features, 0 if not needed.
+    /// The number of the document's features, 0 if not needed.
     pub(super) feature_count: u32,
-    /// Its sketch; empty if not needed.
+    /// The document's sketch; empty if not needed.
     pub(super) sketch: &'a [u8],
 }
 
-/// Counts of documents.
+/// Counts of documents and of bad records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) document_count: u64,
     pub(super) empty_count: u64,
     pub(super) bad_count: u64,
-    /// Bad records that are damaged, and in no copy.
+    /// Damaged records among the bad ones; they are in no copy.
     pub(super) damaged_count: u64,
 }
 
@@ -127,18 +127,18 @@ pub(super) fn write_end(
     out.write_all(&bytes)
 }
 
-/// The next entry of a spool.
+/// The next entry of a spool, or the end.
 enum Next<'a> {
     Entry(Entry<'a>),
     End(End),
 }
 
-/// The end of a spool.
+/// The values at the end of a spool.
 #[derive(Debug)]
 struct End {
     counts: Counts,
     empties: Vec<Empties>,
-    /// The files that could not be read to their ends.
+    /// The numbers of the files that could not be read to their ends.
     unread: Vec<u64>,
 }
 
@@ -147,7 +147,7 @@ struct End {
 pub(super) struct SpoolFile {
     pub(super) folder: Arc<OwnFolder>,
     pub(super) name: String,
-    /// The mark of its job, which precedes the spool.
+    /// The first line of the file; see [`Job::mark`](super::job::Job::mark).
     pub(super) mark: String,
 }
 
@@ -168,7 +168,7 @@ impl SpoolFile {
         Ok(Entries { spool: self, from, buffer: Vec::new() })
     }
 
-    /// Calls `each` with each entry, and checks the digest.
+    /// Calls `each` with each entry, and checks the digest of the spool.
     fn read<E: From<Error>>(
         &self,
         mut each: impl FnMut(Entry<'_>) -> Result<(), E>,
@@ -187,12 +187,12 @@ impl SpoolFile {
 struct Entries<'a> {
     spool: &'a SpoolFile,
     from: DigestReader<BufReader<File>>,
-    /// Buffer for an entry.
+    /// Buffer for the bytes of an entry.
     buffer: Vec<u8>,
 }
 
 impl Entries<'_> {
-    /// The next entry, or the end, where the digest is checked.
+    /// Reads the next entry or the end. At the end, checks the digest of the spool.
     fn next(&mut self) -> Result<Next<'_>> {
         step();
         let from = &mut self.from;
@@ -207,7 +207,7 @@ impl Entries<'_> {
     }
 }
 
-/// A document with the number of its record.
+/// The number of a document, and the position of its record.
 #[derive(Clone, Copy)]
 pub(super) struct RecordOf {
     pub(super) file: u32,
@@ -333,7 +333,7 @@ fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
     })
 }
 
-/// Facts about the documents of a file in a spool.
+/// The number of documents of a file in a spool, and whether any has a source or an address.
 #[derive(Default)]
 struct OfFile {
     count: u64,
@@ -357,20 +357,20 @@ pub(super) struct Spools {
     whole_files: bool,
     /// The numbers of the skipped files.
     left_out: HashSet<u64>,
-    /// The number of documents of these files.
+    /// The number of documents of the skipped files.
     left_out_count: u64,
     repeated_ids: RepeatedIds,
     observer: Option<Observer>,
 }
 
 impl Spools {
-    /// An empty list. Documents of the files with the numbers `left_out` are skipped, and with
-    /// `whole_files` also the documents of files that could not be read to their ends.
+    /// An empty list of spools. Documents of the files with the numbers `left_out` are skipped, and
+    /// with `whole_files` also the documents of files that could not be read to their ends.
     pub(super) fn new(left_out: impl IntoIterator<Item = u64>, whole_files: bool) -> Self {
         Spools { whole_files, left_out: left_out.into_iter().collect(), ..Spools::default() }
     }
 
-    /// These spools with an observer, which may end each reading.
+    /// These spools with an observer, which may end the reading of spools.
     pub(super) fn observed(self, observer: Option<Observer>) -> Self {
         Spools { observer, ..self }
     }
@@ -379,8 +379,8 @@ impl Spools {
         Watch::new(self.observer.clone(), Phase::Read, count)
     }
 
-    /// Reads the next spool, and notes its ids together with the ids of earlier spools. After an
-    /// error the spools and notes must not be used.
+    /// Reads and appends the next spool, and notes its ids together with the ids of earlier spools.
+    /// After an error `self` and `ids` must not be used.
     pub(super) fn push(&mut self, file: SpoolFile, ids: &mut IdNotes) -> Result<()> {
         let too_many = || {
             let reason = "more than 2^32 - 2 documents; give the files in parts, against a store";
@@ -428,7 +428,7 @@ impl Spools {
         self.counts
     }
 
-    /// The numbers of documents without fingerprint, by file and source.
+    /// The number of documents without fingerprint for each file and source.
     pub(super) fn empties(&self) -> &[Empties] {
         &self.empties
     }
@@ -529,7 +529,7 @@ impl Spools {
         self.try_each(each)
     }
 
-    /// As [`Spools::each`], with any error type.
+    /// Like [`Spools::each`], but with any error type.
     pub(super) fn try_each<E: From<Error>>(
         &self,
         mut each: impl FnMut(Number, Entry<'_>) -> Result<(), E>,

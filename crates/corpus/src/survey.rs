@@ -16,9 +16,9 @@ use super::spool::{Empties, Spools};
 use super::work::Work;
 use fpstore::rows::Side;
 
-/// The number of clusters shown.
+/// Maximum number of clusters in an overview.
 const CLUSTERS_MAX: usize = 10;
-/// Smaller clusters are ordinary duplicates.
+/// Minimum number of documents of a cluster in an overview: smaller clusters are common.
 const CLUSTER_MIN: u64 = 10;
 
 /// The losses of all files together, of each file and of each source.
@@ -76,7 +76,7 @@ pub(super) fn overview(
     })
 }
 
-/// The largest clusters, each with a line of text.
+/// The largest clusters, each with the beginning of the text of a document.
 fn largest_clusters(
     work: &Work<'_>,
     spools: &Spools,
@@ -95,7 +95,8 @@ fn largest_clusters(
     list.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
     list.truncate(CLUSTERS_MAX);
 
-    // Of the two documents, the earlier one is shown, because it is found sooner.
+    // Of the leader and that document, the text of the earlier one is shown: reading finds it
+    // sooner.
     let early = |(kept, (_, first)): &(Leader<'_>, (u64, Number))| match kept {
         Leader::New(number) => (*number).min(*first),
         Leader::Stored(..) => *first,

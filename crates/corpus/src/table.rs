@@ -1,4 +1,4 @@
-//! Documents that are not in files: rows of a table, or a stream of them.
+//! Documents that are not in files: rows of a table, or a stream of rows.
 //!
 //! A cleaning reads documents more than once, and resumes, lists and copies them by file and
 //! record. So rows are written to a file of JSON Lines, and all later steps are the same as for
@@ -16,10 +16,10 @@ use fpstore_base::IdRef;
 use fpstore_disk::{ScratchDirectory, TemporaryFile};
 use fpstore_documents::{DocumentFormat, DocumentOptions};
 
-/// The fields of an id and of a text.
+/// The names of the fields that contain the id and the text of a row.
 const ID: &str = "id";
 const TEXT: &str = "text";
-/// The field of the number of a row, in a numbered table.
+/// The name of the field that contains the number of a row, in a numbered table.
 const ROW: &str = "fpstore_row";
 
 /// Documents of a table, in a temporary file that is removed on drop.
@@ -51,10 +51,10 @@ const ROW: &str = "fpstore_row";
 /// ```
 #[derive(Debug)]
 pub struct DocumentTable {
-    // Dropped before its directory.
+    // The file is dropped before `_directory`, which contains it.
     out: BufWriter<TemporaryFile>,
     path: PathBuf,
-    /// The names of the other fields.
+    /// The names of the fields other than ids and texts.
     fields: Vec<String>,
     row_count: u64,
     is_numbered: bool,
@@ -98,7 +98,7 @@ impl DocumentTable {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if it cannot be written.
+    /// [`Error::Store`] if the document cannot be written.
     pub fn push(&mut self, id: IdRef<'_>, text: &str, values: &[Option<&str>]) -> Result<()> {
         let mut line = Map::new();
         let id = match id {
@@ -142,8 +142,8 @@ impl DocumentTable {
         options.format(DocumentFormat::JsonLines).id_field(ID).text_field(TEXT)
     }
 
-    /// The texts in a copy of a [numbered](DocumentTable::numbered) table, by row; `None` for rows
-    /// that are not in the copy.
+    /// For each row of this [numbered](DocumentTable::numbered) table, its text in a copy of the
+    /// table; `None` for rows that are not in the copy.
     ///
     /// # Errors
     ///
@@ -163,12 +163,13 @@ impl DocumentTable {
 
     /// The row, counted from 0, of the document with this record number.
     pub fn row_of(&self, record: u64) -> u64 {
-        // Lines are counted from 1.
+        // Record numbers of lines begin at 1.
         record.saturating_sub(1)
     }
 }
 
-/// Puts a value where the reader looks up a field of this name: `meta.date` is in `meta`.
+/// Puts a value where the reader looks up a field of this name: the value of `meta.date` is in the
+/// object `meta`.
 fn put(map: &mut Map<String, Value>, name: &str, value: Value) {
     match name.split_once('.') {
         None => drop(map.insert(name.into(), value)),

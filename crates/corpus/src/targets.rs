@@ -21,16 +21,16 @@ use crate::steps::step;
 use fpstore::writer::check_output;
 use fpstore_disk::{self as disk, parent_of};
 
-/// The name of the list of kept files, where each file is a document.
+/// The name of the list of kept files, which is written for files that are a single document.
 const KEPT_FILES: &str = "kept-files.txt";
 
-/// The output of each file.
+/// The paths of the outputs: a copy of each input file, and a list of kept files.
 #[derive(Debug)]
 pub(super) struct Targets {
     /// The folder of the output, or the file.
     output: PathBuf,
     is_folder: bool,
-    /// The path of the copy of each file; `None` for a file that is a single document.
+    /// The path of the copy of each input file; `None` for a file that is a single document.
     copies: Vec<Option<PathBuf>>,
     /// The list of kept files, if some files are single documents.
     kept_files: Option<PathBuf>,
@@ -59,7 +59,7 @@ impl Targets {
                     }
                 };
                 match checked {
-                    // The error is reported when the file is read or copied.
+                    // Skipped: the error is reported when the file is read or copied.
                     Err(error) if file.is_left_out(options, &error) => {}
                     checked => checked?,
                 }
@@ -110,7 +110,7 @@ impl Targets {
         Ok(targets)
     }
 
-    /// The path of the copy of a file.
+    /// The path of the copy of a file; `None` if the file is a single document.
     pub(super) fn copy_of(&self, number: usize) -> Option<OutputPath<'_>> {
         self.copies.get(number)?.as_deref().map(|path| self.below(path))
     }
@@ -126,7 +126,7 @@ impl Targets {
     }
 
     /// The compression of the copy of a file. If the user named the copy, its extension decides; a
-    /// copy in a folder has the name and the compression of its file.
+    /// copy in a folder has the name and the compression of its input file.
     pub(super) fn compression_of(&self, file: &DocumentFile<'_>) -> Result<Option<Compression>> {
         match (file.format().is_compressed_inside(), self.is_folder) {
             (true, _) => Ok(None),
@@ -155,8 +155,8 @@ impl Targets {
         copies.count() as u64 + u64::from(self.kept_files.is_some())
     }
 
-    /// Syncs the folders that contain outputs, the folders between them, and the folder of the
-    /// output.
+    /// Syncs the folders that contain outputs, the folders above them up to the output folder, and
+    /// the folder that contains the output folder.
     pub(super) fn sync_folders(&self) -> Result<()> {
         // The output of a skipped file does not exist, and its folder may be missing.
         let written = self.all().filter(|output| fs::symlink_metadata(output).is_ok());
@@ -165,7 +165,7 @@ impl Targets {
         Ok(folders.iter().try_for_each(|folder| disk::sync_directory(folder))?)
     }
 
-    /// The folders of the given outputs, up to the folder of the output.
+    /// The folders that contain the given outputs, and the folders above up to the output folder.
     fn folders_of<'a>(&self, outputs: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<PathBuf> {
         let above = outputs.flat_map(|output| {
             let above = output.ancestors().skip(1);
@@ -179,7 +179,7 @@ impl Targets {
         &self.output
     }
 
-    /// All outputs.
+    /// The paths of all outputs.
     pub(super) fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.copies.iter().flatten().chain(&self.kept_files)
     }
@@ -189,8 +189,8 @@ impl Targets {
         self.all().find(|path| fs::symlink_metadata(path).is_err())
     }
 
-    /// Refuses outputs that would overwrite an input or be read as an input next time, and two
-    /// copies of the same name.
+    /// Refuses outputs that would overwrite an input, or that the next run would read as an input,
+    /// and two copies with the same name.
     fn check_places(&self, paths: &[PathBuf], files: &[DocumentFile<'_>]) -> Result<()> {
         let mut seen = HashMap::new();
         for (copy, file) in self.copies.iter().zip(files) {
@@ -200,7 +200,7 @@ impl Targets {
                 return Err(Error::refused(reason));
             }
         }
-        // A missing output overwrites nothing.
+        // Only existing files have an identity: an output that does not exist overwrites nothing.
         let places = files.iter().filter_map(|file| Some((identity_of(file.path())?, file)));
         let inputs: HashMap<Identity, &DocumentFile<'_>> = places.collect();
         for target in self.all() {
@@ -226,8 +226,8 @@ impl Targets {
         self.check_named(files)
     }
 
-    /// Refuses outputs whose paths are also named by other options of the program, or are otherwise
-    /// used by it; and links between the folder of the output and its files.
+    /// Refuses outputs whose paths other options name, too, or which the program uses otherwise;
+    /// and symbolic links between the output folder and the outputs.
     fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
         let output = place_of(&self.output);
         let named = read_inputs::named_outputs();
@@ -289,7 +289,7 @@ impl Targets {
         }
     }
 
-    /// Refuses existing outputs; `adds` is as in [`Error::Exists`].
+    /// Refuses existing outputs; `adds` is the field of the [`Error::Exists`].
     pub(super) fn check_free(&self, adds: bool) -> Result<()> {
         match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
             Some(path) => Err(Error::Exists { path: path.clone(), adds }),

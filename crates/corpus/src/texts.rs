@@ -1,5 +1,5 @@
-//! Confirmation of texts: the candidate distance of a recipe, and the confirmation of documents in
-//! files.
+//! Confirmation of similar texts: the candidate distance of a recipe, and the confirmation of
+//! documents in files.
 //!
 //! This is the part of the confirmation that depends on the crate `fpstore-text`.
 
@@ -12,7 +12,7 @@ use fpstore::join::confirm::{Confirmer, Goal};
 use fpstore::{Error, Result, Store};
 
 /// The candidate distance for the documents of a store with sketches: `k` if it is given, else the
-/// distance that the recipe of the store needs for the similarity.
+/// distance that the recipe of the store needs for the similarity `threshold`.
 ///
 /// # Errors
 ///
@@ -33,12 +33,12 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     })
 }
 
-/// Confirms the similar pairs of the documents in files, by their features. Calls `told` with the
-/// summary of the reading when all files are read.
+/// Confirms similar documents in files by their features. Calls `told` with the summary of the
+/// reading when all files are read.
 ///
 /// # Errors
 ///
-/// As [`Confirmer::features`] and [`read_features`].
+/// The same as [`Confirmer::features`] and [`read_features`].
 ///
 /// # Examples
 ///

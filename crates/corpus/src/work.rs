@@ -22,31 +22,32 @@ use fpstore_base::read_inputs::stamp_of;
 use fpstore_base::watch::{Phase, Steps, Watch};
 use fpstore_disk::Digest;
 
-/// A batch of files is full at this many bytes or files. After a crash, the files of one batch are
-/// read again.
+/// A batch of files is full at this many bytes or files. After a crash, at most one batch is read
+/// again.
 const BATCH_LEN: u64 = 64 << 20;
 // Test corpora are small, but must have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
-/// The steps. All cleanings read and decide, and some write.
+/// The numbers of the steps. All cleanings read and decide; cleanings with an output also write.
 pub(super) const READ: u32 = 1;
 pub(super) const DECIDE: u32 = 2;
 pub(super) const WRITE: u32 = 3;
 // If documents are added to a store, that is the last step.
 
-/// The values shared by all steps.
+/// The values that all steps of a cleaning share.
 pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
-    /// How the documents are read.
+    /// The options for reading the documents.
     pub(super) options: DocumentOptions,
     /// The fields read in addition to ids and texts.
     pub(super) fields: OtherFields,
     pub(super) files: DocumentFiles,
-    /// The batches of files: the unit of reading after a crash, and of copying on a thread.
+    /// The ranges of files that form batches: after a crash a whole batch is read again, and one
+    /// thread copies a whole batch.
     pub(super) batches: Vec<Range<usize>>,
     /// The snapshot used for comparison.
     pub(super) stored: Option<Store>,
-    /// The distance of near documents, or of documents whose features are compared.
+    /// The greatest distance of near-duplicates, or of documents whose sketches are compared.
     pub(super) k: u32,
     /// The reasons for which documents are removed.
     pub(super) reasons: Reasons,
@@ -155,7 +156,7 @@ impl<'a> Work<'a> {
         self.stored.as_ref().map(id).unwrap_or_default()
     }
 
-    /// All settings that affect the result: work is resumed only if they are unchanged.
+    /// All settings that affect the result: a cleaning is resumed only if they are unchanged.
     pub(super) fn describe(&self) -> serde_json::Value {
         let Cleaner { source, confirm, keep, annotate, add, .. } = &self.settings;
         let files: Vec<_> = self
@@ -330,7 +331,7 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Refuses reasons that cannot be checked.
+    /// Refuses reasons that cannot be checked with the other settings.
     fn check_reasons(&self) -> Result<()> {
         let applied = self.reasons();
         let asked = self.judge.unwrap_or(applied);
@@ -355,8 +356,8 @@ impl Cleaner<'_> {
         Err(Error::refused(refused))
     }
 
-    /// The sketch length to compute, 0 if sketches are not needed. They take time, and are needed
-    /// only for comparison with stored sketches and for documents added to a store.
+    /// The length of the sketches to compute, 0 if sketches are not needed. They take time, and are
+    /// needed only for comparison with stored sketches and for documents added to a store.
     fn useful_sketch_len(&self) -> u8 {
         let has_use = self.add.is_some() || self.confirm.is_some();
         let stored = self.against.as_ref().filter(|_| has_use && self.source.has_texts());
@@ -371,12 +372,12 @@ fn digest_of_pairs(labels: &LabelFile) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
-/// Whether the path can be read only once.
+/// Whether a path can be read only once, such as standard input or a pipe.
 pub(super) fn is_pipe(path: &Path) -> bool {
     path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
-/// The files, in batches.
+/// Divides the files into batches.
 fn batches(files: &DocumentFiles, options: &DocumentOptions) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> = Vec::new();
     let mut len = 0;

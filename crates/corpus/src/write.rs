@@ -31,7 +31,7 @@ use fpstore_disk::Digest;
 /// The output number of the list of kept files.
 const KEPT_FILES: usize = usize::MAX;
 
-/// The result of writing.
+/// The result of writing the outputs.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// The numbers of the files that could not be copied, each reported by an event. If there are
@@ -98,12 +98,12 @@ struct Copier<'a> {
     new_fields: Vec<NewField>,
     /// The sizes of clusters, if they are needed.
     sizes: Option<ClusterSizes<'a>>,
-    /// The copier of passages, where passages are removed in place of documents.
+    /// The copier for removed passages; `None` if whole documents are removed.
     passages: Option<PassageCopier<'a>>,
     watch: Watch,
-    /// Files that could not be copied.
+    /// The numbers of files that could not be copied.
     failed: Mutex<Vec<u32>>,
-    /// Files that are single documents, and are dropped.
+    /// The numbers of files that are a single document, which is dropped.
     dropped_files: Mutex<HashSet<usize>>,
 }
 
@@ -114,7 +114,7 @@ impl Copier<'_> {
             return self.copy_batch_of_passages(passages, batch);
         }
         let mut records = self.spools.records_of(batch)?;
-        // The fate of records without documents.
+        // The fate of records without a document that has a fingerprint.
         let other = self.fate(None);
         for number in self.work.batches[batch].clone() {
             let Some(copy) = self.targets.copy_of(number) else { continue };
@@ -134,7 +134,7 @@ impl Copier<'_> {
                 }
             });
             let copied = self.copy(number, &file, copy, (&mut decisions, &other));
-            // This error is not a fault of the file.
+            // An error of the spool is no fault of the input file, so it ends the work.
             fault.map_or(Ok(()), Err)?;
             self.note_failure(number, &file, copied)?;
         }
@@ -177,8 +177,8 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// The compression of the attributes of a file. Attributes of JSON Lines have the name of a
-    /// copy and its compression; for other attributes their own extension decides.
+    /// The compression of the attributes of a file. The attributes of a JSON Lines file have the
+    /// name and the compression of a copy; for other formats the extension of `to` decides.
     fn compression_of_attributes(
         &self,
         file: &DocumentFile<'_>,
@@ -190,7 +190,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Records the failure to copy a file that was found in a folder; passes on other errors.
+    /// Records the failure to copy a file that was found in a folder; returns other errors.
     fn note_failure(
         &self,
         number: usize,
@@ -218,15 +218,15 @@ impl Copier<'_> {
         })
     }
 
-    /// Whether earlier work wrote this output with the same decisions, and it is unchanged.
+    /// Whether an earlier run wrote this output with the same decisions, and the file is unchanged.
     fn is_written(&self, number: usize, path: &Path) -> Result<bool> {
         let Some(output) = self.job.output(number) else { return Ok(false) };
         let found = self.digest_of(path)?;
         Ok(output.decisions == self.decisions && found == Some((output.len, output.digest)))
     }
 
-    /// Publishes an output under its name. An existing file is replaced if it is an earlier output
-    /// of this job, or if the settings allow it.
+    /// Gives a complete output its final name. An existing file is replaced if it is an earlier
+    /// output of this job, or if the settings allow it.
     fn publish(&self, number: usize, new: NewOutput, to: &Path) -> Result<()> {
         let cannot = || IoError::of("write", to);
         let (file, out) = new;

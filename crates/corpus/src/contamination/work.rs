@@ -130,8 +130,8 @@ impl ContaminationCheck<'_> {
         Ok(account)
     }
 
-    /// The paths of the copies, after a check that no copy overwrites the documents or the items,
-    /// nor an existing file unless it may be replaced.
+    /// The paths of the copies. Refuses copies that would overwrite the documents, the items, or
+    /// existing files that may not be replaced.
     fn targets(&self, originals: &Originals<'_>, output: &std::path::Path) -> Result<Targets> {
         if let Some(pipe) = self.paths.iter().find(|path| crate::work::is_pipe(path)) {
             return Err(Error::refused(format!(

@@ -1,5 +1,5 @@
-//! Stops a cleaning anywhere, changes its files, outputs, inputs or store before it is resumed, and
-//! compares the result with an undisturbed cleaning.
+//! Interrupts a cleaning at any point, changes its files, outputs, inputs or store before it is
+//! resumed, and compares the result with an undisturbed cleaning.
 
 mod power_loss;
 
@@ -23,7 +23,8 @@ fn source(options: DocumentOptions) -> DocumentSource {
     DocumentSource::of_texts(TextHasher::new(&TextRecipe::default()).unwrap(), options)
 }
 
-/// A line for each number: documents whose numbers are equal modulo `kinds` are near.
+/// A line of JSON for each number; documents whose numbers are equal modulo `kinds` are
+/// near-duplicates.
 fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
     let line = |number: u64| {
         let kind = number % kinds;
@@ -80,7 +81,7 @@ fn result(folder: &Path) -> Result {
     while let Some(one) = folders.pop() {
         for entry in fs::read_dir(one).unwrap() {
             let path = entry.unwrap().path();
-            // Files that cannot be removed at the end of the work are removed by the next job.
+            // The job folder remains if its files cannot be removed; the next job removes it.
             if path.ends_with(".fpstore-dedup") {
                 continue;
             } else if path.is_dir() {
@@ -112,7 +113,7 @@ fn undisturbed() -> Result {
     result(folder.path())
 }
 
-/// A cleaning with all outputs written that has not ended.
+/// Runs a cleaning until all outputs are written, and does not finish it.
 fn unfinished(folder: &Path) {
     drop(cleaner(folder).begin().unwrap().unwrap().run().unwrap());
     assert!(folder.join("out/.fpstore-dedup/decisions").exists());
@@ -153,7 +154,8 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
     assert!(left > 6, "{left} left files that could not be removed");
 }
 
-/// If the disk is full, the work ends with an error about it, and the next attempt completes it.
+/// If the disk is full, the cleaning ends with an error that reports this, and the next run
+/// completes it.
 #[test]
 fn a_full_disk_is_told_while_features_are_compared() {
     let similar = |folder: &Path| {
@@ -207,8 +209,8 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     assert_eq!(result(folder.path()), expected);
 }
 
-/// The work can be interrupted at any observer call and resumed with the same outputs, and with
-/// damaged features as well.
+/// A cleaning that is interrupted at any observer call and resumed, even with damaged feature
+/// files, writes the same outputs.
 #[test]
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {
@@ -254,7 +256,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     }
 }
 
-/// Changes a bit of each working file, or truncates or removes the file.
+/// Changes a bit of each file of the job, or truncates or removes the file.
 #[test]
 fn damaged_files_of_the_work_are_made_again() {
     let expected = undisturbed();
@@ -282,7 +284,7 @@ fn damaged_files_of_the_work_are_made_again() {
     }
 }
 
-/// The working files by name.
+/// The files of the job folder, by name.
 fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder.join("out/.fpstore-dedup")).unwrap();
     let file = |entry: fs::DirEntry| {
@@ -292,8 +294,8 @@ fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| file(entry.unwrap())).collect()
 }
 
-/// Each file is intact by itself, but has the name of another file, or belongs to work on other
-/// files.
+/// Each file is intact by itself, but has the name of another file, or belongs to a cleaning of
+/// other files.
 #[test]
 fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
     let expected = undisturbed();
@@ -325,8 +327,8 @@ fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
     }
 }
 
-/// The work was stopped between the last two steps. A restart would find all its documents in the
-/// store and write empty outputs.
+/// The cleaning is interrupted after it added its documents to the store, before it removed its
+/// folder. A new cleaning would find all documents in the store and write empty outputs.
 #[test]
 fn work_whose_documents_are_added_is_not_given_up() {
     let expected = undisturbed();
@@ -407,7 +409,7 @@ fn an_output_that_is_gone_is_written_again_and_one_that_was_changed_is_not_lost(
     assert!(result(folder.path()) == expected);
 }
 
-/// Decisions based on another state of the store are repeated, with all dependent steps.
+/// Decisions based on an older snapshot of the store are repeated, with all dependent steps.
 #[test]
 fn a_store_that_has_changed_is_compared_with_again() {
     let add = |folder: &Path| {
@@ -431,7 +433,7 @@ fn a_store_that_has_changed_is_compared_with_again() {
     let account = cleaner(folder.path()).run().unwrap();
     assert!((account, result(folder.path())) == expected, "{account:?}");
 
-    // Another run is separate work.
+    // A run with another name does not resume the job.
     let folder = site();
     unfinished(folder.path());
     let options = WriterOptions::default().run(Some("tonight".into()));
@@ -450,7 +452,7 @@ fn damaged_gzip(text: &str, cut: usize) -> Vec<u8> {
 }
 
 /// The documents of a partly unreadable file are in no output, so they cause no removal of other
-/// documents, and a store does not count them as known.
+/// documents, and are not added to the store.
 #[test]
 fn documents_of_a_damaged_file_displace_no_others() {
     let folder = site();
@@ -504,7 +506,7 @@ fn the_work_on_outputs_does_not_grow_with_the_square_of_the_files() {
     });
 }
 
-/// A link in place of the work folder, as another user could create it.
+/// A symbolic link in place of the job folder, as another user could create it.
 #[cfg(unix)]
 #[test]
 fn nothing_behind_a_link_is_removed() {
@@ -523,7 +525,7 @@ fn nothing_behind_a_link_is_removed() {
     assert!(victim.join("sub").is_dir());
 }
 
-/// All files below a folder, and the targets of links.
+/// The contents of all files below a folder. Linked folders are not entered.
 #[cfg(unix)]
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -537,8 +539,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// A user with permission to rename in the output folder moves the work folder away at any moment
-/// and puts a link to foreign files in its place.
+/// A user with permission to rename in the output folder moves the job folder away at any moment
+/// and puts a link to other files in its place.
 #[cfg(unix)]
 #[test]
 fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
@@ -580,7 +582,7 @@ fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
             break;
         }
         swapped_count += 1;
-        // Finished work does not depend on the name of the folder.
+        // If the cleaning succeeds nevertheless, its result is complete.
         if done.is_ok() {
             assert!(result(folder.path()) == expected, "swapped at call {swapped_at}");
         }
@@ -619,7 +621,7 @@ fn nothing_is_written_through_a_link_below_the_output() {
     assert!(result(folder.path()) == expected);
 }
 
-/// A different text of the same length, with the same file name and modification time.
+/// An input is replaced by a different text of the same length, with the same modification time.
 #[test]
 fn a_replaced_input_is_another_one_whatever_its_times_say() {
     let folder = site();
@@ -641,8 +643,8 @@ fn a_replaced_input_is_another_one_whatever_its_times_say() {
     assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
 }
 
-/// All documents of a known run are stored: compared with the store, each would be removed as a
-/// duplicate of itself.
+/// The store contains all documents of an earlier run with the same name. If the run were repeated,
+/// each document would be removed as a duplicate of itself.
 #[test]
 fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let folder = site();
@@ -662,8 +664,8 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let (generation, ids) = (stored().generation(), stored().info().id_count());
     let refused = of_run("n1").run().unwrap_err();
     assert!(matches!(&refused, Error::KnownRun { run, .. } if run == "n1"), "{refused}");
-    // Another process ends the same run after this process has checked, but before it takes the
-    // lock.
+    // Another process ends the same run after this process has checked, but before this process
+    // takes the lock.
     let writer = Writer::with_options(
         folder.path().join("store.fps"),
         WriterOptions::default().run(Some("n2".into())),
@@ -679,7 +681,7 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     assert_eq!((stored().generation(), stored().info().id_count()), (generation + 1, ids));
 }
 
-/// The ids in lines.
+/// The ids of the documents in JSON Lines.
 fn ids_of(lines: &str) -> Vec<String> {
     let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone();
     lines.lines().map(|line| id(line).as_str().unwrap().to_string()).collect()

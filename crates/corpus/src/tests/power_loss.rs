@@ -94,7 +94,7 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     let output = Some(root.join(format!("{OUTPUT}/")));
     let account = Cleaner { output, ..cleaner(root) }.run().unwrap();
     recorder::acknowledge(root);
-    // The working files matter only for the next job; the tests of the job cover them.
+    // The files of the job folder matter only for the next job; the tests of the job cover them.
     let is_of_work =
         |path: &&Path| path.components().any(|part| part.as_os_str() == ".fpstore-dedup");
     let mut changes = recorder::stop(root);
@@ -105,8 +105,8 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     println!("{} changes, {tried} states, {with_documents} with documents", changes.len());
     assert!(tried > 100 && with_documents > 5, "{tried}, {with_documents}");
 
-    // Omitting any single sync of the names above the outputs gives a state with stored documents
-    // and no output.
+    // If one of the needed syncs of folders is left out, a loss of power can leave stored documents
+    // without outputs.
     let is_sync = |at: &usize| match &changes[*at] {
         Change::SyncDirectory(path) => !path.ends_with("store.fps"),
         _ => false,
