@@ -26,7 +26,8 @@ enum Choice {
 impl TextEncoding {
     /// UTF-8, or UTF-16 after a byte order mark; anything else is refused.
     pub const UTF_8: TextEncoding = TextEncoding(Choice::Utf8);
-    /// UTF-8 if the first 64 KiB are valid UTF-8, otherwise their most probable encoding.
+    /// UTF-8 if the first 64 KiB are valid UTF-8, otherwise the most probable encoding of these
+    /// bytes.
     pub const DETECT: TextEncoding = TextEncoding(Choice::Detect);
 
     /// The encoding with a name of the WHATWG Encoding Standard (`gbk`, `big5`, `shift_jis`,
@@ -59,7 +60,7 @@ impl TextEncoding {
     }
 
     /// The encoding of a text that starts with `head`, and the length of its byte order mark. With
-    /// `is_lines`, there may be padding between lines.
+    /// `is_lines`, padding with NUL bytes between lines is permitted.
     fn of(self, head: &[u8], is_lines: bool) -> Result<(&'static Encoding, usize), Undecodable> {
         if let Some((encoding, len)) = Encoding::for_bom(head) {
             return Ok((encoding, len));
@@ -98,12 +99,12 @@ fn guess(head: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Bytes that are invalid in an encoding.
+/// The error for bytes that are invalid in an encoding.
 #[derive(Clone, Debug)]
 pub(super) struct Undecodable {
     /// The offset of the first invalid byte, from the start of the text.
     pub(super) offset: u64,
-    /// The name of the expected encoding, and of a more likely one.
+    /// The name of the expected encoding, and the name of a more likely one.
     expected: String,
 }
 
@@ -125,7 +126,7 @@ fn undecodable(encoding: &'static Encoding, offset: u64, near: &[u8]) -> Undecod
     Undecodable { offset, expected: format!("{}{hint}", encoding.name()) }
 }
 
-/// Decodes a text and calls `take` with pieces of it; the text is never held as a whole.
+/// Decodes a text and calls `take` with pieces of it; the whole text is never in memory.
 pub(super) fn decode_stream(
     mut reader: impl Read,
     encoding: TextEncoding,
@@ -140,7 +141,7 @@ pub(super) fn decode_stream(
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(HEAD_LEN * 3);
     let mut start = mark_len;
-    // The number of bytes before the buffer.
+    // The number of input bytes before the buffer.
     let mut passed = 0_u64;
     loop {
         if let Some(at) = memchr::memmem::find(&buffer, &[0; PADDING_LEN]) {
@@ -183,25 +184,26 @@ pub(super) fn decode_whole(bytes: &[u8], encoding: TextEncoding) -> Result<Strin
     Ok(text)
 }
 
-/// An input with a known encoding, determined from its first bytes. Reading and copying both begin
-/// with it.
+/// An input with a known encoding, determined from its first bytes. Both reading and copying use
+/// it.
 pub(super) struct KnownEncoding<R> {
     pub(super) encoding: &'static Encoding,
-    /// The byte order mark.
+    /// The byte order mark; empty if the input has none.
     pub(super) mark: Vec<u8>,
-    /// The rest of the input.
+    /// The input after the byte order mark.
     pub(super) rest: io::Chain<io::Cursor<Vec<u8>>, R>,
 }
 
-/// Reads the first bytes of an input. `may_pause` means that the input may be a pipe.
+/// Determines the encoding of an input from its first bytes. `may_pause` means that the input may
+/// be a pipe.
 pub(super) fn begin<R: BufRead>(
     mut reader: R,
     encoding: TextEncoding,
     may_pause: bool,
 ) -> io::Result<KnownEncoding<R>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
-    // A program that writes line by line may wait for the answer to its first line. Only detection
-    // of the encoding waits for more than a line.
+    // A program that writes line by line to a pipe may wait for the result of its first line. So
+    // only the detection of an encoding waits for more than a line.
     let ends_with_line = may_pause && !matches!(encoding.0, Choice::Detect);
     while head.len() < HEAD_LEN && !(ends_with_line && head.contains(&b'\n')) {
         let len = match reader.fill_buf() {
@@ -223,8 +225,8 @@ pub(super) fn begin<R: BufRead>(
     Ok(KnownEncoding { encoding, mark: head, rest: io::Cursor::new(rest).chain(reader) })
 }
 
-/// Converts an input to UTF-8. UTF-8 input passes unchecked: lines are checked one by one, so that
-/// a bad line does not end a file. `may_pause` is as in [`begin`].
+/// Converts an input to UTF-8. UTF-8 input is not checked here: each line is checked later, so that
+/// a bad line does not end a file. `may_pause` means that the input may be a pipe.
 pub(super) fn utf8_reader(
     reader: Box<dyn BufRead + Send>,
     encoding: TextEncoding,
@@ -258,7 +260,8 @@ pub(super) fn check_line_ends(encoding: &'static Encoding) -> Result<(), String>
     }
 }
 
-/// Converts bytes between ASCII characters of a text to UTF-8, as [`utf8_reader`] does.
+/// Converts a part of a text, cut at ASCII characters, to UTF-8, with the same result as
+/// [`utf8_reader`].
 pub(super) fn in_utf8<'a>(bytes: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
     if encoding == UTF_8 {
         return bytes.into();
@@ -311,12 +314,12 @@ impl<R: BufRead> Read for Recoder<R> {
     }
 }
 
-/// A line as text.
+/// Converts a line to text; the error describes invalid UTF-8.
 pub(super) fn utf8_line(line: &[u8]) -> Result<&str, String> {
     utf8_of(line, "the line")
 }
 
-/// A part of a record as text; `part` is its name in errors.
+/// Converts a part of a record to text; `part` names it in the error for invalid UTF-8.
 pub(super) fn utf8_of<'b>(bytes: &'b [u8], part: &str) -> Result<&'b str, String> {
     str::from_utf8(bytes).map_err(|fault| {
         let fault = undecodable(UTF_8, fault.valid_up_to() as u64, bytes);

@@ -15,7 +15,7 @@ use super::capped::TooLong;
 pub(super) struct Fields {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The line in which the record starts, from 1.
+    /// The line in which the record starts, counted from 1.
     pub(super) line: u64,
 }
 
@@ -40,7 +40,7 @@ impl Fields {
     }
 }
 
-/// The position in a record.
+/// The state of the parser within a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     FieldStart,
@@ -81,7 +81,7 @@ pub(super) struct FieldReader<R> {
 }
 
 impl<R: BufRead> FieldReader<R> {
-    /// Values between commas, with quotes as in RFC 4180.
+    /// A reader of values separated by commas, with quotes as in RFC 4180.
     pub(super) fn csv(reader: R, len_max: u64) -> Self {
         FieldReader {
             reader,
@@ -97,14 +97,14 @@ impl<R: BufRead> FieldReader<R> {
         }
     }
 
-    /// Values separated by tabs, in which a quote is an ordinary character.
+    /// A reader of values separated by tabs, in which a quote is an ordinary character.
     pub(super) fn tsv(reader: R, len_max: u64) -> Self {
         FieldReader { delimiter: b'\t', has_quotes: false, ..FieldReader::csv(reader, len_max) }
     }
 
-    /// The next record; `None` after the last one. Empty lines are not records. The inner error is
-    /// the reason why a record is bad; its rest is then skipped, and the next call continues after
-    /// it.
+    /// Reads the next record; `None` after the last one. Empty lines are not records. The inner
+    /// error is the reason why a record is bad; the next call then skips the rest of the bad
+    /// record.
     pub(super) fn next(&mut self, fields: &mut Fields) -> io::Result<Option<Result<(), String>>> {
         while self.skip_some()? || self.pass_line_ends()? {}
         fields.clear();
@@ -134,7 +134,7 @@ impl<R: BufRead> FieldReader<R> {
         }
     }
 
-    /// Skips a part of the rest of a bad record. Returns whether there was any.
+    /// Skips a part of the rest of a bad record. Returns whether there was a rest.
     pub(super) fn skip_some(&mut self) -> io::Result<bool> {
         if !self.is_lost {
             return Ok(false);
@@ -278,7 +278,7 @@ impl<R: BufRead> FieldReader<R> {
     }
 }
 
-/// The name of a usual separator of columns.
+/// The name of a common separator of columns, for messages.
 fn separator(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b';' => "';'",

@@ -276,7 +276,7 @@ fn damaged_files_of_the_work_are_made_again() {
                 }
             }
             let case = format!("{name}, damage {damage}");
-            // Without its description the work belongs to no job, and its outputs are not replaced.
+            // Without the description, existing outputs are replaced only with `replace`.
             let cleaner = Cleaner { replace: name == "job.json", ..cleaner(folder.path()) };
             cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
             assert!(result(folder.path()) == expected, "{case}");
@@ -319,7 +319,7 @@ fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
             put(two, &own[one]);
         }
         let case = format!("{one} and {two}");
-        // Without its description the work belongs to no job, and its outputs are not replaced.
+        // Without the description, existing outputs are replaced only with `replace`.
         let replace = [one, two].contains(&"job.json");
         let cleaner = Cleaner { replace, ..cleaner(folder.path()) };
         cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));

@@ -30,7 +30,8 @@ use fpstore_base::watch::Watch;
 
 /// The number of rows copied at a time.
 const RUN_LEN: usize = 1024;
-/// The entry with Arrow's own schema, which would not fit a schema with a new column.
+/// The key of the metadata entry with Arrow's own schema, which does not match a file with new
+/// columns.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// A kept row, and the byte ranges cut out of its text.
@@ -91,7 +92,7 @@ pub(super) fn copy(
     Ok(())
 }
 
-/// Adds a row to runs of rows.
+/// Appends a row to runs of adjacent rows.
 fn add(runs: &mut Vec<Range<usize>>, row: usize) {
     match runs.last_mut() {
         Some(run) if run.end == row && run.len() < RUN_LEN => run.end += 1,
@@ -99,7 +100,7 @@ fn add(runs: &mut Vec<Range<usize>>, row: usize) {
     }
 }
 
-/// The schema, with the new columns at its end if there are any.
+/// The schema of the copy: the schema of the input, followed by the new columns.
 fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypePtr, ParquetError> {
     let root = metadata.schema_descr().root_schema_ptr();
     if new_fields.is_empty() {
@@ -118,7 +119,7 @@ fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypeP
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
 
-/// The metadata entries, codecs and sorting columns of the file.
+/// The properties of the copy: the metadata entries, codecs and sorting columns of the input.
 fn properties(reader: &dyn FileReader, is_marked: bool) -> WriterProperties {
     let metadata = reader.metadata();
     let entries = metadata.file_metadata().key_value_metadata().map(|entries| {
@@ -136,14 +137,14 @@ fn properties(reader: &dyn FileReader, is_marked: bool) -> WriterProperties {
     builder.build()
 }
 
-/// The column of the texts, and the byte ranges cut out of them, by ascending row of the group.
+/// The name of the column of texts, and the byte ranges to cut out of the texts, by ascending row.
 struct Texts<'a> {
     name: &'a str,
     cuts: Vec<Cut>,
 }
 
 impl Texts<'_> {
-    /// Cuts the texts of some rows. Each row has one level, and a value unless it is null.
+    /// Cuts the texts of `rows`. Each row has one definition level, and a text unless it is null.
     fn cut(
         &self,
         rows: Range<usize>,
@@ -180,7 +181,8 @@ struct Rows<'a, 'f> {
 }
 
 impl Rows<'_, '_> {
-    /// Checks the values of some rows. Each row has one level, and a value unless it is null.
+    /// Checks the values of `rows`. Each row has one definition level, and a value unless it is
+    /// null.
     fn check<T: AsBytes>(
         &self,
         rows: Range<usize>,
@@ -281,8 +283,8 @@ fn copy_column<T: DataType>(
     })
 }
 
-/// Copies the rows `kept` of a column. `change` receives rows, their definition levels, the largest
-/// such level, and their values.
+/// Copies the rows `kept` of a column. `change` may change the values: it receives a range of rows,
+/// their definition levels, the maximum level of the column, and the values.
 fn copy_changed<T: DataType>(
     mut from: ColumnReaderImpl<T>,
     mut to: SerializedColumnWriter<'_>,
@@ -305,7 +307,7 @@ fn copy_changed<T: DataType>(
         definitions.clear();
         repetitions.clear();
         let mut read = 0;
-        // A call may end at a page boundary.
+        // A call may read fewer rows and end at a page boundary.
         while read < run.len() {
             let (records, _, levels) = from.read_records(
                 run.len() - read,
@@ -450,7 +452,7 @@ mod tests {
         assert_eq!(schema(&some), schema(&whole));
         let entries = metadata.file_metadata().key_value_metadata().unwrap();
         assert!(entries.iter().any(|entry| entry.key == "own"));
-        // A row group without rows is dropped.
+        // A row group without kept rows is omitted.
         let (few, _folder) = copied(&[], |row| match row {
             5000 => RecordFate::Keep,
             _ => RecordFate::Drop,
@@ -502,8 +504,8 @@ mod tests {
         assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
     }
 
-    /// The places of the rows of a file of `bytes`, and the result of copying it with decisions for
-    /// the rows at the places `shown`.
+    /// The places of the rows of a file with the contents `bytes`, and the result of copying the
+    /// file with decisions for the rows at the places `shown`.
     fn checked(bytes: &[u8], shown: &[DocumentPlace]) -> (Vec<DocumentPlace>, Result<Vec<u8>>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("docs.parquet");
@@ -547,7 +549,7 @@ mod tests {
         assert!(told.contains("row 6001 differs from the record read before"), "{told}");
     }
 
-    /// The parser panics on some invalid bytes, also in columns skipped by reading.
+    /// The parser panics on some invalid bytes, also in columns that only copying reads.
     #[test]
     fn a_file_with_changed_bytes_is_copied_or_refused_and_never_ends_the_program() {
         let schema = "message docs { required int64 id; required binary text (UTF8); \

@@ -35,7 +35,7 @@ pub(super) fn copy_rows(
     // Whether the previous record was dropped and ended in a CR, to which an LF may belong.
     let mut drops_lf = false;
     loop {
-        // Other line ends belong to no record. There may be any number of them.
+        // Empty lines between records are copied, in pieces: there may be any number of them.
         while table.pass_line_ends()? {
             let ends = &mut table.reader_mut().bytes;
             out.write_all(ends.strip_prefix(b"\n").filter(|_| drops_lf).unwrap_or(ends))?;
@@ -49,7 +49,7 @@ pub(super) fn copy_rows(
         let Some(read) = read else { return out.write_all(&record) };
         if read.is_err() {
             out.write_all(&record)?;
-            // The rest of the bad record may be long.
+            // The rest of the bad record may be long, so it is copied in pieces.
             while table.skip_some()? {
                 let rest = &mut table.reader_mut().bytes;
                 out.write_all(rest)?;
@@ -95,13 +95,13 @@ pub(super) fn copy_rows(
     }
 }
 
-/// A value as a field of a table.
+/// Encodes a value as a field of a table.
 fn field_of(value: &str, delimiter: u8) -> io::Result<Cow<'_, str>> {
     let is_plain = !value.contains(['\n', '\r', '"', char::from(delimiter)]);
     match delimiter {
         _ if is_plain => Ok(Cow::Borrowed(value)),
         b',' => Ok(Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")))),
-        // Between tabs, a quote is an ordinary character.
+        // In TSV, a quote is an ordinary character.
         _ if !value.contains(['\n', '\r', '\t']) => Ok(Cow::Borrowed(value)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -119,7 +119,7 @@ fn unwritable(value: &str, encoding: &'static Encoding) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A reader that keeps the consumed bytes.
+/// A reader that also collects the consumed bytes.
 struct Recorded<R> {
     reader: R,
     bytes: Vec<u8>,
@@ -167,7 +167,8 @@ mod tests {
         DocumentOptions::default().max_document(20)
     }
 
-    /// Copies with the fates `some`, and `other` for all other lines.
+    /// Copies a table with the fates `some` for records by line number, and `other` for all other
+    /// records.
     fn copied(
         text: &[u8],
         is_tsv: bool,
@@ -188,7 +189,7 @@ mod tests {
         results.into_iter().next().unwrap()
     }
 
-    /// Copies without the records that start in these lines.
+    /// Copies a table without the records that start in these lines.
     fn without(text: &[u8], dropped: &[u64]) -> String {
         let dropped: Vec<_> = dropped.iter().map(|&line| (line, RecordFate::Drop)).collect();
         copied(text, false, &[], &dropped, &RecordFate::Keep).unwrap()

@@ -1,4 +1,4 @@
-//! Copying web archives.
+//! Copies web archives.
 
 use std::hash::Hasher;
 use std::io::{self, BufRead, Write};
@@ -11,7 +11,8 @@ use super::fate::{Fates, RecordFate};
 
 /// Copies the records. `out` is flushed after each record: in a compressed archive each record is a
 /// member of its own. A skipped damaged record is omitted, because a reader would take the bytes
-/// after it for a part of it. Up to `len_max` bytes of a record are buffered to rule out damage.
+/// after it for a part of it. Records of up to `len_max` bytes are buffered until damage is ruled
+/// out.
 pub(super) fn copy(
     mut archive: Archive<impl BufRead>,
     len_max: u64,
@@ -58,7 +59,7 @@ pub(super) fn copy(
     }
 }
 
-/// The block of a record while it is copied.
+/// Copies the block of a record and computes its digest.
 struct Block<'a> {
     to: &'a mut dyn Write,
     hasher: XxHash3_64,
