@@ -1,8 +1,8 @@
 //! Iterates over the records of a web archive, and finds the next record after a damaged one.
 //!
-//! Reading and copying share this iteration, so that a record has the same number in both. Where
-//! bad records are skipped, reading resumes after a damaged record at the next line that begins
-//! with `WARC/`, or at the next member of gzip if the compressed data is damaged.
+//! Reading and copying share this iteration, so that a record has the same number in both. If bad
+//! records are skipped, reading resumes after a damaged record at the next line that begins with
+//! `WARC/`, or at the next gzip member if the compressed data is damaged.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
@@ -37,21 +37,22 @@ pub(super) struct Archive<R> {
     reader: R,
     /// Whether damaged records are skipped.
     skip_bad: bool,
-    /// The number of members of gzip begun; see
+    /// The number of gzip members that the reader has begun; see
     /// [`GzipReader::resuming`](fpstore_base::decompress::GzipReader::resuming).
     members: Arc<AtomicU64>,
-    /// The number of the record, from 1.
+    /// The number of the current record, counted from 1.
     pub(super) number: u64,
-    /// The bytes of its header.
+    /// The bytes of the header of the current record.
     pub(super) raw: Vec<u8>,
     /// Whether the [`MAGIC`] of the next record was consumed.
     is_begun: bool,
     /// An error found while peeking behind a record: it is reported with the next record.
     fault: Option<io::Error>,
-    /// The member in which the record begins, and whether it is the first record there.
+    /// The gzip member in which the current record begins, and whether it is the first record
+    /// there.
     member: Option<u64>,
     is_first_of_member: bool,
-    /// Whether any record has a header, which makes the file an archive.
+    /// Whether a valid header was found. A file without any is not an archive.
     has_header: bool,
     /// Whether a damaged member of gzip was skipped, and whether a member contains several records.
     left_member: bool,
@@ -93,7 +94,7 @@ impl<R: BufRead> Archive<R> {
         self.skip_bad
     }
 
-    /// The next record. The block of the previous record must have been read.
+    /// Reads the header of the next record. The block of the previous record must have been read.
     pub(super) fn next(&mut self) -> io::Result<Next> {
         self.number += 1;
         let began = match self.fault.take() {
@@ -131,8 +132,8 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// Checks the bytes after a block: no record begins there if the length of the block is wrong,
-    /// and the checksum of the record's member of gzip comes after the block.
+    /// If bad records are skipped, checks the bytes after a block: no record begins there if the
+    /// length of the block is wrong, and reading on checks the checksum of the gzip member.
     fn look_behind(&mut self, len: u64) -> io::Result<Option<Next>> {
         if !self.skip_bad {
             return Ok(None);
@@ -151,7 +152,7 @@ impl<R: BufRead> Archive<R> {
         let looked = first.and_then(|_| self.pass_line_ends());
         let first =
             looked.and_then(|()| self.reader.fill_buf()).map(|bytes| bytes.first().copied());
-        // If a member continues with other bytes, it is damaged somewhere.
+        // If a gzip member continues with bytes that begin no record, it is damaged somewhere.
         let is_compressed = self.members.load(Ordering::Relaxed) > 0;
         match first {
             Ok(Some(other)) if other != b'W' && is_compressed && self.is_of_record() => wrong(self),
@@ -164,7 +165,7 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// Whether the last bytes read are in the member in which the record begins.
+    /// Whether the last bytes read are in the gzip member in which the current record begins.
     fn is_of_record(&self) -> bool {
         self.member == Some(self.members.load(Ordering::Relaxed))
     }
@@ -177,7 +178,7 @@ impl<R: BufRead> Archive<R> {
         Ok(())
     }
 
-    /// Continues after a damaged record, if allowed.
+    /// Continues after a damaged record, if bad records are skipped.
     fn leave(&mut self, reason: String, is_at_line: bool) -> io::Result<Next> {
         if !self.skip_bad {
             return Ok(Next::Bad(reason));
@@ -195,7 +196,8 @@ impl<R: BufRead> Archive<R> {
         Ok(if is_found || self.has_header { Next::Damaged(reason) } else { Next::Bad(reason) })
     }
 
-    /// Continues after a damaged member of gzip, if at most one record is lost with it.
+    /// Continues after a damaged gzip member, if bad records are skipped and at most one record is
+    /// lost.
     fn leave_member(&mut self, fault: io::Error) -> io::Result<Next> {
         let is_one_record = self.is_first_of_member && !self.has_shared_member;
         if !self.skip_bad || !Damaged::is_in(&fault) || !is_one_record {
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// The same for uncompressed bytes, read in pieces of several lengths.
+    /// Calls [`walk`] on an uncompressed archive, read in pieces of several lengths.
     fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
         let results = [1, 9, 4096].map(|capacity| {
             let reader = io::BufReader::with_capacity(capacity, bytes);
@@ -311,7 +313,7 @@ mod tests {
         }
     }
 
-    /// In a compressed archive each record is a separate member.
+    /// In a compressed archive each record is a separate gzip member.
     #[test]
     fn a_damaged_member_of_gzip_is_one_record() {
         let blocks = ["the first of all", "two", "the third of all"];
@@ -332,7 +334,7 @@ mod tests {
             let mut damaged = zipped[1].clone();
             damaged[at] ^= 0x55;
             let found = walk(&[&zipped[0][..], &damaged, &zipped[2]].concat()).unwrap();
-            // Changes of some header bytes have no effect.
+            // Changes of some bytes of the gzip header have no effect.
             assert!(found == expected || at < 10 && found == blocks, "{at}: {found:?}");
             let found = walk(&[&zipped[0][..], &zipped[1][..at], &zipped[2]].concat()).unwrap();
             assert!(found == expected || at == 0 && found == [blocks[0], blocks[2]], "{at}");
@@ -342,14 +344,13 @@ mod tests {
         // Foreign bytes after a member are not a fault of its record.
         let followed = [&zipped[0][..], &zipped[1], b"tail"].concat();
         assert_eq!(walk(&followed).unwrap(), ["the first of all", "two", "?"]);
-        // With several records in a member, the number of lost records is unknown.
+        // If a damaged member contains several records, the number of lost records is unknown.
         let together = [&zipped[0], &zipped[1]].map(|_| record("again")).concat();
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
         encoder.write_all(together.as_bytes()).unwrap();
         let whole = encoder.finish().unwrap();
         assert!(walk(&[&zipped[0], &whole[..whole.len() - 9], &zipped[2]].concat()).is_err());
-        // After damage in the first record of a member, the other members show how many records a
-        // member can have.
+        // The same holds if only another member contains several records: the damaged one may, too.
         let cut = &zipped[1][..20];
         assert!(walk(&[&zipped[0][..], cut, &whole, &zipped[2]].concat()).is_err());
         assert!(walk(&[&whole[..], cut, &zipped[2]].concat()).is_err());

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::{self, Read};
 
-/// The default for the longest document. The longest books have 10 MB of text; machine-made texts
-/// can be longer.
+/// The default limit for the length of a document in bytes. The longest books have 10 MB of text;
+/// machine-made texts can be longer.
 pub(super) const DOCUMENT_LEN_MAX: u64 = 64 << 20;
 
-/// A document or record is longer than the limit.
+/// The error for a document or record that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLong {
     pub(super) len_max: u64,
@@ -52,7 +52,7 @@ impl<R: Read> Read for Capped<R> {
     }
 }
 
-/// The limit in an error of [`Capped`].
+/// The error of [`Capped`] in an I/O error; `None` for any other error.
 pub(super) fn too_long(fault: &io::Error) -> Option<TooLong> {
     fault.get_ref()?.downcast_ref().copied()
 }

@@ -1,7 +1,7 @@
-//! The encoding that a page declares about itself (HTML standard, 13.2.3 and 13.2.6.4.4).
+//! The encoding that an HTML page declares (HTML standard, 13.2.3 and 13.2.6.4.4).
 //!
 //! Browsers look for a declaration in the first 1024 bytes, and begin again when the parser meets a
-//! later one. Here a single search does both: the tokenizer of the parser skips comments, scripts
+//! later one. Here a single search finds both: the tokenizer of the parser skips comments, scripts
 //! and texts, and reads attributes.
 
 use std::cell::Cell;
@@ -25,10 +25,10 @@ pub(super) fn of_page(page: &[u8], said: Option<TextEncoding>) -> TextEncoding {
 /// The encoding declared in a meta element, else in an XML declaration.
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
     let input = BufferQueue::default();
-    // All declarations are ASCII.
+    // All declarations are ASCII, so Latin-1 preserves them.
     input.push_back(StrTendril::from_slice(&mem::decode_latin1(head)));
     let tokenizer = Tokenizer::new(Declarations::default(), Default::default());
-    // The tokenizer stops at a declaration.
+    // The tokenizer stops at the first declaration.
     let _ = tokenizer.feed(&input);
     tokenizer.sink.found.get().or_else(|| xml_encoding(head))
 }
@@ -65,7 +65,7 @@ impl TokenSink for Declarations {
     }
 }
 
-/// The known encoding that a meta element declares.
+/// The encoding that a meta element declares; `None` if it is unknown.
 fn of_meta(tag: &Tag) -> Option<&'static Encoding> {
     let attribute = |name: &str| {
         let found = tag.attrs.iter().find(|attribute| &*attribute.name.local == name);
@@ -78,7 +78,7 @@ fn of_meta(tag: &Tag) -> Option<&'static Encoding> {
     of_label(label_in(attribute("content").filter(|_| is_type)?)?)
 }
 
-/// The label in a Content-Type (HTML standard, 2.6.4).
+/// The encoding label in a Content-Type (HTML standard, 2.6.4).
 fn label_in(content: &str) -> Option<&str> {
     let lower = content.to_ascii_lowercase();
     let mut names = lower.match_indices("charset").map(|(at, name)| &content[at + name.len()..]);
@@ -90,7 +90,7 @@ fn label_in(content: &str) -> Option<&str> {
     }
 }
 
-/// The encoding with a label. As in browsers, UTF-16 is replaced by UTF-8, because a label in
+/// The encoding with this label. As in browsers, UTF-16 is replaced by UTF-8, because a label in
 /// UTF-16 could not have been read, and x-user-defined by windows-1252.
 fn of_label(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).map(|encoding| match encoding {

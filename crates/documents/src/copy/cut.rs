@@ -1,4 +1,4 @@
-//! Cuts passages out of the text of a record; its other bytes are unchanged.
+//! Cuts passages out of the text of a record; the other bytes of the record are unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use super::super::paths;
 pub(super) const CHANGED: &str = "the text of a record differs from the text in which passages were found; give the same \
      command again";
 
-/// The error for a record from which nothing can be cut.
+/// The error for a record from which passages cannot be cut.
 pub(super) fn changed(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A text without these byte ranges, which are ascending and disjoint.
+/// The text without the byte ranges `cuts`, which are ascending and disjoint.
 pub(super) fn without(text: &str, cuts: &[Range<usize>]) -> Result<String, String> {
     let mut rest = String::with_capacity(text.len());
     let mut from = 0;
@@ -46,7 +46,7 @@ pub(super) fn cut_json(line: &[u8], path: &str, cuts: &[Range<usize>]) -> Result
     Ok([&line[..start], rest.as_bytes(), &line[start + value.len()..]].concat())
 }
 
-/// The raw value at the end of a path through objects.
+/// The raw value at the end of a path through nested objects.
 fn value_at<'a>(object: &'a str, path: &str) -> Option<&'a str> {
     let members: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(object).ok()?;
     if let Some(value) = members.get(path) {
@@ -85,7 +85,7 @@ fn field_at(record: &[u8], place: usize, delimiter: u8, has_quotes: bool) -> Opt
     let (mut start, mut at) = (0, 0);
     for number in 0.. {
         if has_quotes && record.get(at) == Some(&b'"') {
-            // Two quotes stand for a quote in the text, and do not end it.
+            // Two quotes stand for a quote in the text, and do not end the field.
             at += 1;
             while !record[at..].starts_with(b"\"") || record[at..].starts_with(b"\"\"") {
                 at += if record.get(at)? == &b'"' { 2 } else { 1 };
@@ -123,7 +123,8 @@ mod tests {
             text(cut_json(line, "text", &[0..4, 9..14])),
             "{ \"id\" : 1.50, \"text\":\"tw\u{f6}\\n\" ,\"x\":[1, 2]}\r\n"
         );
-        // The path of a field, and a name with dots that precedes a path.
+        // A path through objects, and a field name with a dot, which takes precedence over the
+        // path.
         let line = b"{\"a\":{\"b\":\"x y\",\"text\":1},\"text\":\"own\"}";
         assert_eq!(
             text(cut_json(line, "a.b", &[0..2])),
@@ -159,7 +160,7 @@ mod tests {
         );
         assert_eq!(text(cut_field(record, 2, b',', &[1..2])).len(), record.len() - 1);
         assert_eq!(text(cut_field(b"7,\"\"\n", 1, b',', &[])), "7,\"\"\n");
-        // Between tabs a quote is an ordinary character.
+        // In TSV, a quote is an ordinary character.
         assert_eq!(text(cut_field(b"7\t\"a\" b\n", 1, b'\t', &[0..4])), "7\tb\n");
         assert_eq!(text(cut_line(b"one two\n", &[3..7])), "one\n");
     }

@@ -1,4 +1,4 @@
-//! The fate of each record.
+//! The fate of each record of a copied file.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use fpstore_base::{Id, InputPlace};
 /// A field or column added to records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewField {
-    /// Its name, which must not exist yet.
+    /// The name of the field, which no record may have yet.
     pub name: String,
-    /// Its type.
+    /// The type of the field.
     pub kind: NewFieldKind,
 }
 
@@ -27,13 +27,13 @@ pub enum NewFieldKind {
 /// The fate of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFate {
-    /// It is copied.
+    /// The record is copied.
     Keep,
-    /// It is omitted.
+    /// The record is omitted.
     Drop,
-    /// It is copied with the new fields, which have these values in their order; `None` is null.
+    /// The record is copied with these values of the new fields, in the same order; `None` is null.
     Mark(Vec<Option<Id>>),
-    /// It is copied with its text without these byte ranges, which are ascending and disjoint; see
+    /// The record is copied, and these ascending, disjoint byte ranges are cut out of its text; see
     /// [`DocumentFile::check_cut`](crate::DocumentFile::check_cut).
     Cut(Vec<Range<usize>>),
 }
@@ -50,7 +50,7 @@ pub struct Decided {
     pub fate: RecordFate,
 }
 
-/// The decisions about records of a file, by ascending numbers.
+/// The decisions about records of a file, sorted by record number.
 pub type RecordDecisions<'a> = dyn Iterator<Item = io::Result<Decided>> + 'a;
 
 /// The fate of each record of a file while it is copied.

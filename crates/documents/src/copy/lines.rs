@@ -13,8 +13,8 @@ use super::cut;
 use super::fate::{Fates, NewField, RecordFate};
 use fpstore_base::Id;
 
-/// Copies the lines. The text is in the field `text_field`, or is the whole line. A line that is
-/// too long gets no new field.
+/// Copies the lines. The text is in the field `text_field`; with `None` it is the whole line. A
+/// line that is too long gets no new field.
 pub(super) fn copy(
     mut lines: Lines<impl BufRead>,
     encoding: &'static Encoding,
@@ -79,7 +79,7 @@ fn with_marks<'a>(
     Cow::Owned([body, marks.as_bytes(), &line[text.len()..]].concat())
 }
 
-/// JSON in ASCII, a subset of all encodings of lines.
+/// Escapes JSON to ASCII, which is valid in all encodings of files that consist of lines.
 fn escaped(json: &str) -> String {
     let mut units = [0; 2];
     let mut escape = |letter: char| match letter.is_ascii() {
@@ -103,7 +103,7 @@ mod tests {
 
     const LEN_MAX: u64 = 14;
 
-    /// Copies with the fates `some`, and `other` for all other lines.
+    /// Copies lines with the fates `some` by line number, and with `other` for all other lines.
     fn copied(
         text: &[u8],
         fields: &[NewField],
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(without(text, &[1, 4]), b"\n \xff\nlast");
         assert_eq!(without(text, &[5]), b"one\r\n\n \xff\n{long line}\n");
         assert_eq!(without(b"", &[1]), b"");
-        // All CRs belong to their line, whatever their number.
+        // All CRs before an LF belong to the line, whatever their number.
         let many = [b"one", &[b'\r'; 100][..], b"\ntwo\n", &[b'\r'; 100], b"x\nlast"].concat();
         assert_eq!(without(&many, &[]), many);
         assert_eq!(without(&many, &[1, 3]), b"two\nlast");

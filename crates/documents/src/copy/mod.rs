@@ -3,7 +3,7 @@
 //!
 //! Kept records are copied byte for byte, with the bytes between them: empty lines, a header, a
 //! byte order mark. Reading and copying iterate over records with the same code, so that a record
-//! has the same number in both, and the copier verifies it: each document comes with the digest of
+//! has the same number in both, and the copier verifies it: each decision contains the digest of
 //! its record ([`DocumentPlace::digest`](crate::DocumentPlace::digest)), and a record with another
 //! digest is refused. Bad records are copied unchanged.
 
@@ -42,7 +42,7 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] as for [`DocumentFile::check_copy_format`], or if its encoding can
+    /// The same as [`DocumentFile::check_copy_format`], and [`Error::BadFile`] if the encoding can
     /// contain newline bytes that do not end a line.
     pub fn check_copy(&self, options: &DocumentOptions, is_marked: bool) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
@@ -84,7 +84,8 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if parts cannot be cut out, and as for [`DocumentFile::check_copy`].
+    /// [`Error::BadFile`] if parts cannot be cut out, and the errors of
+    /// [`DocumentFile::check_copy`].
     pub fn check_cut(&self, options: &DocumentOptions) -> Result<()> {
         self.check_cut_format(options)?;
         self.check_copy(options, false)
@@ -117,10 +118,10 @@ impl DocumentFile<'_> {
     }
 
     /// Copies the file to `out`, decompressed, with the `decisions` about records that were read;
-    /// `other` is the fate of all other records. New fields are added to the records to mark; in
-    /// tables all kept records are marked. `out` is flushed after each record of a web archive,
-    /// which may be a member of its own if the archive is compressed. `watch` counts the bytes of
-    /// the file before decompression.
+    /// `other` is the fate of all other records. New fields are added to records with
+    /// [`RecordFate::Mark`]; in tables with new fields all kept records must have this fate. `out`
+    /// is flushed after each record of a web archive, so that each can be compressed separately.
+    /// `watch` counts the bytes of the file before decompression.
     ///
     /// # Errors
     ///
@@ -225,7 +226,7 @@ impl DocumentFile<'_> {
     }
 }
 
-/// Reports the bytes read to a watch.
+/// A reader that reports the bytes read to a watch.
 struct Observed<'a> {
     reader: Box<dyn Read + Send>,
     taken: Arc<AtomicU64>,
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
     use fpstore_base::watch::Phase;
 
-    /// The places of the documents in a file, as read.
+    /// Reads a file, and returns the places of its documents.
     fn places(path: &Path, options: &DocumentOptions) -> Vec<DocumentPlace> {
         let files = DocumentFiles::find(&[path.into()], options).unwrap();
         let mut places = Vec::new();
@@ -308,7 +309,7 @@ mod tests {
             format!("{{\"id\":3,\"text\":\"three\"}}{cr}"),
         ];
         let json: Vec<&str> = json.iter().map(String::as_str).collect();
-        // The second bytes of the first two characters are the bytes of a backslash and of a brace.
+        // The second byte of the character `\x81\x7d` is the byte of a brace.
         let of_gbk = [
             &b""[..],
             b"{\"id\":1,\"text\":\"\xd2\xbb \x81\x7d\"}\n",
@@ -385,7 +386,7 @@ mod tests {
                     assert!(told.contains(&number) && told.contains(name), "{told}");
                 }
             }
-            // The file was truncated, or a record is missing.
+            // The last record is missing, as in a truncated file.
             std::fs::write(&path, pieces[..pieces.len() - 1].concat()).unwrap();
             let error = copy(&path, &options, &places, &[]).unwrap_err();
             assert!(fpstore_base::chain(&error).contains("differs from the record"), "{error}");
