@@ -1,7 +1,7 @@
 //! Detects texts that pass for UTF-8 and have another encoding, and files that are not text.
 //!
 //! UTF-16 of ASCII without a byte order mark, ISO-2022-JP and HZ consist of ASCII bytes only. Read
-//! as UTF-8, their fingerprints would be near each other because of their escapes.
+//! as UTF-8, such texts would have near fingerprints because of their escape sequences.
 
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE};
 
@@ -12,14 +12,15 @@ pub(super) enum Disguise {
     Encoded(&'static Encoding),
     /// HZ-GB-2312, which is no longer in the WHATWG Encoding Standard.
     Hz,
-    /// Full of NUL bytes, and not UTF-16.
+    /// Binary data, full of NUL bytes, and not UTF-16.
     Binary,
 }
 
-/// A text may contain one NUL per this many bytes: some programs terminate fields with NUL.
+/// A text may contain at most one NUL per this many bytes: some programs terminate fields with NUL.
 const BYTES_PER_NUL: usize = 10;
 
-/// The least length of padding in a file and at its end: after a crash, blocks can be full of NUL.
+/// The least length of padding, a run of NUL bytes, in a file and at its end: a crash can leave
+/// blocks of NUL bytes.
 pub(super) const PADDING_LEN: usize = 512;
 const PADDING_LEN_AT_END: usize = 4;
 
@@ -37,7 +38,7 @@ pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
 }
 
-/// Whether bytes are lines with padding. Such lines are read, and padding makes a line bad.
+/// Whether bytes are lines of text with padding. Such a file is read; a line with padding is bad.
 pub(super) fn is_padded(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     let end = if head.len() - end < PADDING_LEN_AT_END { head.len() } else { end };
@@ -58,7 +59,8 @@ pub(super) fn is_utf8(head: &[u8]) -> bool {
     str::from_utf8(head).map_or_else(|fault| fault.error_len().is_none(), |_| true)
 }
 
-/// The byte order of a text in UTF-16: the NULs of ASCII characters are mostly on one side.
+/// Detects UTF-16 and its byte order: the NUL bytes of ASCII characters are mostly at even
+/// positions, or mostly at odd ones.
 fn utf16(head: &[u8]) -> Option<&'static Encoding> {
     let nuls = |first: usize| head.iter().skip(first).step_by(2).filter(|&&b| b == 0).count();
     let (high_first, low_first) = (nuls(0), nuls(1));

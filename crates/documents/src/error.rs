@@ -1,4 +1,4 @@
-//! The error of reading documents.
+//! The error type of this crate.
 
 use fpstore_base::{InputPlace, Interrupted, IoError};
 
@@ -25,7 +25,7 @@ pub enum Error {
         /// The fault, and the expected input.
         reason: String,
     },
-    /// A whole file is bad: a table without the columns, or a broken format.
+    /// A whole file is bad: a table without the expected columns, or a broken format.
     #[error("{name}: {}", shown(reason))]
     BadFile {
         /// The name of the input.
@@ -41,7 +41,8 @@ pub enum Error {
         /// The difference, and the remedy.
         reason: String,
     },
-    /// The fields of ids and texts are not named and cannot be determined; nothing was read.
+    /// The caller does not name the fields of ids and texts, and they cannot be guessed; nothing
+    /// was read.
     #[error("{name}: {}", shown(reason))]
     UnclearFields {
         /// The name of the input.
@@ -71,7 +72,7 @@ pub enum Error {
     /// The encoding is unknown.
     #[error("there is no encoding '{name}'; try gbk, big5, detect")]
     UnknownEncoding {
-        /// The name.
+        /// The unknown name.
         name: String,
     },
     /// This build cannot read the format of an input.
@@ -79,12 +80,13 @@ pub enum Error {
     UnknownFormat {
         /// The name of the input.
         name: String,
-        /// The format.
+        /// The format of the input.
         format: &'static str,
         /// The cargo feature that enables it.
         feature: &'static str,
     },
-    /// An input contains features and the recipe is for texts, or the other way round.
+    /// An input contains features but the recipe is for texts, or texts but the recipe is for
+    /// features.
     #[error("{}", wrong_content(name, *holds_features))]
     WrongContent {
         /// The name of the input.
@@ -106,7 +108,7 @@ pub struct LikelyFields {
     pub text_field: Option<String>,
     /// The field of fingerprints, if there is such a field and no field of texts.
     pub fingerprint_field: Option<String>,
-    /// The spelling of fingerprints, if it is ambiguous.
+    /// The number base of fingerprints, if it is ambiguous.
     pub radix: Option<fpstore_base::Radix>,
 }
 
@@ -127,7 +129,7 @@ impl Error {
 /// book.
 const REASON_LEN_MAX: usize = 400;
 
-/// A reason, truncated to some hundred bytes.
+/// A reason, truncated to [`REASON_LEN_MAX`] bytes.
 pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
     if reason.len() <= REASON_LEN_MAX {
         return reason.into();

@@ -1,11 +1,11 @@
 //! Guesses the fields of ids and texts if the caller names none.
 //!
 //! The first file with fields decides for all files: the header of a table, the columns of Parquet,
-//! or the first object of JSON Lines. `id` and `text` are taken if they exist. Otherwise the only
-//! field with one of the names in [`fields::ID`] or [`fields::TEXT`] is taken; several such fields,
-//! or no such field, are an error, which proposes a field of texts only if its values are several
-//! times longer than the values of the other fields. The same rules apply if bad records are
-//! skipped, but a bad file of a folder is left out, and the next file decides. Standard input is
+//! or the first object of JSON Lines. `id` and `text` are chosen if they exist. Otherwise the only
+//! field with one of the names in [`fields::ID`] or [`fields::TEXT`] is chosen; several such
+//! fields, or no such field, are an error, which proposes a field of texts only if its values are
+//! several times longer than the values of the other fields. The same rules apply if bad records
+//! are skipped, but a bad file of a folder is skipped, and the next file decides. Standard input is
 //! not examined, because it can be read only once.
 
 use std::cmp::Reverse;
@@ -30,8 +30,8 @@ const RECORD_LEN_MAX: u64 = 4 << 20;
 /// The maximum number of records and of bytes in which the lengths of texts are compared.
 const SAMPLE_COUNT: usize = 100;
 const SAMPLE_LEN: u64 = RECORD_LEN_MAX;
-/// A field is proposed as the text only if it has this many times the bytes of every other field:
-/// with a wrong field, different documents would become equal.
+/// A field is proposed as the text only if it contains this many times the bytes of every other
+/// field: with a wrong field, different documents would become equal.
 const LEAD: u64 = 4;
 /// The maximum length and number of words of a column name in a header.
 const NAME_LEN_MAX: usize = 60;
@@ -42,7 +42,7 @@ const NAME_WORDS_MAX: usize = 5;
 pub(super) struct FieldGuess {
     pub(super) id: Option<String>,
     pub(super) text: Option<String>,
-    /// The guess in words: `ids are in 'url', texts in 'content'`.
+    /// The guess in words: `'url' is read as the id, 'content' as the text`.
     pub(super) words: Option<String>,
 }
 
@@ -67,19 +67,20 @@ struct Field {
 #[derive(Default)]
 struct Found {
     fields: Vec<Field>,
-    /// By the name of the field, or by a path to the texts in it, if it is an array or an object.
+    /// The values of each field, by the field's name or, for an array or an object, by a path to
+    /// its texts.
     texts: HashMap<String, Texts>,
-    /// Whether the line of names may be a line of values.
+    /// Whether the header of a table may be a row of values instead.
     has_doubtful_names: bool,
 }
 
 /// The values of a field in the sampled records.
 struct Texts {
-    /// Their total length in bytes.
+    /// The total length of the values in bytes.
     len: u64,
     /// The number of texts of several words minus the number of other texts.
     prose: i64,
-    /// Whether the field can be named as the text.
+    /// Whether the caller can name the field as the text.
     is_readable: bool,
 }
 
@@ -93,8 +94,8 @@ impl Found {
         texts.prose += if is_prose { 1 } else { -1 };
     }
 
-    /// The field that is clearly the text, by the length of its values: one of `several`, else one
-    /// of all fields with texts of several words, keys excluded.
+    /// The field that is clearly the text, because its values are the longest by far: one of
+    /// `several` or, with `None`, of all fields with texts of several words, keys excluded.
     fn clear_text(&self, several: Option<&[String]>) -> Option<String> {
         let is_candidate = |(path, texts): &(&String, &Texts)| match several {
             Some(names) => names.contains(path),
@@ -134,7 +135,7 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     let mut refused = None;
     for input in list.iter().filter(has_columns) {
         match guess_of(input, options, (wants_id, wants_text)) {
-            // A bad file of a folder is left out.
+            // A bad file of a folder is skipped.
             Ok(None) if options.skip_bad && input.is_found => {}
             Err(error) if options.skip_bad && input.is_found => {
                 refused.get_or_insert(error);
@@ -196,26 +197,26 @@ impl Choice {
     }
 }
 
-/// The choices of the id and of the text.
+/// Chooses the field of ids and the field of texts.
 fn choices(found: &[Field], (wants_id, wants_text): (bool, bool)) -> (Choice, Choice) {
     let ids = |field: &&Field| field.can_be_id && fields::is_id(&field.name);
     let texts = |field: &&Field| field.can_be_text && fields::is_text(&field.name);
     let id = if wants_id { choose(found, ID_FIELD, &fields::ID, ids) } else { Choice::Default };
     let text =
         if wants_text { choose(found, TEXT_FIELD, &fields::TEXT, texts) } else { Choice::Default };
-    // Features replace a text.
+    // A record with features needs no text.
     let has_features = found.iter().any(|field| field.name == "features");
     (id, if has_features && text == Choice::None { Choice::Default } else { text })
 }
 
-/// Whether a record leaves no doubt about its fields.
+/// Whether the fields of ids and texts can be chosen among `found`.
 fn is_clear(found: &[Field], wants: (bool, bool)) -> bool {
     let (id, text) = choices(found, wants);
     unclear(&id, "id").or_else(|| unclear(&text, "text")).is_none()
 }
 
-/// Chooses the field `usual`, else the only candidate. Several candidates are in the order of
-/// `names_known`, the most usual name first.
+/// Chooses the field `usual`, else the only candidate. Several candidates are sorted in the order
+/// of `names_known`, the most common name first.
 fn choose(
     found: &[Field],
     usual: &str,
@@ -268,7 +269,7 @@ fn unclear_fields(
         Choice::None if is_table_of_fingerprints => None,
         Choice::None => sampled.clear_text(None),
     };
-    // The key of records in MongoDB and Elasticsearch.
+    // `_id` is the key of records in MongoDB and Elasticsearch.
     let key = found.iter().find(|field| field.name == "_id" && field.can_be_id);
     let key = key.filter(|_| *id == Choice::None).map(|field| field.name.clone());
     // Without a likely text, any proposed command would fail.
@@ -388,9 +389,9 @@ fn is_prose(value: &[u8]) -> bool {
     value.iter().any(|byte| byte.is_ascii_whitespace() || !byte.is_ascii())
 }
 
-/// The path to the texts in an array of texts, or to a usual text field of an object, of an object
-/// in it, or of the objects in an array; the length of the texts; and whether they have several
-/// words, or a usual name of a text field.
+/// Searches an array or an object for texts: the items of the array, or a field with a common name
+/// for texts, in nested objects and arrays, too. Returns the path to the texts, their length, and
+/// whether they have several words or a field with a common name.
 fn inner_texts(name: &str, value: &Value) -> Option<(String, u64, bool)> {
     match value {
         Value::Array(items) => {
@@ -496,7 +497,7 @@ mod tests {
         let table = |header: &str| format!("{header}{}", row.repeat(3));
         assert_eq!(proposed("a.csv", &table("id,title,prose\n")).as_deref(), Some("prose"));
         assert_eq!(proposed("a.csv", &table("id,title,the prose\n")).as_deref(), Some("the prose"));
-        // A value is no name.
+        // These first lines are rows of values, so no field is proposed.
         for header in [&*row, "a.html,a title,a short first text\n", "x,the printer,some prose\n"] {
             let Err(Error::UnclearFields { likely, .. }) = guessed("a.csv", &table(header)) else {
                 panic!("{header}");

@@ -19,7 +19,7 @@ use fpstore_base::InputPlace;
 #[derive(Clone, Debug)]
 pub struct DocumentFiles {
     pub(super) list: Arc<Vec<Input>>,
-    /// The files of this part.
+    /// The numbers of the files of this part.
     pub(super) range: Range<usize>,
     pub(super) passed_over: PassedOver,
     pub(super) guess: FieldGuess,
@@ -38,8 +38,8 @@ impl DocumentFiles {
     ///
     /// # Errors
     ///
-    /// * [`Error::BadFile`](crate::Error::BadFile) if no file of a folder is read, or if fields are
-    ///   named and no file has fields.
+    /// * [`Error::BadFile`](crate::Error::BadFile) if a folder contains no file to read, or if the
+    ///   options name fields and no file has fields.
     /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
     ///   or if files of folders are selected and there is no folder.
     /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are
@@ -77,7 +77,7 @@ impl DocumentFiles {
         reasons?.into_iter().next()
     }
 
-    /// The names of the fields of ids and of texts, named or guessed. The id field is `None` if the
+    /// The names of the fields of ids and of texts, given or guessed. The id field is `None` if the
     /// line number is the id; both are `None` if no file has fields.
     pub fn field_names(&self, options: &DocumentOptions) -> (Option<String>, Option<String>) {
         if !self.list.iter().any(|input| options.format_of(input, false).has_columns()) {
@@ -124,7 +124,7 @@ impl<'a> DocumentFile<'a> {
         self.guess.completed(options)
     }
 
-    /// The path for opening it.
+    /// The path of the file.
     pub fn path(&self) -> &'a Path {
         &self.input.path
     }
@@ -134,26 +134,27 @@ impl<'a> DocumentFile<'a> {
         &self.input.name
     }
 
-    /// The format of its documents.
+    /// The format of the file.
     pub fn format(&self) -> DocumentFormat {
         self.format
     }
 
-    /// The length in bytes, if it is a regular file.
+    /// The length of the file in bytes; `None` if it is not a regular file.
     pub fn file_len(&self) -> Option<u64> {
         self.input.len
     }
 
-    /// The time of its last change when it was found, if the system reports it.
+    /// The time of the file's last change before the file was found, if the system reports it.
     pub fn modified(&self) -> Option<SystemTime> {
         self.input.modified
     }
 
-    /// Whether its length or the time of its last change differs from when it was found.
+    /// Whether the length or the time of the last change of the file differs from when it was
+    /// found.
     ///
     /// # Errors
     ///
-    /// The error of the system if these cannot be read.
+    /// The error of the system if the metadata of the file cannot be read.
     pub fn is_changed(&self) -> std::io::Result<bool> {
         let Some(len) = self.input.len else { return Ok(false) };
         let now = self.input.path.metadata()?;
@@ -167,18 +168,18 @@ impl<'a> DocumentFile<'a> {
     }
 }
 
-/// The place of a document.
+/// The place of a document: its file, and its record in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentPlace {
     /// The number of the file among all files.
     pub file: usize,
-    /// The line, row or record where it starts, or `None` if the file is a single document.
+    /// The line, row or record where the document starts; `None` if the file is a single document.
     pub at: Option<InputPlace>,
     /// The digest of the record, by which copying recognises it: the digest of the bytes of its
     /// line, of its fields, of its text or id in Parquet, or of its header and block in a web
-    /// archive. `None` if the file is a single document, and in Parquet if both columns are in
-    /// lists.
+    /// archive. `None` if the file is a single document, or a Parquet file whose text and id
+    /// columns are both in lists.
     pub digest: Option<u64>,
 }
 

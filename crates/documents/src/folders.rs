@@ -30,7 +30,8 @@ impl FileChoice {
         Ok(self)
     }
 
-    /// Skips files and folders that match one of these patterns, as in [`FileChoice::include`].
+    /// Skips files and folders that match one of these patterns, which have the form of
+    /// [`FileChoice::include`].
     ///
     /// # Errors
     ///
@@ -113,7 +114,7 @@ pub(super) struct Contents {
     /// The files to read, with their paths below the folder, in the order of their names.
     pub(super) files: Vec<(PathBuf, PathBuf)>,
     pub(super) passed_over: PassedOver,
-    /// Folders below it that cannot be read.
+    /// Unreadable folders: the folder itself, or folders below it.
     pub(super) unreadable: Vec<(PathBuf, std::io::Error)>,
 }
 
@@ -149,7 +150,7 @@ fn walk(folder: &Path, below: &Path, choice: &FileChoice, state: State, contents
             is_hidden: state.is_hidden || is_hidden && !choice.hidden,
             is_unwanted: state.is_unwanted || excluded,
         };
-        // A link to a folder may lead back to one of its parents.
+        // A link to a folder is not entered: it may lead back to one of its parents.
         let kind = entry.file_type();
         if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
             walk(&path, &below, choice, state, contents);

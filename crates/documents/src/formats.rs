@@ -1,4 +1,4 @@
-//! The formats of files, of their fields, and of their pages.
+//! The formats of files and of texts, and the parts of HTML pages.
 
 use std::path::Path;
 
@@ -45,18 +45,19 @@ impl DocumentFormat {
         matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
     }
 
-    /// Whether a compressed file of this format has a member of its own for each record.
+    /// Whether each record of a compressed file of this format is a separate gzip or zstd member.
     pub fn has_members(self) -> bool {
         self == DocumentFormat::Warc
     }
 
-    /// Whether its files are compressed internally, and so cannot be `.gz` or `.zst` files.
+    /// Whether files of this format are compressed internally, and so cannot be `.gz` or `.zst`
+    /// files.
     pub fn is_compressed_inside(self) -> bool {
         self == DocumentFormat::Parquet
     }
 
-    /// Whether its documents have fields in addition to the text: fields of an object, a row or a
-    /// record.
+    /// Whether documents of this format have fields in addition to the text: fields of an object, a
+    /// row or a record.
     pub(crate) fn has_fields(self) -> bool {
         self.has_columns() || self == DocumentFormat::Warc
     }
@@ -76,8 +77,8 @@ impl DocumentFormat {
         }
     }
 
-    /// The format of a document by its first byte that is not white space: `{` means JSON, `<`
-    /// HTML.
+    /// The format of a document, determined by its first byte that is not white space: `{` means
+    /// JSON, `<` HTML.
     pub fn of_content(bytes: &[u8]) -> Self {
         match bytes.trim_ascii_start().first() {
             Some(b'{') => DocumentFormat::JsonLines,
@@ -101,7 +102,7 @@ impl DocumentFormat {
             "parquet" => DocumentFormat::Parquet,
             "warc" | "wet" => DocumentFormat::Warc,
             "html" | "htm" | "xhtml" => DocumentFormat::Html,
-            // Such a file is refused later, with the command to unpack it.
+            // Such a file is refused later; the error contains the command to unpack it.
             "xz" | "bz2" | "lz4" | "lz" => {
                 return DocumentFormat::of_name(&path.with_extension(""));
             }
@@ -109,8 +110,8 @@ impl DocumentFormat {
         })
     }
 
-    /// The format of a file by its name. Standard input is JSON Lines; a file with an unknown
-    /// extension is plain text.
+    /// The format of a file, determined by its name. Standard input is JSON Lines; a file with an
+    /// unknown extension is plain text.
     pub(super) fn of(path: &Path) -> Self {
         if path == Path::new("-") {
             return DocumentFormat::JsonLines;

@@ -9,9 +9,9 @@ use super::options::{DocumentOptions, Names};
 use super::whole_file::text_of_page;
 use crate::error::{Error, Result};
 
-/// The text of a document in memory: a page if the format is [`DocumentFormat::Html`], an object if
-/// it is [`DocumentFormat::JsonLines`], else a plain text. Encoding, part of a page and maximum
-/// length are set by the options.
+/// The text of a document in memory: a page if the format is [`DocumentFormat::Html`], a JSON
+/// object if it is [`DocumentFormat::JsonLines`], else a plain text. Encoding, part of a page and
+/// maximum length are set by the options.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The inputs: their files, the names of their documents, and their formats.
+//! The inputs of a command: their files, the names of their documents, and their formats.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -14,24 +14,25 @@ use fpstore_base::{read_inputs, source};
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// The name in messages: the id below a folder, else the path.
+    /// The name in messages: the id if the file was found in a folder, else the path.
     pub(super) name: String,
-    /// The base of ids, for documents without an id: the path below the given folder, with slashes;
-    /// for a file, the path itself. `None` if it is not UTF-8, because two names could then have
-    /// the same id.
+    /// The base of the ids of documents without an id: the path below the given folder, with
+    /// slashes; for a file named by the user, its path. `None` if it is not UTF-8, because two
+    /// names could then have the same id.
     pub(super) id: Option<String>,
     /// The length in bytes, if it is a regular file.
     pub(super) len: Option<u64>,
-    /// The time of its last change, if the system reports it.
+    /// The time of the file's last change, if the system reports it.
     pub(super) modified: Option<SystemTime>,
-    /// Whether it was found in a folder, and not named by the user.
+    /// Whether the file was found in a folder, and not named by the user.
     pub(super) is_found: bool,
-    /// The reason why it cannot be read, if known.
+    /// The reason why the file cannot be read, if known.
     pub(super) fault: Option<std::io::Error>,
 }
 
 impl Input {
-    /// Whether bad records are skipped, and an error makes the whole file a bad record.
+    /// Whether the file is skipped as one bad record because of this error: bad records are
+    /// skipped, and the file was found in a folder.
     pub(super) fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
         options.skip_bad && self.is_found && error.is_of_file()
     }
@@ -119,7 +120,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Refuses field names where no file has fields, because they would have no effect.
+    /// Refuses field names if no file has fields, because they would have no effect.
     pub(super) fn check_fields(&self, options: &DocumentOptions) -> Result<()> {
         let format = |input: &Input| options.format_of(input, false);
         let has_texts = |input: &Input| format(input).has_columns();
