@@ -14,9 +14,9 @@ use super::ready::ReadyForm;
 use fpstore_base::Id;
 use fpstore_text::Weight;
 
-/// The fault of a lone surrogate, as Python and other programs write it.
+/// The error message for a lone surrogate, which Python and other programs write.
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
-/// The fault of a JSON array, which `.json` files often contain.
+/// The error message for a JSON array, which `.json` files often contain.
 const JSON_ARRAY: &str = "an array, expected one object per line; jq -c '.[]' FILE > NEW.jsonl \
                           converts the array";
 
@@ -40,11 +40,11 @@ pub(super) struct TextFields<'a> {
     pub(super) fields: Vec<Option<String>>,
 }
 
-/// The text of an object, and its id. A null text is empty.
+/// The text, the id and the further fields of a JSON object. A null text is empty.
 pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
     match parse(line, names, false)? {
         (id, Content::Text(text), mut fields) => {
-            // The same field can be requested more than once.
+            // `names.fields` may contain the field of the text or of the id, too.
             for (name, field) in names.fields.iter().zip(&mut fields) {
                 if name == names.text {
                     let is_ready = names.ready.is_some();
@@ -60,7 +60,7 @@ pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields
     }
 }
 
-/// The features of an object with their weights, and its id.
+/// The id of a JSON object, and its features with their weights.
 pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: Option<&str>,
@@ -108,7 +108,7 @@ fn parse<'a>(
     Ok((own_id, found.content.ok_or_else(|| missing(content))?, fields))
 }
 
-/// The message of serde without its line number, which is always 1 here.
+/// Converts an error of serde to a message without the line number, which is always 1 here.
 fn reason(fault: &serde_json::Error, line: &str) -> String {
     let mut text = fault.to_string();
     let rest = line.get(fault.column().saturating_sub(1)..).unwrap_or_default();
@@ -119,7 +119,7 @@ fn reason(fault: &serde_json::Error, line: &str) -> String {
              allow_nan=False"
         );
     }
-    // The message of serde reports the byte, without an explanation.
+    // The messages of serde for arrays and for lone surrogates explain nothing.
     if text.starts_with("invalid type: sequence, expected an object") {
         return JSON_ARRAY.into();
     }
@@ -136,7 +136,7 @@ fn reason(fault: &serde_json::Error, line: &str) -> String {
     }
 }
 
-/// Names and weights, in input order.
+/// The names and weights of features, in input order.
 pub(super) type Features<'a> = Vec<(Cow<'a, str>, Weight)>;
 
 enum Content<'a> {
@@ -148,7 +148,7 @@ enum Content<'a> {
 /// into objects and arrays, unless a field has the whole name.
 #[derive(Clone, Copy)]
 struct Fields<'f> {
-    /// The rest of the path, if the field is in this object.
+    /// The rest of the path to the id; `None` if the id is not in this object.
     id: Option<&'f str>,
     content: Option<&'f str>,
     others: &'f [Option<&'f str>],
@@ -166,11 +166,11 @@ struct ObjectFields<'a> {
     content: Option<Content<'a>>,
     /// The values of [`Fields::others`]. Null is `Some(None)`.
     others: Vec<Option<Option<String>>>,
-    /// The names of some of the other fields.
+    /// The names of some fields that were not selected, for error messages.
     passed: Vec<Cow<'a, str>>,
 }
 
-/// The rest of a path below the object `key`.
+/// The rest of a path below the object `key`; `None` if the path leads elsewhere.
 fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
     path?.strip_prefix(key)?.strip_prefix('.')
 }
@@ -181,7 +181,7 @@ pub(super) fn is_there(name: &str) -> String {
 }
 
 impl<'f> Fields<'f> {
-    /// The rest of the path to the text, if `key` is an array on it.
+    /// The rest of the path to the text, if `key` is an array on this path.
     fn array(&self, key: &str) -> Option<&'f str> {
         let is_text = !self.features && self.ready.is_none();
         paths::rest(self.content?, key).filter(|rest| is_text && rest.starts_with("[]"))
@@ -193,7 +193,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         match self.inside {
-            // Arrays have an error message of their own.
+            // If the value is an array, `visit_seq` makes an own error message.
             Some(_) => deserializer.deserialize_any(self),
             None => deserializer.deserialize_map(self),
         }
@@ -347,7 +347,7 @@ impl Visitor<'_> for IdValue<'_> {
         Ok(Id::U64(number))
     }
 
-    /// A store has no negative ids, but any text can be an id.
+    /// A store has no negative numbers as ids, but any text can be an id.
     fn visit_i64<E>(self, number: i64) -> Result<Id, E> {
         Ok(Id::Text(number.to_string().into()))
     }
@@ -357,7 +357,7 @@ impl Visitor<'_> for IdValue<'_> {
     }
 }
 
-/// A text or a number, as written; null means no value.
+/// A text or a number; null means no value.
 struct OtherValue<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for OtherValue<'_> {
@@ -478,7 +478,7 @@ mod tests {
             let found = text_of(br#"{"id":1,"text":"x"}"#, Names { fields: &fields, ..names });
             assert_eq!(found.unwrap().fields, [None, Some(value.into())]);
         }
-        // Several fields in the same object, and one field requested twice.
+        // Several requested fields in the same object, and an object that occurs twice.
         let fields = ["meta.b", "meta.a", "c"].map(String::from);
         let names = Names { fields: &fields, ..NAMES };
         let line = br#"{"meta":{"a":1,"b":"x","c":0},"c":null,"id":1,"text":""}"#;
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
         let (id, text) = pick(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
-        // Below objects, or in a field with a dot in its name.
+        // Fields in nested objects, and a field with a dot in its name.
         let line = br#"{"doc":{"body":{"en":"deep"},"id":4},"x":{"body":1},"doc.title":"flat"}"#;
         let (id, text) = pick(line, "doc.id", "doc.body.en").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));

@@ -1,4 +1,5 @@
-//! Texts in the arrays of an object, as in `{"messages":[{"role":"user","content":"..."}]}`.
+//! Collects texts in the arrays of a JSON object, as in
+//! `{"messages":[{"role":"user","content":"..."}]}`.
 
 use std::fmt;
 
@@ -7,11 +8,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::json_text::{KeyText, twice};
 use super::paths::{Gathered, is_array, is_object, rest};
 
-/// Collects the texts at the end of a path that starts here.
+/// Collects the texts at the end of a path that starts at the current value.
 pub(super) struct Gather<'g> {
     /// The rest of the path: empty, or it begins with `.` or `[]`.
     pub(super) rest: &'g str,
-    /// The path up to here, for errors.
+    /// The path to the current value, for errors.
     pub(super) name: String,
     pub(super) to: &'g mut Gathered,
 }

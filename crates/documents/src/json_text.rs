@@ -1,4 +1,4 @@
-//! Texts in JSON, and names of fields.
+//! Parses texts and names of fields in JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +22,7 @@ impl<'de> serde::Deserialize<'de> for KeyText<'de> {
     }
 }
 
-/// A text; `null` is an empty text. The name is the name of its field, for errors.
+/// Parses a text; `null` is an empty text. Contains the name of the field, for errors.
 pub(super) struct TextValue<'f>(pub(super) &'f str);
 
 impl<'de> DeserializeSeed<'de> for TextValue<'_> {

@@ -23,12 +23,12 @@
 //! on the other threads, and the caller receives the results in order. The formats are in `records`
 //! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`.
 //! `charset` finds the encoding of a page, `page_text` extracts its text, `field_guess` tries the
-//! usual names of fields, and `ready` reads fingerprints in place of texts. The reader does as
-//! little as possible: it finds the end of a document and leaves the rest to the workers.
+//! usual names of fields, and `ready` reads fingerprints in place of texts. The reading thread does
+//! as little as possible: it finds the end of a document and leaves the rest to the workers.
 //! [`DocumentFile::copy_records`] copies a file without some of its documents.
 //!
 //! Inputs may be hostile. `capped` limits the length of a document, `page_tree` limits the tree of
-//! a page, and `guard` converts panics of external parsers to errors. Nothing here depends on
+//! a page, and `guard` converts panics of external parsers to errors. The crate does not depend on
 //! stores.
 //!
 //! # Features

@@ -1,4 +1,4 @@
-//! Texts with markup in fields.
+//! Removes the markup from texts in fields.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ fn text_of_markdown(marked: &str, len_max: u64) -> Result<String, String> {
     for event in Parser::new_ext(marked, extensions) {
         match event {
             Event::Text(part) | Event::Code(part) => text.push_str(&part),
-            // A block of HTML, together with the texts in it.
+            // A part of a block of HTML: tags, and the texts between them.
             Event::Html(part) => html.push_str(&part),
             Event::End(TagEnd::HtmlBlock) => {
                 let part = std::mem::take(&mut html);

@@ -15,19 +15,18 @@ use fpstore_base::watch::Observer;
 use fpstore_base::{InputPlace, Resources, setters};
 use fpstore_text::{PassageUnit, TextRecipe};
 
-/// The default fields.
+/// The default names of the fields of ids and texts.
 pub(super) const ID_FIELD: &str = "id";
 pub(super) const TEXT_FIELD: &str = "text";
 
-/// Bytes of documents in memory at a time, unless a single document is larger.
+/// Maximum number of bytes of documents in memory, unless a single document is larger.
 const IN_FLIGHT_LEN: u64 = 64 << 20;
 
 /// Options for reading documents.
 ///
 /// By default the name of each file determines its format, the id is in the field `id`, and the
-/// text in the field `text`; if such a field is missing, the only field of the first file with
-/// another usual name is used. Texts are UTF-8, the first bad record is an error, and all cores
-/// work.
+/// text in the field `text`; if such a field is missing, the only field with another common name in
+/// the first file is used. Texts are UTF-8, the first bad record is an error, and all cores work.
 #[derive(Clone, Debug)]
 pub struct DocumentOptions {
     pub(crate) format: Option<DocumentFormat>,
@@ -122,15 +121,15 @@ impl DocumentOptions {
         /// Sets the selection of the files of folders.
         files: FileChoice,
         /// Sets the callback for bad records, called for each skipped record in input order. A
-        /// summary names only the first ten.
+        /// [`DocumentSummary`](crate::DocumentSummary) lists only the first ten.
         bad_records: impl Into<Option<BadRecords>>,
         /// Sets the observer, which receives the number of bytes read from the inputs
         /// ([`Phase::Documents`](crate::Phase::Documents)) and may end the work.
         observer: impl Into<Option<Observer>>,
     }
 
-    /// Sets the name of the field or column of the id. Without it `id` is taken, else the only
-    /// field with one of the names in [`fields::ID`](fpstore_base::fields::ID);
+    /// Sets the name of the field or column of the id. By default this is `id`, else the only field
+    /// with one of the names in [`fields::ID`](fpstore_base::fields::ID);
     /// [`DocumentSummary::guess`](crate::DocumentSummary::guess) contains the choice.
     #[must_use]
     pub fn id_field(mut self, name: impl Into<String>) -> Self {
@@ -138,7 +137,7 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of the field or column of the text. Without it `text` is taken, else the only
+    /// Sets the name of the field or column of the text. By default this is `text`, else the only
     /// field with one of the names in [`fields::TEXT`](fpstore_base::fields::TEXT).
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
@@ -158,7 +157,7 @@ impl DocumentOptions {
         self.unit
     }
 
-    /// The encoding of texts that cannot declare one.
+    /// The encoding of texts that cannot declare an encoding.
     pub(crate) fn text_encoding(&self) -> TextEncoding {
         self.encoding.unwrap_or_default()
     }
@@ -178,7 +177,7 @@ impl DocumentOptions {
 
     /// Limits the memory for documents to about `memory` bytes: lowers the length of the longest
     /// document ([`DocumentOptions::max_document`], which a later call can set again) and the total
-    /// length of the documents in progress to an eighth of it.
+    /// length of the documents in progress to an eighth of `memory`.
     #[must_use]
     pub fn memory(mut self, memory: impl Into<Option<u64>>) -> Self {
         if let Some(memory) = memory.into() {
@@ -228,14 +227,14 @@ impl fmt::Debug for BadRecords {
 /// The names of the fields of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
-    /// `None` if line numbers are the ids.
+    /// The field of the id; `None` if line numbers are the ids.
     pub(super) id: Option<&'a str>,
     pub(super) text: &'a str,
     /// Set if the text is a ready fingerprint, which is then read as its 16 digits.
     pub(super) ready: Option<ReadyForm>,
     /// The fields requested in addition to the text.
     pub(super) fields: &'a [String],
-    /// The fields that must not exist.
+    /// The fields that will be added, which must not exist yet.
     pub(super) new: &'a [String],
 }
 

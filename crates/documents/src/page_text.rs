@@ -8,15 +8,15 @@ use dom_query::{Document, NodeRef};
 /// The effect of an element on the text around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Has no box.
+    /// The element is not shown.
     Hidden,
-    /// Is part of a word.
+    /// The element is part of the word around it.
     Inline,
-    /// Ends the word.
+    /// The element ends the word before it and its own last word.
     Cell,
-    /// Ends the line.
+    /// The element ends the line before it and its own last line.
     Line,
-    /// Ends the paragraph.
+    /// The element ends the paragraph before it and its own last paragraph.
     Block,
 }
 
@@ -48,7 +48,8 @@ fn is_preformatted(name: &str) -> bool {
 }
 
 /// Removes the white space around blocks, lines and cells, so that the extractor finds the same
-/// main part with and without it. Cells get one space, because the extractor may remove their tags.
+/// main part with and without it. Table cells get one space, because the extractor may remove their
+/// tags.
 pub(super) fn normalise(page: &Document) {
     let name_of = |node: &NodeRef<'_>| node.qual_name_ref().map(|name| name.local.to_string());
     let ends_word = |node: Option<NodeRef<'_>>| {
@@ -92,7 +93,7 @@ pub(super) fn text_of(node: &NodeRef<'_>) -> String {
 struct PageText(String);
 
 impl PageText {
-    /// Appends a node. The recursion is as deep as the tree, whose depth is limited.
+    /// Appends the text of a node. The recursion is as deep as the tree, whose depth is limited.
     fn push(&mut self, node: &NodeRef<'_>, is_preformatted_here: bool) {
         if node.is_text() {
             return self.push_words(&node.text(), is_preformatted_here);
@@ -178,7 +179,7 @@ mod tests {
             ("<button>one</button><button>two</button>", "one two"),
             ("<h1>one</h1>two<hr>three", "one\n\ntwo\n\nthree"),
             ("<details><summary>one</summary>two</details>", "one\n\ntwo"),
-            // Parts of a word.
+            // Elements within a word.
             ("s<b>o</b>me<wbr>thing H<sub>2</sub>O x<sup>2</sup>", "something H2O x2"),
             ("<x-menu>one</x-menu><x-menu>two</x-menu>", "onetwo"),
             ("<i>one</i> <i>two</i>\n<i> three</i>", "one two three"),

@@ -21,15 +21,15 @@ const PIECE_LEN: usize = 1 << 14;
 const DEPTH_MAX: u32 = 512;
 /// A page may have one node or attribute per this many bytes of the maximum document length.
 const LEN_PER_NODE: u64 = 64;
-/// The limit for the sum of all depths: a base, plus an amount for each byte of the page. Pages of
-/// 5 kB to 10 MB written by people have a sum of 0.2 to 1.5 for each byte.
+/// The limit for the sum of the depths of all nodes: a base, plus an amount for each byte of the
+/// page. Pages of 5 kB to 10 MB written by people have a sum of 0.2 to 1.5 for each byte.
 const WORK_BASE: u64 = 1 << 20;
 const WORK_PER_BYTE: u64 = 8;
 /// The maximum number of gaps between words in a tag or comment: the parser compares each attribute
 /// of a tag with all attributes before it.
 const GAPS_MAX: usize = 1 << 15;
-/// The maximum number of attributes in tags of `html` and `body` after the first, each of which is
-/// compared with all others.
+/// The maximum number of attributes in repeated tags of `html` and `body`: each is compared with
+/// all others of the element.
 const ADDED_ATTRS_MAX: usize = 1 << 10;
 
 /// The tree of a page, as `Document::from` builds it, or the reason why the page is refused.
@@ -74,9 +74,9 @@ pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
 
 #[derive(Clone, Copy)]
 struct Limits {
-    /// The number of nodes and attributes.
+    /// The maximum number of nodes and attributes.
     nodes: u64,
-    /// The sum of the depths of all nodes.
+    /// The maximum sum of the depths of all nodes.
     work: u64,
 }
 
@@ -88,7 +88,7 @@ struct LimitedTree {
     nodes: Cell<u64>,
     work: Cell<u64>,
     added_attrs: Cell<usize>,
-    /// The number of calls of the parser.
+    /// The number of calls that the parser has made.
     calls: Cell<u64>,
     fault: Cell<Option<String>>,
 }
