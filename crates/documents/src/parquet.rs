@@ -1,4 +1,4 @@
-//! Documents that are rows of a Parquet file.
+//! Reads documents that are rows of a Parquet file.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use super::{parquet_check, parquet_file, paths};
 use crate::error::{Error, Result};
 use fpstore_base::Width;
 
-/// Calls `take` with the rows, numbered from 1, until it returns `false`. Only the named columns
-/// are read. A text of more than `len_max` bytes makes its row bad.
+/// Calls `take` with the rows, numbered from 1, until `take` returns `false`. Only the named
+/// columns are read. A text of more than `len_max` bytes makes its row bad.
 pub(super) fn read(
     input: &Input,
     names: Names<'_>,
@@ -110,7 +110,7 @@ fn other_of(field: &Field, name: &str) -> Result<Option<String>, String> {
         Field::Null => Ok(None),
         Field::Float(number) => Ok(Some(number.to_string())),
         Field::Double(number) => Ok(Some(number.to_string())),
-        // In RFC 3339 format, as a row of another format would contain it.
+        // Dates are in RFC 3339 format, like dates in files of other formats.
         Field::Date(_) | Field::TimestampMillis(_) | Field::TimestampMicros(_) => {
             Ok(Some(field.to_string()))
         }
@@ -118,7 +118,7 @@ fn other_of(field: &Field, name: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// The text in a field, which may be a whole number; null is an empty text.
+/// The text or whole number in a field, as text; null is an empty text.
 fn text_of(field: &Field, name: &str) -> Result<String, String> {
     match field {
         Field::Null => Ok(String::new()),

@@ -20,7 +20,8 @@ pub(super) fn check(reader: &dyn FileReader, wanted: &[&str]) -> Result<(), Stri
             check_codec(chunk)?;
             let pages = group.get_column_page_reader(column).map_err(reason)?;
             let held = value_count(pages, row_count).map_err(reason)?;
-            // A row with lists has as many values as its lists, and at least one.
+            // In a column of lists, a row has a value for each list element, and at least one
+            // value.
             let is_flat = chunk.column_descr().max_rep_level() == 0;
             if held < row_count || is_flat && held > row_count {
                 return Err(format!(
@@ -40,7 +41,7 @@ fn top(chunk: &ColumnChunkMetaData) -> &str {
     chunk.column_path().parts().first().map_or("", String::as_str)
 }
 
-/// Refuses unsupported compression, before the first page fails.
+/// Refuses an unsupported codec, before the first read of a page fails.
 fn check_codec(chunk: &ColumnChunkMetaData) -> Result<(), String> {
     if chunk.compression() == Compression::LZO {
         return Err(format!(

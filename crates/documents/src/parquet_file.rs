@@ -1,4 +1,4 @@
-//! Opening Parquet files, which may be hostile.
+//! Opens Parquet files, which may be hostile.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -20,7 +20,7 @@ pub(super) fn open(path: &Path, name: &str) -> Result<SerializedFileReader<Parqu
     SerializedFileReader::new(ParquetFile(file)).map_err(|fault| broken(name, fault))
 }
 
-/// The error of an invalid file.
+/// The error for an invalid Parquet file.
 pub(super) fn broken(name: &str, fault: ParquetError) -> Error {
     Error::BadFile { name: name.to_string(), reason: reason(fault) }
 }
@@ -83,11 +83,11 @@ fn ends_within(expected: &str) -> String {
 /// A column of a file.
 pub(super) struct Column {
     pub(super) name: String,
-    /// Whether it contains texts, and whether it is declared as UTF-8.
+    /// Whether the column contains texts, and whether it is declared as UTF-8.
     pub(super) is_text: bool,
     pub(super) is_utf8: bool,
     pub(super) is_whole: bool,
-    /// The uncompressed length of the texts in it, or in its inner columns.
+    /// The uncompressed length of the texts in the column, or in its inner columns.
     pub(super) len: u64,
 }
 

@@ -12,14 +12,14 @@ use super::options::{Names, listed};
 use super::paths::{self, Gathered, rest};
 use super::raw::digest_of;
 
-/// The path to a field.
+/// A path to values: a column, and the rest of the path below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column<'p> {
-    /// The index of the column among all columns.
+    /// The index of the column among the top-level columns.
     pub(super) place: usize,
     /// The rest of the path below the column: empty, or it begins with `.` or `[]`.
     rest: &'p str,
-    /// The whole path, as named.
+    /// The whole path, as given by the user.
     pub(super) name: &'p str,
 }
 
@@ -35,7 +35,7 @@ impl<'p> Column<'p> {
         Ok(found.map(|(place, rest)| Column { place, rest, name }))
     }
 
-    /// Whether values come from a list.
+    /// Whether the path leads into a list, so that a row may have several values.
     pub(super) fn is_list(&self) -> bool {
         self.rest.contains("[]")
     }
@@ -53,7 +53,8 @@ impl<'p> Column<'p> {
         at
     }
 
-    /// The texts at the ends of the path in the column `field`, joined; `text` reads one of them.
+    /// The texts at the ends of the path in the column `field`, joined; `text` converts a single
+    /// value to text.
     pub(super) fn texts(
         &self,
         field: &Field,
@@ -61,7 +62,8 @@ impl<'p> Column<'p> {
     ) -> Result<String, String> {
         let mut gathered = Gathered::default();
         gather(field, self.rest, text, &mut gathered)?;
-        // The schema has the field, so elements without it are null.
+        // The schema contains the field, so it is null in all elements: this counts as an empty
+        // text.
         Ok(gathered.finish().unwrap_or_default())
     }
 }

@@ -70,8 +70,8 @@ impl Gathered {
         }
     }
 
-    /// The text. Arrays without elements, and nulls, yield an empty text; `None` if there are
-    /// elements and no element has the field.
+    /// The joined text. Arrays without elements, and nulls, yield an empty text; `None` if there
+    /// are elements and no element has the field.
     pub(super) fn finish(self) -> Option<String> {
         match self.any_element {
             true => self.text,

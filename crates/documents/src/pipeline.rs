@@ -28,18 +28,18 @@ const PATIENCE: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document<'a> {
-    /// Its place.
+    /// The place of the document.
     pub place: DocumentPlace,
-    /// The id.
+    /// The id of the document.
     pub id: IdRef<'a>,
     /// The fingerprint, or `None` if the document has no features.
     pub fingerprint: Option<Fingerprint>,
-    /// The hashes of its distinct features, ascending, if requested. The Jaccard similarity of two
-    /// documents is the similarity of these sets.
+    /// The hashes of the document's distinct features, ascending, if requested. The Jaccard
+    /// similarity of two documents is the similarity of these sets.
     pub features: &'a [u64],
-    /// Length in bytes of its text in UTF-8; 0 if its features were given.
+    /// Length in bytes of the text in UTF-8; 0 if the file contains features instead of texts.
     pub text_len: u64,
-    /// Digests of its text, if [`DocumentOptions::digests`] is set and there is a text.
+    /// Digests of the text, if [`DocumentOptions::digests`] is set and there is a text.
     pub digests: Option<TextDigests>,
     /// The values of the fields of [`DocumentOptions::fields`]; `None` for missing fields.
     pub fields: &'a [Option<String>],
@@ -71,13 +71,14 @@ pub enum Admission {
 ///
 /// * [`Error::BadInput`] with name and place of the first bad record, unless bad records are
 ///   skipped.
-/// * [`Error::BadFile`] if a whole file is bad, such as a table without the columns; with
-///   [`DocumentOptions::skip_bad`] only if the file was named, and not found in a folder.
+/// * [`Error::BadFile`] if a whole file is bad, such as a table without the expected columns; with
+///   [`DocumentOptions::skip_bad`] only if the user named the file, and it was not found in a
+///   folder.
 /// * [`Error::InvalidInputs`] if two files would get the same id, or if files of folders are
 ///   selected and there is no folder.
 /// * [`Error::UnclearFields`] if the fields are not named and cannot be determined.
-/// * [`Error::WrongContent`] if the recipe is for given features and a file contains texts, or the
-///   other way round.
+/// * [`Error::WrongContent`] if a file contains texts but the recipe is for given features, or
+///   features but the recipe is for texts.
 /// * [`Error::UnknownFormat`] if this build cannot read the format of a file.
 /// * [`Error::Io`] if an input cannot be read or decompressed.
 /// * [`Error::Interrupted`] if the observer ends the work.
@@ -112,11 +113,11 @@ pub fn hash_documents<E: From<Error>>(
     DocumentFiles::find(paths, options)?.hash(hasher, options, take)
 }
 
-/// Same as [`hash_documents`], and also passes the features of each document to `take`.
+/// Like [`hash_documents`], but also passes the features of each document to `take`.
 ///
 /// # Errors
 ///
-/// As [`hash_documents`].
+/// The same as [`hash_documents`].
 pub fn read_features<E: From<Error>>(
     paths: &[PathBuf],
     hasher: &TextHasher,
@@ -127,15 +128,16 @@ pub fn read_features<E: From<Error>>(
 }
 
 /// Reads fingerprints from the field or column [`DocumentOptions::text_field`] of each record, and
-/// calls `take` as [`hash_documents`] does.
+/// calls `take` in the same way as [`hash_documents`].
 ///
-/// The spelling of texts is set by `form`, a [`Radix`](fpstore_base::Radix) of 64 bits or a
-/// [`ReadyForm`]. The bits of a number, also of a negative one, are the fingerprint. An empty or
-/// null field means a document without fingerprint. The text length of [`Document`] is 0.
+/// `form`, a [`Radix`](fpstore_base::Radix) of 64 bits or a [`ReadyForm`], sets the number base of
+/// fingerprints in texts. If a value is a number, even a negative one, its bits are the
+/// fingerprint. An empty or null field means a document without fingerprint. The text length of
+/// [`Document`] is 0.
 ///
 /// # Errors
 ///
-/// As [`hash_documents`], and [`Error::BadFile`] if a file has a format without fields.
+/// The same as [`hash_documents`], and [`Error::BadFile`] if a file has a format without fields.
 pub fn read_fingerprints<E: From<Error>>(
     paths: &[PathBuf],
     form: impl Into<ReadyForm>,
@@ -146,11 +148,11 @@ pub fn read_fingerprints<E: From<Error>>(
 }
 
 impl DocumentFiles {
-    /// Same as [`read_fingerprints`], for these files.
+    /// Like [`read_fingerprints`], but for these files.
     ///
     /// # Errors
     ///
-    /// As [`read_fingerprints`].
+    /// The same as [`read_fingerprints`].
     pub fn read_fingerprints<E: From<Error>>(
         &self,
         form: impl Into<ReadyForm>,
@@ -182,11 +184,11 @@ impl DocumentFiles {
         Ok(summary)
     }
 
-    /// Same as [`hash_documents`], for these files.
+    /// Like [`hash_documents`], but for these files.
     ///
     /// # Errors
     ///
-    /// As [`hash_documents`].
+    /// The same as [`hash_documents`].
     pub fn hash<E: From<Error>>(
         &self,
         hasher: &TextHasher,
@@ -218,12 +220,12 @@ impl DocumentFiles {
         })
     }
 
-    /// Same as [`read_features`], for these files. If `wanted` is given, only documents at the
+    /// Like [`read_features`], but for these files. If `wanted` is given, only documents at the
     /// places for which it returns `true` are read.
     ///
     /// # Errors
     ///
-    /// As [`hash_documents`].
+    /// The same as [`hash_documents`].
     pub fn read_features<E: From<Error>>(
         &self,
         hasher: &TextHasher,
@@ -257,12 +259,12 @@ impl DocumentFiles {
         })
     }
 
-    /// Same as [`read_texts`], for these files, and also passes the place of each document. If
+    /// Like [`read_texts`], but for these files, and also passes the place of each document. If
     /// `wanted` is given, only documents at the places for which it returns `true` are read.
     ///
     /// # Errors
     ///
-    /// As [`read_texts`].
+    /// The same as [`read_texts`].
     pub fn read_texts<E: From<Error>>(
         &self,
         options: &DocumentOptions,
@@ -304,7 +306,7 @@ impl DocumentFiles {
     ///
     /// # Errors
     ///
-    /// As [`read_texts`].
+    /// The same as [`read_texts`].
     pub fn map_texts<T: Send + 'static, F: FnMut(&str) -> T, E: From<Error>>(
         &self,
         options: &DocumentOptions,
@@ -343,11 +345,12 @@ fn admit<E>(
     Ok(admission)
 }
 
-/// Counts for each feature the documents in the files and folders `paths` that contain it.
+/// For each feature, counts the documents in the files and folders `paths` that contain the
+/// feature.
 ///
 /// # Errors
 ///
-/// As [`hash_documents`].
+/// The same as [`hash_documents`].
 pub fn count_document_frequencies(
     paths: &[PathBuf],
     hasher: &TextHasher,
@@ -371,7 +374,7 @@ pub fn count_document_frequencies(
 ///
 /// # Errors
 ///
-/// As [`hash_documents`]; files of features are refused.
+/// The same as [`hash_documents`]; files of features are refused.
 pub fn read_texts<E: From<Error>>(
     paths: &[PathBuf],
     options: &DocumentOptions,
@@ -470,10 +473,10 @@ fn takes_features(hasher: &TextHasher) -> bool {
     hasher.recipe().tokenizer == Tokenizer::Given
 }
 
-/// The number of records of a file that decide between hex and decimal.
+/// The number of records at the start of a file that decide between hex and decimal fingerprints.
 const TOLD_COUNT: u64 = 100;
 
-/// Whether the fingerprints of a file may be hex or decimal, decided by its first texts.
+/// Examines whether the first fingerprints of a file may be both hex and decimal.
 #[derive(Default)]
 struct Doubt {
     file: usize,
@@ -483,7 +486,7 @@ struct Doubt {
 }
 
 impl Doubt {
-    /// Records a fingerprint.
+    /// Examines a fingerprint.
     ///
     /// # Errors
     ///
@@ -508,7 +511,7 @@ impl Doubt {
         if self.count >= told_count { self.end(files, field) } else { Ok(()) }
     }
 
-    /// Ends a file; a single text is no reason to refuse it.
+    /// Ends the examination of a file, and refuses it if several texts may be both hex and decimal.
     fn end(&mut self, files: &DocumentFiles, field: &str) -> Result<()> {
         if self.is_hex || self.plain < 2 {
             return Ok(());

@@ -8,8 +8,8 @@ use super::files::DocumentPlace;
 use super::warc;
 use crate::error::Error;
 
-/// The digest of a record, by which the copier recognises it: the digest of its line, of its
-/// fields, of its value in Parquet, or of its header and its block.
+/// The digest of parts of a record, by which copying recognises the record. The parts are the line,
+/// the fields, the text or id in Parquet, or the header and the block in a web archive.
 pub(super) fn digest_of(parts: impl IntoIterator<Item: AsRef<[u8]>>) -> u64 {
     parts.into_iter().fold(0, |before, part| XxHash3_64::oneshot_with_seed(before, part.as_ref()))
 }
