@@ -5,9 +5,9 @@
 //! DATA is the folder of the collection, with `text/SET/docs.jsonl.zst`. Each text becomes two
 //! pages of the same site, with different advertisements and comments around it: duplicates. Pages
 //! of different texts share the menu, the footer and some comments, and are not duplicates. Two
-//! pages are near if their fingerprints are within k. For each [`HtmlPart`] and each class of text
-//! lengths, the table contains the part of the duplicates that was found and the number of wrong
-//! pairs.
+//! pages count as found if the distance of their fingerprints is at most [`K`]. For each
+//! [`HtmlPart`] and each class of text lengths, the table contains the part of the duplicates that
+//! was found and the number of wrong pairs.
 
 use std::fs;
 use std::io::BufRead;
@@ -18,13 +18,13 @@ use fpstore_text::{Fingerprint, TextHasher, TextRecipe};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The number of texts in each class of lengths.
+/// Maximum number of texts in each class of text lengths.
 const TEXT_COUNT: usize = 150;
 const K: u32 = 6;
-/// The classes of lengths in bytes, from and to.
+/// The classes of text lengths in bytes: the least length, and the least length above the class.
 const LENGTHS: &[(usize, usize)] =
     &[(30, 100), (100, 300), (300, 1000), (1000, 3000), (3000, 10_000), (10_000, 50_000)];
-/// Numbers of comments below an article.
+/// The numbers of comments below an article, each measured separately.
 const COMMENT_COUNTS: &[usize] = &[0, 5, 40];
 
 fn main() -> Result<(), Failure> {

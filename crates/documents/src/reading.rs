@@ -20,11 +20,11 @@ use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
 use fpstore_base::{InputPlace, IoError};
 
-/// A batch is full when it holds this many documents or bytes.
+/// A batch is full when it contains this many documents or bytes.
 const BATCH_COUNT: usize = 256;
 const BATCH_LEN: usize = 1 << 20;
-/// The least length counted for a file that is a document: a batch contains only the path, but has
-/// few files, because each may be long.
+/// The least length counted for a file that is a single document: a batch contains only the paths
+/// of such files, but few of them, because each file may be long.
 const FILE_LEN: usize = BATCH_LEN / 16;
 
 /// A decompressed input being read.
@@ -44,14 +44,15 @@ pub(super) struct Reader<'p> {
     push: &'p mut Push<'p>,
     batch: Vec<RawDocument>,
     batch_len: usize,
-    /// The number of the current input, and of the documents in it so far.
+    /// The number of the current input, and the number of documents found in it so far.
     input: usize,
     count: u64,
     /// The prefix of line numbers, if these numbers are the ids.
     line_prefix: Option<String>,
     /// Whether the input may pause, so that each document is passed on at once.
     is_stream: bool,
-    /// Whether the caller dropped the results, or the observer ended the work.
+    /// Whether reading ends, because the caller dropped the results or the observer ended the work;
+    /// and whether it was the observer.
     stopped: bool,
     interrupted: bool,
     watch: Watch,
@@ -259,7 +260,7 @@ impl<'p> Reader<'p> {
         let field = |name: &String| header.get(name).map(str::to_string);
         let fields = self.options.fields.iter().map(field).collect();
         let content_type = header.get("Content-Type").unwrap_or_default().into();
-        // The number of the record may be the id.
+        // If the record number is the id, it replaces this id later.
         match header.id().or(self.line_prefix.as_deref()) {
             Some(id) => {
                 let block = warc::Block { content, content_type, bytes };
@@ -300,7 +301,8 @@ impl<'p> Reader<'p> {
         Ok(self.counting(Source::open(&input.path)?))
     }
 
-    /// Opens a web archive in the same way; its damaged records can be skipped.
+    /// Opens a web archive, decompressed; its bytes are counted, and damaged records can be
+    /// skipped.
     fn open_archive(&mut self, input: &Input) -> Result<Archive<Opened>> {
         let (skip_bad, members) = (self.options.skip_bad, Arc::<AtomicU64>::default());
         let source = archive::open(&input.path, skip_bad, &members)?;
@@ -313,7 +315,7 @@ impl<'p> Reader<'p> {
         BufReader::with_capacity(source::BUFFER_LEN, source.reader)
     }
 
-    /// Opens an input in the same way, converted to UTF-8.
+    /// Opens an input, decompressed and converted to UTF-8; its bytes are counted while it is read.
     fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
         let reader = Box::new(self.open_bytes(input)?);
         let may_pause = input.len.is_none();
@@ -336,7 +338,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Takes a document; returns whether to continue.
+    /// Adds a document to the batch; returns whether to continue.
     fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
         let place = DocumentPlace { file: self.input, at, digest: None };
         let line = Some(place.record()).filter(|&number| number > 0);
@@ -349,7 +351,7 @@ impl<'p> Reader<'p> {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(row) => row.id.len() + row.text.len(),
             Body::Archived(id, _, block, _) => id.len() + block.bytes.len(),
-            // Its length was counted before.
+            // `push_file` has counted the length of the file.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => 0,
         };
@@ -387,7 +389,7 @@ fn id_of(input: &Input) -> Result<String> {
     })
 }
 
-/// The error of an input that cannot be read, decompressed or decoded.
+/// The error for an input that cannot be read, decompressed or decoded.
 pub(super) fn unreadable(input: &Input, fault: io::Error) -> Error {
     let undecodable = fault.get_ref().and_then(|inner| inner.downcast_ref());
     match undecodable {

@@ -10,20 +10,20 @@ use fpstore_base::{Fingerprint, Radix, Width};
 const IS_HEX: char = 'h';
 /// The prefix of digits from a text that may be hex or decimal.
 const IS_PLAIN: char = '?';
-/// The form of ready fingerprints in a field: their spelling in texts, and their width.
+/// The form of ready fingerprints in a field: their number base in texts, and their width.
 ///
-/// Without a spelling texts are read as hex; a file whose texts may all be decimal is then refused.
-/// The bits of a number, also of a negative one, are the fingerprint. A value with a bit above the
-/// width makes its record bad.
+/// Without a number base texts are read as hex, and a file whose texts may all be decimal is
+/// refused. If a value is a number, even a negative one, its bits are the fingerprint. A value with
+/// a bit above the width makes its record bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadyForm {
-    /// The spelling in texts.
+    /// The number base of fingerprints in texts.
     pub radix: Option<Radix>,
-    /// The number of bits.
+    /// The number of bits of a fingerprint.
     pub width: Width,
 }
 
-/// Fingerprints of 64 bits.
+/// The form of fingerprints of 64 bits in this number base.
 impl From<Radix> for ReadyForm {
     fn from(radix: Radix) -> Self {
         ReadyForm { radix: Some(radix), width: Width::FULL }
@@ -31,8 +31,8 @@ impl From<Radix> for ReadyForm {
 }
 
 impl ReadyForm {
-    /// The fingerprint in a text as 16 hex digits, with a mark of [`Ready`] before them if the
-    /// spelling is not set; empty for an empty text.
+    /// The fingerprint in a text as 16 hex digits, after the prefix [`IS_HEX`] or [`IS_PLAIN`] if
+    /// the number base is not set; empty for an empty text.
     pub(super) fn digits_of_text(self, text: &str) -> Result<String, String> {
         if text.is_empty() {
             return Ok(String::new());
@@ -74,8 +74,8 @@ impl ReadyForm {
         format!("the fingerprint {:x} has more than {} bits", fingerprint.value(), self.width)
     }
 
-    /// The fingerprint of a signed number, as 16 hex digits. A number of 64 bits may also be an
-    /// unsigned number that fits the width.
+    /// The fingerprint of a signed number, as 16 hex digits. A number that does not fit the width
+    /// as a signed number may fit it as an unsigned one.
     pub(super) fn digits_of_signed(self, number: i64) -> Result<String, String> {
         match self.width.of_signed(number) {
             Some(fingerprint) => Ok(fingerprint.to_string()),
@@ -89,8 +89,8 @@ impl ReadyForm {
 #[derive(Default)]
 pub(super) struct Ready {
     pub(super) fingerprint: Option<Fingerprint>,
-    /// True if its text is hex, false if it may be decimal; `None` for a number, or a text with the
-    /// same value in both.
+    /// True if the text is hex, false if it may be decimal; `None` for a number, or for a text with
+    /// the same value in both number bases.
     pub(super) is_hex: Option<bool>,
 }
 
@@ -106,7 +106,7 @@ impl Ready {
     }
 }
 
-/// The digits without a mark.
+/// The digits without the prefix [`IS_HEX`] or [`IS_PLAIN`].
 pub(super) fn unmarked(digits: &str) -> &str {
     digits.strip_prefix([IS_HEX, IS_PLAIN]).unwrap_or(digits)
 }

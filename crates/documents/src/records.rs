@@ -1,4 +1,4 @@
-//! Files with many documents: one on each line, or one in each row of a table.
+//! Reads files with many documents: one on each line, or one in each row of a table.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -18,7 +18,7 @@ pub(super) type Line = Result<Vec<u8>, String>;
 pub(super) struct Lines<R> {
     reader: R,
     len_max: u64,
-    /// The number of the line, from 1.
+    /// The number of the current line, counted from 1.
     pub(super) number: u64,
     /// The line with its end, truncated after the maximum length of a text and its end.
     raw: Vec<u8>,
@@ -42,7 +42,7 @@ impl<R: BufRead> Lines<R> {
         }
         self.raw.clear();
         self.more_cr = 0;
-        // A CR before the LF is not part of the text.
+        // CR and LF at the end of a line do not count as text.
         let limit = self.len_max.saturating_add(2);
         if self.reader.by_ref().take(limit).read_until(b'\n', &mut self.raw)? == 0 {
             return Ok(false);
@@ -58,7 +58,7 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// Counts CRs; returns the byte after them.
+    /// Skips and counts CRs; returns the byte after them.
     fn pass_cr(&mut self) -> io::Result<Option<u8>> {
         loop {
             let bytes = self.reader.fill_buf()?;
@@ -83,7 +83,7 @@ impl<R: BufRead> Lines<R> {
         (!self.is_too_long).then(|| &self.raw[..self.text_len()])
     }
 
-    /// Writes the end of the line, or all of it if it is too long.
+    /// Writes the end of the line, or the whole line if it is too long.
     pub(super) fn write_end(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let end = if self.is_too_long { 0 } else { self.text_len() };
         out.write_all(&self.raw[end..])?;
@@ -102,8 +102,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Calls `take` with the lines and their numbers, from 1, until it returns `false`. A line of more
-/// than `len_max` bytes is bad, and is not held in memory.
+/// Calls `take` with the lines and their numbers, from 1, until `take` returns `false`. A line of
+/// more than `len_max` bytes is bad, and is not held in memory.
 pub(super) fn read_lines(
     reader: impl BufRead,
     len_max: u64,
@@ -125,7 +125,7 @@ pub(super) fn read_lines(
     Ok(())
 }
 
-/// The line of a row, and its fields or the reason why it is bad.
+/// The line number of a row, and its fields or the reason why the row is bad.
 pub(super) type Row = (u64, Result<RowFields, String>);
 
 /// The reason why a whole table cannot be read.
@@ -148,7 +148,7 @@ impl DocumentOptions {
     }
 }
 
-/// Calls `take` with the rows of a table with a header, until it returns `false`. A row of more
+/// Calls `take` with the rows of a table with a header, until `take` returns `false`. A row of more
 /// than `len_max` bytes is bad, and is not held in memory.
 pub(super) fn read_rows(
     reader: impl BufRead,
@@ -309,8 +309,8 @@ mod tests {
         assert_eq!(lines_of(&input, 10), [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
     }
 
-    /// The lines with their lengths, or whether they have a reason; from buffers of several
-    /// lengths.
+    /// Reads lines through buffers of several sizes: their numbers, and their lengths or, for bad
+    /// lines, whether they have a reason.
     fn lines_of(input: &[u8], len_max: u64) -> Vec<(u64, Result<usize, bool>)> {
         let mut found = [1, 7, 64].map(|capacity| {
             let mut lines = Vec::new();
@@ -332,7 +332,7 @@ mod tests {
         for count in 0..40 {
             let cr = vec![b'\r'; count];
             let input = [b"ab", &cr[..], b"\ncd\n", b"e", &cr, b"f\n", &cr, b"\ng", &cr].concat();
-            // Bytes after the CR are a part of the text.
+            // CRs before other bytes than LF are a part of the text.
             let third = if count + 2 > 10 { Err(true) } else { Ok(count + 2) };
             let expected = [(1, Ok(2)), (2, Ok(2)), (3, third), (4, Ok(0)), (5, Ok(1))];
             assert_eq!(lines_of(&input, 10), expected, "{count}");

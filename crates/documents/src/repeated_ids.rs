@@ -1,10 +1,10 @@
 //! Detects that documents share an id, in little memory.
 //!
-//! Lists of removed or near documents contain ids, so a user must know if an id belongs to several
-//! documents. Ids are noted by hashes of 64 bits. If there are more ids than [`EXACT_IDS_MAX`],
-//! only a part of the ids is noted, which is halved each time the memory is full. Whether an id is
-//! in that part depends on its hash alone, so either all documents of an id are noted or no
-//! document is.
+//! Lists of removed documents and of near-duplicates contain ids, so a user must know if an id
+//! belongs to several documents. Ids are noted by hashes of 64 bits. If there are more ids than
+//! [`EXACT_IDS_MAX`], only a part of the ids is noted, which is halved each time the memory is
+//! full. Whether an id is in that part depends on its hash alone, so all documents with an id are
+//! noted, or none.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

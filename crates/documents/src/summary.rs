@@ -36,8 +36,8 @@ pub struct DocumentSummary {
     pub bad_file_count: u64,
     /// The faults of the first ten bad files, with their names.
     pub bad_files: Vec<String>,
-    /// The numbers of these files among all files: the documents taken from such
-    /// [places](DocumentPlace::file) are not all documents of their file.
+    /// The numbers ([`DocumentPlace::file`]) of these bad files: of each, only the documents before
+    /// the fault were read.
     pub unread: Vec<usize>,
     /// Files in folders that were skipped.
     pub passed_over: PassedOver,
@@ -82,7 +82,8 @@ impl DocumentSummary {
                 self.skip_file(options, place, &error, count);
                 return Ok(());
             }
-            // An unreadable page is a bad file if found in a folder, and an error if named.
+            // An unreadable page is a bad file if it was found in a folder, and an error if the
+            // user named it.
             Failure::Unreadable(error)
                 if options.skip_bad && input.is_some_and(|input| input.is_found) =>
             {

@@ -143,7 +143,7 @@ impl Task for CountTask {
     }
 }
 
-/// Keeps the text.
+/// Returns the text of a document.
 #[derive(Default)]
 pub(super) struct TextTask(String);
 
@@ -167,7 +167,7 @@ impl Task for TextTask {
     }
 }
 
-/// Keeps the text, and applies a function to it.
+/// Applies a function to the text of a document.
 pub(super) struct MapTask<F> {
     pub(super) text: String,
     pub(super) map: F,
@@ -237,7 +237,7 @@ pub(super) struct Finished<T> {
 pub(super) struct Processed<T> {
     pub(super) id: Id,
     pub(super) output: T,
-    /// Length in bytes of its text in UTF-8; 0 if features were given.
+    /// Length in bytes of the text in UTF-8; 0 if features were given.
     pub(super) text_len: u64,
     /// The values of [`DocumentOptions::fields`].
     pub(super) fields: Vec<Option<String>>,
@@ -273,7 +273,7 @@ pub(super) enum Failure {
     Unreadable(Error),
 }
 
-/// Processes a document, or with a unit each of its passages, and passes the results to `out`.
+/// Processes a document, or with a unit each of its passages, and appends the results to `out`.
 pub(super) fn run_all<T: Task>(
     document: RawDocument,
     options: &DocumentOptions,

@@ -18,7 +18,7 @@ use super::whole_file;
 
 /// The first bytes of each record.
 pub(super) const MAGIC: &[u8] = b"WARC/";
-/// The versions that are read. The drafts 0.17 and 0.18 have the same headers as 1.0.
+/// The supported versions. The drafts 0.17 and 0.18 have the same headers as 1.0.
 const VERSIONS: [&[u8]; 3] = [b"1.", b"0.17", b"0.18"];
 /// Maximum length of the header of a record.
 const HEADER_LEN_MAX: u64 = 1 << 16;
@@ -148,7 +148,7 @@ fn fields_of(header: &[u8]) -> Fields {
     let mut fields = Fields::new();
     for line in text.lines().skip(1).filter(|line| !line.trim().is_empty()) {
         if line.starts_with([' ', '\t']) {
-            // The rest of a long value.
+            // The line continues the previous value.
             let Some((_, value)) = fields.last_mut() else { continue };
             value.push(' ');
             value.push_str(line.trim());

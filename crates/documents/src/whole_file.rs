@@ -71,7 +71,7 @@ pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<S
     // The extractor looks for the title in the head only.
     let title = tree.select_single("title").text();
     page_text::normalise(&tree);
-    // The extractor modifies the tree, so all other texts need a new one.
+    // The extractor modifies the tree, so all other texts need a new tree.
     let again = || page_tree::parse(html, len_max);
     let mut reader = Readability::with_document(tree, None, None).map_err(|it| it.to_string())?;
     let Ok(article) = reader.parse() else { return Ok(all_text(&again()?)) };
@@ -126,7 +126,7 @@ fn text_without_menus(page: &Document) -> String {
 struct TextLen {
     /// Bytes, whitespace not counted.
     all: usize,
-    /// Bytes in links.
+    /// Bytes of the text in links.
     linked: usize,
 }
 

@@ -3,7 +3,7 @@
 use fpstore_documents::{Admission, DocumentOptions, Error, read_features};
 use fpstore_text::{TextHasher, TextRecipe};
 
-/// Computing both at once equals computing each alone.
+/// Features and fingerprints computed together equal the results of computing each alone.
 #[test]
 fn features_and_fingerprints_of_documents_are_those_of_texts() {
     let folder = tempfile::tempdir().unwrap();

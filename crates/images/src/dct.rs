@@ -7,10 +7,10 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// The number of values.
+/// The number of transformed values.
 pub(crate) const LEN: usize = 32;
 
-/// A real and an imaginary part.
+/// A complex number: its real and its imaginary part.
 type Complex = (f64, f64);
 
 /// The sums of `2 * values[at] * cos(PI * frequency * (2 * at + 1) / 64)` for each frequency.
@@ -37,10 +37,11 @@ pub(crate) fn cosine_transform(values: [f64; LEN]) -> [f64; LEN] {
     })
 }
 
-/// Half of each coefficient, summed as in the definition, with the rounding errors of
-/// [`PictureVersion::One`](crate::PictureVersion::One).
+/// Half of each coefficient of [`cosine_transform`], summed as in the definition, with the rounding
+/// errors of [`PictureVersion::One`](crate::PictureVersion::One).
 pub(crate) fn sums(values: [f64; LEN]) -> [f64; LEN] {
-    // The angle repeats after 4 * LEN steps; small angles have exact symmetries.
+    // The angle repeats after 4 * LEN steps. The steps are reduced, because cosines of small angles
+    // have exact symmetries.
     let wave = |frequency: usize, at: usize| {
         let steps = frequency * (2 * at + 1) % (4 * LEN);
         (PI * steps as f64 / (2 * LEN) as f64).cos()

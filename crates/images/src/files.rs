@@ -67,14 +67,14 @@ pub enum Admission {
 pub struct PictureSummary {
     /// Pictures with a fingerprint.
     pub picture_count: u64,
-    /// Pictures whose pixels have one grey value. Their fingerprints are similar, even if they show
-    /// different things by transparency.
+    /// Pictures whose pixels have one grey value. Their fingerprints are similar, even if the
+    /// pictures differ in their transparency.
     pub one_colour_count: u64,
     /// Unreadable pictures.
     pub bad_count: u64,
     /// The names and faults of the first ten unreadable pictures.
     pub bad: Vec<String>,
-    /// Files with other extensions.
+    /// Files whose extension is not the extension of a picture format.
     pub other_count: u64,
     /// Hidden files and folders, links to folders, pipes, sockets and devices.
     pub passed_over_count: u64,
@@ -96,7 +96,7 @@ pub enum Error {
     /// The operating system refused an operation on a folder.
     #[error(transparent)]
     Io(IoError),
-    /// Some pictures cannot be read; the summary has the first ten.
+    /// Some pictures cannot be read; the summary contains the first ten.
     #[error(
         "{} of {} pictures cannot be read; the first is {}",
         .0.bad_count,
@@ -185,7 +185,7 @@ fn guarded<T>(decode: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
 /// The path of a file, or the reason why it cannot be read.
 type FoundFile = Result<PathBuf, String>;
 
-/// Adds the pictures of a folder; `below` is its path in ids.
+/// Finds the pictures of a folder and its subfolders; `below` is the path of the folder in ids.
 fn walk(
     folder: &Path,
     below: &str,
@@ -199,7 +199,8 @@ fn walk(
         let (path, name) = (entry.path(), entry.file_name());
         let shown = name.to_string_lossy();
         let id = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
-        // A link to a folder may lead back to its own folder; a broken link is an unreadable file.
+        // A link to a folder is skipped, because it may lead back to its own folder; a broken link
+        // counts as an unreadable file.
         let is_file = path.metadata().map_or(kind.is_symlink(), |it| it.is_file());
         if shown.starts_with('.') {
             summary.passed_over_count += 1;

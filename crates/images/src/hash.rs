@@ -1,8 +1,9 @@
 //! The hashes of pictures, and the recipes that a store keeps.
 //!
-//! `phash` resizes a grey picture to 32 x 32 pixels, takes its cosine transform, and compares the 64
-//! coefficients of the lowest frequencies with their median. `dhash` resizes it to 9 x 8 pixels, and
-//! compares each pixel with the one to its left. Both give 64 bits; most of the time is resizing.
+//! `phash` resizes a grey picture to 32 x 32 pixels, takes its cosine transform, and compares the
+//! 64 coefficients of the lowest frequencies with their median. `dhash` resizes it to 9 x 8 pixels,
+//! and compares each pixel with the pixel to its left. Both give 64 bits; resizing takes most of
+//! the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,16 +14,16 @@ use crate::dct::{LEN as SIDE, cosine_transform, sums};
 use crate::gray::Gray;
 use crate::resize::{resized, resized_rows_first};
 
-/// The lowest frequencies of each direction.
+/// The number of lowest frequencies of each direction that the hash uses.
 const LOW: usize = 8;
 
 fpstore_base::named! {
     /// A hash of pictures.
     ///
     /// For the same pixels both hashes equal the hashes of the Python package imagehash with its
-    /// defaults, bit for bit; the most significant bit is the first bit of its rows. The transform
-    /// has the roundings of scipy on x86-64, so the hashes of pictures of one colour, mirrored
-    /// pictures and drawn gradients are equal, too.
+    /// defaults, bit for bit; the most significant bit is the first bit of the first row in
+    /// imagehash. The transform has the roundings of scipy on x86-64, so the hashes of pictures of
+    /// one colour, mirrored pictures and drawn gradients are equal, too.
     ///
     /// # Examples
     ///
@@ -38,9 +39,10 @@ fpstore_base::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum PictureHash {
-        /// Whether each of the 64 lowest frequencies is above their median: `imagehash.phash`.
+        /// Whether the coefficient of each of the 64 lowest frequencies is above their median:
+        /// `imagehash.phash`.
         PHash = "phash",
-        /// Whether each of 8 times 8 pixels is brighter than the one to its left:
+        /// Whether each of 8 times 8 pixels is brighter than the pixel to its left:
         /// `imagehash.dhash`.
         DHash = "dhash",
     }
@@ -80,7 +82,7 @@ impl PictureHash {
 /// The orientation of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orientation {
-    /// By the EXIF data, as in viewers.
+    /// Rotated according to the EXIF data, as in picture viewers.
     #[default]
     Exif,
     /// As the pixels are stored, as in imagehash unless its caller rotates the picture.

@@ -18,7 +18,7 @@ pub const DECODED_LEN_MAX: u64 = 512 << 20;
 /// coefficients of a progressive JPEG file are larger than its pixels.
 const MEMORY_FACTOR: u64 = 3;
 
-/// The fault of an incomplete file.
+/// The error message for an incomplete file.
 const CUT: &str = "it is damaged: its end is missing, as after an incomplete download";
 
 /// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the
@@ -41,7 +41,7 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
         return Err("it has no pixels".into());
     }
     let turn = match orientation {
-        // Damaged EXIF data are ignored: all programs show such pictures.
+        // Damaged EXIF data are ignored: all viewers show such pictures.
         Orientation::Exif => decoder.orientation().unwrap_or(Turn::NoTransforms),
         Orientation::Stored => Turn::NoTransforms,
     };
@@ -109,7 +109,7 @@ fn open(path: &Path) -> Result<impl ImageDecoder, String> {
     reader.into_decoder().map_err(|error| fault_of(path, &error))
 }
 
-/// The fault of a picture that cannot be decoded.
+/// The error message for a picture that cannot be decoded.
 fn fault_of(path: &Path, error: &ImageError) -> String {
     let text = error.to_string();
     let of_decoders = ["failed to fill whole buffer", "unexpected end of file"];

@@ -28,7 +28,7 @@ pub(crate) fn resized(picture: &Gray, width: usize, height: usize) -> Gray {
     }
 }
 
-/// A picture of `width` times `height` pixels, as in earlier versions of Pillow.
+/// A picture of `width` times `height` pixels, as in versions of Pillow before 13.
 pub(crate) fn resized_rows_first(picture: &Gray, width: usize, height: usize) -> Gray {
     resized_columns(resized_rows(picture.clone(), width), height)
 }

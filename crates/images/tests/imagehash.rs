@@ -31,8 +31,8 @@ fn recipe(hash: PictureHash, orientation: Orientation) -> PictureRecipe {
     PictureRecipe::new(hash, orientation)
 }
 
-/// Lossless formats have the same pixels everywhere. Decoders of lossy formats round differently,
-/// by about one grey value, which changes few bits.
+/// Lossless formats have the same pixels in all decoders. Decoders of lossy formats round
+/// differently, by about one grey value, which changes few bits.
 #[test]
 fn the_fingerprints_are_those_of_imagehash() {
     let table = std::fs::read_to_string(data().join("hashes.tsv")).unwrap();
@@ -78,7 +78,8 @@ fn a_store_of_the_first_version_goes_on_with_its_fingerprints() {
     }
 }
 
-/// A decoder makes the missing part grey, so unrelated pictures would be similar.
+/// The decoder fills the missing part of a truncated JPEG file with grey, so unrelated pictures
+/// would be similar.
 #[test]
 fn a_cut_picture_is_damaged_in_every_format() {
     let folder = tempfile::tempdir().unwrap();

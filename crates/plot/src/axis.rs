@@ -1,19 +1,19 @@
-//! Axes, which map numbers to places between 0 and 1, and their ticks.
+//! Axes, which map numbers to positions from 0 to 1, and their ticks.
 
-/// A label on an axis: its place from 0 to 1, and its text.
+/// A label on an axis: its position from 0 to 1, and its text.
 pub type Tick = (f64, String);
 
 /// A column of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its position, counted from 0.
+    /// The position of the column in the histogram, counted from 0.
     pub at: usize,
-    /// The number of columns.
+    /// The number of columns of the histogram.
     pub count: usize,
 }
 
 impl Column {
-    /// The place of its middle, 0 to 1.
+    /// The position of the middle of the column on the axis, 0 to 1.
     pub fn middle(self) -> f64 {
         (self.at as f64 + 0.5) / self.count.max(1) as f64
     }
@@ -42,24 +42,24 @@ pub struct LogAxis {
 }
 
 impl LogAxis {
-    /// From the power of ten below `least` to the power of ten above `most`.
+    /// An axis from the power of ten below `least` to the power of ten above `most`.
     pub fn around(least: f64, most: f64) -> Self {
         let low = (least.log10() + 1e-9).floor();
         let high = (most.log10() - 1e-9).ceil().max(low + 1.0);
         LogAxis { low, high }
     }
 
-    /// From slightly below `least` to slightly above `most`.
+    /// An axis from slightly below `least` to slightly above `most`.
     pub fn close(least: f64, most: f64) -> Self {
         LogAxis { low: least.log10() - 0.08, high: most.log10() + 0.08 }
     }
 
-    /// The place of a number, 0 to 1.
+    /// The position of a number on the axis, 0 to 1.
     pub fn at(&self, number: f64) -> f64 {
         ((number.log10() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
-    /// Powers of ten, with numbers between them if there are few.
+    /// The ticks: powers of ten, with numbers between them if the axis contains few powers of ten.
     pub fn ticks(&self, name: impl Fn(f64) -> String) -> Vec<Tick> {
         let powers = self.low.ceil() as i32 - 1..=self.high.floor() as i32;
         let steps: &[f64] = match self.high - self.low {

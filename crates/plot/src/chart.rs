@@ -9,7 +9,7 @@ pub const PALETTE: &str = include_str!("palette.css");
 /// The styles of charts in a page; they need [`PALETTE`].
 pub const STYLE: &str = include_str!("chart.css");
 
-/// A chart without its marks.
+/// The frame of a chart, without its marks.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
     /// An id that is unique in the page.

@@ -1,9 +1,9 @@
 //! The charts of fpstore: SVG text with axes, marks and labels, and numbers formatted for people.
 //!
-//! A [`Chart`] is the frame: title, axes and ticks. [`Marks`] are drawn into it at places from 0
+//! A [`Chart`] is the frame: title, axes and ticks. [`Marks`] are drawn into it at positions from 0
 //! to 1 in both directions. A chart is a part of a page ([`Chart::inline`]) or a separate file
-//! ([`Chart::to_file`]). Colours are CSS variables that follow a dark theme; a chart scales to
-//! the available width of its page.
+//! ([`Chart::to_file`]). Colours are CSS variables that follow a dark theme; a chart scales to the
+//! available width of its page.
 //!
 //! The crate does not depend on stores, and no other crate's type is in its interface.
 //!

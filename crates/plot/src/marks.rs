@@ -1,4 +1,4 @@
-//! The marks of a chart: bars, lines, dots and labels, at places from 0 to 1.
+//! The marks of a chart: bars, lines, dots and labels, at positions from 0 to 1.
 
 use std::fmt::Write;
 
@@ -49,18 +49,20 @@ impl Size {
         letter: 8.0,
     };
 
-    /// The coordinate of a place, 0 to 1, from the left to the right end of the data.
+    /// The horizontal coordinate of a position from 0, the left end of the data, to 1, the right
+    /// end.
     pub(crate) fn x(&self, at: f64) -> f64 {
         self.left + at * (self.width - self.left - self.right)
     }
 
-    /// The coordinate of a place, 0 to 1, from the lower to the upper end of the data.
+    /// The vertical coordinate of a position from 0, the lower end of the data, to 1, the upper
+    /// end.
     pub(crate) fn y(&self, at: f64) -> f64 {
         self.height - self.bottom - at * (self.height - self.top - self.bottom)
     }
 }
 
-/// Marks in the order of drawing. A `class` is a class of [`STYLE`](crate::STYLE).
+/// Marks in the order of drawing. Each `class` argument is a CSS class of [`STYLE`](crate::STYLE).
 #[derive(Clone, Debug)]
 pub struct Marks {
     size: Size,
@@ -70,7 +72,7 @@ pub struct Marks {
 /// The name of a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Label<'a> {
-    /// The point.
+    /// The position of the point.
     pub at: (f64, f64),
     /// The name.
     pub text: &'a str,
@@ -98,7 +100,7 @@ impl Marks {
         self.elements.write_fmt(element).expect("a string takes every write");
     }
 
-    /// A bar in a column, from one height to another. `text` is its tooltip.
+    /// A bar in a column, from one height to another. `text` is the tooltip of the bar.
     pub fn bar(&mut self, column: Column, heights: (f64, f64), class: &str, text: &str) {
         let full = self.size.x(1.0) - self.size.x(0.0);
         let width = (full / column.count.max(1) as f64 * 0.76).min(full / 6.0);
@@ -135,7 +137,7 @@ impl Marks {
         self.line(&[(middle - half, height), (middle + half, height)], class);
     }
 
-    /// A dot. `text` is its tooltip.
+    /// A dot. `text` is the tooltip of the dot.
     pub fn dot(&mut self, at: (f64, f64), radius: f64, class: &str, text: &str) {
         let (x, y) = (number(self.size.x(at.0)), number(self.size.y(at.1)));
         self.add(format_args!(
