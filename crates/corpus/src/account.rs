@@ -29,7 +29,7 @@ pub struct Account {
     pub dropped_count: u64,
     /// Documents added to the store.
     pub added_count: u64,
-    /// Written outputs.
+    /// Output files written.
     pub file_count: u64,
     /// Files from searched folders that could not be read to the end or copied; each was reported
     /// by an [`Event`](super::Event). None of their documents is in an output, added to the store,

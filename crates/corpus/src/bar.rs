@@ -15,9 +15,9 @@ const STEPS: f64 = 100.0;
 /// The possible bars, the strictest first: least similarities, or greatest distances.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bars {
-    /// From 1 down to this similarity, in steps of 1/100.
+    /// Least similarities from 1 down to this one, in steps of 1/100.
     Similarity(f64),
-    /// From 0 up to this distance.
+    /// Greatest distances from 0 up to this one, in bits.
     Distance(u32),
 }
 

@@ -20,7 +20,7 @@ use fpstore::{StoreIndex, Writer};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef, Width};
 
-/// A cleaning with all outputs written. [`Cleaned::finish`] ends it.
+/// A cleaning with all outputs written. [`Cleaned::finish`] completes the cleaning.
 #[must_use = "the work is not done before finish"]
 pub struct Cleaned<'a> {
     pub(super) work: Work<'a>,
@@ -164,7 +164,7 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Cleaned::for_each_removed`].
+    /// The same as [`Cleaned::for_each_removed`].
     pub fn for_each_document<E: From<Error>>(
         &self,
         mut each: impl FnMut(DecidedDocument<'_>) -> Result<(), E>,
@@ -196,7 +196,7 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Cleaned::for_each_removed`].
+    /// The same as [`Cleaned::for_each_removed`].
     pub fn for_each_kept<E: From<Error>>(
         &self,
         mut each: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), E>,

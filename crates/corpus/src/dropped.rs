@@ -22,7 +22,7 @@ pub(super) struct Dropped {
     pub(super) number: Number,
     pub(super) other: KeptDocument,
     pub(super) other_fingerprint: Fingerprint,
-    /// The similarity of the two documents, if it was computed.
+    /// The similarity of the dropped and the kept document, if it was computed.
     pub(super) similarity: Option<f64>,
     pub(super) reason: Reason,
 }

@@ -26,7 +26,7 @@ pub enum Error {
     /// An output exists and may not be replaced.
     #[error("{} exists", path.display())]
     Exists {
-        /// The output.
+        /// The path of the output.
         path: PathBuf,
         /// Whether documents are added to a store. If an earlier run wrote the output and added its
         /// documents, they would be near stored ones now, and a replaced output would contain none
@@ -41,7 +41,7 @@ pub enum Error {
         path.display()
     )]
     Ended {
-        /// The output.
+        /// The path of the output.
         path: PathBuf,
     },
     /// The store already contains the documents of a run of this name, and not all outputs exist:
@@ -55,7 +55,7 @@ pub enum Error {
     KnownRun {
         /// The name of the run.
         run: String,
-        /// The store.
+        /// The path of the store.
         store: PathBuf,
         /// A missing output; `None` if the cleaning writes no outputs.
         missing: Option<PathBuf>,
@@ -92,7 +92,7 @@ pub enum Error {
     TooMuchLost {
         /// The largest loss.
         loss: Box<Loss>,
-        /// The limit.
+        /// The exceeded limit.
         limit: LossLimit,
         /// The overview of the cleaning, with all losses.
         overview: Box<Overview>,

@@ -9,7 +9,7 @@ use fpstore::join::confirm::Unlike;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Unfinished work is resumed.
+    /// An interrupted cleaning is resumed.
     Resumed {
         /// The number of batches of files that were already read.
         done: usize,
@@ -24,7 +24,7 @@ pub enum Event<'a> {
     RepeatedIds(&'a RepeatedIds),
     /// Judged pairs without effect, because at least one of their ids is not the id of a document.
     UnknownPairs {
-        /// The number of these pairs.
+        /// The number of judged pairs without effect.
         unknown: u64,
         /// The number of all judged pairs.
         count: u64,

@@ -52,7 +52,7 @@ impl JudgedPairs {
             let (first, second) = (numbers.get(one), numbers.get(other));
             let both = first.zip(second);
             if label != Label::Ignored {
-                // The other document may be a stored one.
+                // A pair of different documents may consist of a new and a stored document.
                 let is_half_known = work.stored.is_some()
                     && label == Label::Different
                     && first.or(second).is_some();

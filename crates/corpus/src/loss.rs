@@ -123,7 +123,7 @@ impl LossLimit {
         Err(Error::InvalidOptions { reason })
     }
 
-    /// The part, 0 to 1.
+    /// The limit as a part of the documents, 0 to 1.
     pub fn part(self) -> f64 {
         self.0
     }

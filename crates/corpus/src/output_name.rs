@@ -101,7 +101,7 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// The format whose file extensions files of `format` have.
+/// The format whose extensions files of `format` have: features are in JSON Lines, lines in texts.
 fn named(format: DocumentFormat) -> DocumentFormat {
     match format {
         DocumentFormat::Features => DocumentFormat::JsonLines,

@@ -21,9 +21,9 @@ pub struct Reasons {
     /// The same address as a better document; see
     /// [`Cleaner::url_field`](super::Cleaner::url_field).
     pub address: bool,
-    /// The same bytes of text.
+    /// The same bytes of text as a kept document.
     pub bytes: bool,
-    /// The same tokens in the same order, as the recipe produces them.
+    /// The same tokens of the recipe, in the same order, as a kept document.
     pub text: bool,
     /// Near-duplicates, confirmed by their features if the settings require it. Equal documents are
     /// near-duplicates, too.

@@ -142,7 +142,7 @@ struct End {
     unread: Vec<u64>,
 }
 
-/// A spool in a file of the folder of its job.
+/// A file with a spool, in the folder of a job.
 #[derive(Debug)]
 pub(super) struct SpoolFile {
     pub(super) folder: Arc<OwnFolder>,

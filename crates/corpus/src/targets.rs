@@ -27,7 +27,7 @@ const KEPT_FILES: &str = "kept-files.txt";
 /// The paths of the outputs: a copy of each input file, and a list of kept files.
 #[derive(Debug)]
 pub(super) struct Targets {
-    /// The folder of the output, or the file.
+    /// The output named by the user: a folder or a file.
     output: PathBuf,
     is_folder: bool,
     /// The path of the copy of each input file; `None` for a file that is a single document.
@@ -174,7 +174,7 @@ impl Targets {
         above.map(Path::to_path_buf).collect()
     }
 
-    /// The folder of the output, or the file.
+    /// The output named by the user: a folder or a file.
     pub(super) fn output(&self) -> &Path {
         &self.output
     }
@@ -184,7 +184,7 @@ impl Targets {
         self.copies.iter().flatten().chain(&self.kept_files)
     }
 
-    /// An output that does not exist.
+    /// The first output that does not exist, if there is one.
     pub(super) fn missing(&self) -> Option<&PathBuf> {
         self.all().find(|path| fs::symlink_metadata(path).is_err())
     }
@@ -358,7 +358,7 @@ pub(super) struct Originals<'a> {
 }
 
 impl<'a> Originals<'a> {
-    /// The files, in order.
+    /// The input files, in order.
     pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'a>> + use<'a> {
         let Originals { files, options, .. } = *self;
         (0..files.len()).filter_map(move |number| files.get(number, options))

@@ -25,7 +25,7 @@ use fpstore_disk::Digest;
 /// A batch of files is full at this many bytes or files. After a crash, at most one batch is read
 /// again.
 const BATCH_LEN: u64 = 64 << 20;
-// Test corpora are small, but must have several batches.
+// Few files in tests, so that small corpora have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
 /// The numbers of the steps. All cleanings read and decide; cleanings with an output also write.
@@ -53,7 +53,7 @@ pub(super) struct Work<'a> {
     pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
-    /// See [`READ`] and the following constants.
+    /// The progress in steps; see [`READ`] and the following constants.
     pub(super) steps: Steps,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Work<'a> {
         Originals { files, options, paths, new_fields, passages }
     }
 
-    /// The files, in order.
+    /// The input files, in order.
     pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'_>> {
         self.originals(&[]).each_file()
     }

@@ -91,7 +91,7 @@ struct Copier<'a> {
     job: &'a Job,
     spools: &'a Spools,
     dropped: &'a DroppedList,
-    /// The digest of the decisions.
+    /// The digest of the decisions that determine the copies.
     decisions: Digest,
     targets: &'a Targets,
     others: OtherIds,

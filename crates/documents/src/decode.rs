@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(decode(b"\x1b$B$3\x1b(B", TextEncoding::DETECT).unwrap(), "\u{3053}");
         let binary = decode(b"a text and \0\x01\0\0 more", TextEncoding::UTF_8).unwrap_err();
         assert_eq!((binary.offset, &*binary.to_string()), (11, "not a text: it holds NUL bytes"));
-        // Cut off within a character.
+        // The bytes end within a character.
         assert_eq!(decode(b"ab\xe4\xb8", TextEncoding::UTF_8).unwrap_err().offset, 2);
         assert_eq!(decode(b"", TextEncoding::UTF_8).unwrap(), "");
     }

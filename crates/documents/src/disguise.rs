@@ -109,7 +109,7 @@ mod tests {
             let (little, big) = (utf16(text, u16::to_le_bytes), utf16(text, u16::to_be_bytes));
             assert_eq!(disguise_of(&little), Some(Disguise::Encoded(UTF_16LE)), "{text}");
             assert_eq!(disguise_of(&big), Some(Disguise::Encoded(UTF_16BE)), "{text}");
-            // Cut off within a character.
+            // The bytes end within a character.
             assert_eq!(disguise_of(&little[..little.len() - 1]), Some(Disguise::Encoded(UTF_16LE)));
             assert_eq!(disguise_of(text.as_bytes()), None, "{text}");
         }

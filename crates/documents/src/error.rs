@@ -47,7 +47,7 @@ pub enum Error {
     UnclearFields {
         /// The name of the input.
         name: String,
-        /// The ambiguity.
+        /// A description of the ambiguity.
         reason: String,
         /// The most likely fields.
         likely: Box<LikelyFields>,
@@ -61,9 +61,9 @@ pub enum Error {
     /// A pattern of file names is invalid.
     #[error("'{glob}' is not a pattern of file names: {reason}")]
     InvalidGlob {
-        /// The pattern.
+        /// The invalid pattern.
         glob: String,
-        /// The violated rule.
+        /// The violated rule of the syntax of patterns.
         reason: String,
     },
     /// The observer ended the work.
@@ -82,7 +82,7 @@ pub enum Error {
         name: String,
         /// The format of the input.
         format: &'static str,
-        /// The cargo feature that enables it.
+        /// The cargo feature that enables the format.
         feature: &'static str,
     },
     /// An input contains features but the recipe is for texts, or texts but the recipe is for

@@ -63,7 +63,7 @@ struct Field {
     can_be_id: bool,
 }
 
-/// The fields of a file.
+/// The fields of a file, and samples of their values.
 #[derive(Default)]
 struct Found {
     fields: Vec<Field>,

@@ -90,7 +90,7 @@ impl Globs {
     }
 }
 
-/// Counts of skipped files.
+/// Counts of files in folders that were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PassedOver {

@@ -80,7 +80,7 @@ struct Limits {
     work: u64,
 }
 
-/// A tree that records the first limit exceeded.
+/// The tree of a page, which records an exceeded limit.
 struct LimitedTree {
     document: Document,
     limits: Limits,

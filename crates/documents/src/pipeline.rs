@@ -52,7 +52,7 @@ pub enum Admission {
     Taken,
     /// The caller rejected the document: count the record as bad.
     Refused {
-        /// The fault.
+        /// The reason of the caller.
         reason: String,
     },
 }

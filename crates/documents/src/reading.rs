@@ -33,7 +33,7 @@ type Opened = BufReader<Box<dyn Read + Send>>;
 /// Receives full batches and their lengths; returning `false` ends the reading.
 pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
 
-/// A filter of documents by their places.
+/// Returns whether the document at a place is to be read.
 pub type PlaceFilter = dyn Fn(DocumentPlace) -> bool + Send + Sync;
 
 /// Collects documents into batches.

@@ -19,7 +19,8 @@ const EXACT_IDS_MAX: usize = 1 << 18;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepeatedIds {
-    /// The number of such documents; a lower bound if only a part of the ids was noted.
+    /// The number of documents that share an id with an earlier one; a lower bound if only a part
+    /// of the ids was noted.
     pub count: u64,
     /// The id of the first of these documents.
     pub first: Option<Id>,

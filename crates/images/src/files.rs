@@ -56,7 +56,7 @@ pub enum Admission {
     Taken,
     /// The id is invalid; count the picture as bad.
     Refused {
-        /// The problem.
+        /// The reason of the caller.
         reason: String,
     },
 }
@@ -89,7 +89,7 @@ impl PictureSummary {
     }
 }
 
-/// An error of reading the pictures of a folder.
+/// An error from reading the pictures of a folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -14,7 +14,7 @@ pub const STYLE: &str = include_str!("chart.css");
 pub struct Chart<'a> {
     /// An id that is unique in the page.
     pub id: &'a str,
-    /// The subject in a few words.
+    /// The subject of the chart in a few words.
     pub title: &'a str,
     /// The content in a sentence, for readers who do not see the chart.
     pub description: &'a str,

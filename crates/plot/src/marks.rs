@@ -76,7 +76,7 @@ pub struct Label<'a> {
     pub at: (f64, f64),
     /// The name.
     pub text: &'a str,
-    /// The class of the text.
+    /// The CSS class of the text.
     pub class: &'a str,
 }
 

@@ -24,7 +24,7 @@ impl Items {
 /// An item found in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ItemMatch {
-    /// The number of the item.
+    /// The position of the item in [`Items::list`].
     pub(super) item: u32,
     /// The share of the shingles of the item that the passage contains.
     pub(super) contained: f64,

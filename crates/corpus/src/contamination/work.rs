@@ -242,7 +242,7 @@ pub struct Contamination {
     pub unjudged_count: u64,
     /// The ids of the first ten skipped items.
     pub unjudged: Vec<Id>,
-    /// Items found in a document.
+    /// Items found in at least one document.
     pub found_item_count: u64,
     /// Items with all shingles in a single passage of a document.
     pub whole_item_count: u64,

@@ -65,7 +65,7 @@ pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
     failed.iter().filter(|&&number| targets.copy_of(number).is_some()).count() as u64
 }
 
-/// Copies a file without these records.
+/// Copies a file without `records`.
 fn copy(
     check: &ContaminationCheck<'_>,
     (originals, targets): (&Originals<'_>, &Targets),

@@ -24,7 +24,7 @@ pub enum NewFieldKind {
     Count,
 }
 
-/// The fate of a record.
+/// The fate of a record in a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFate {
     /// The record is copied.

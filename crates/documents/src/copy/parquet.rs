@@ -510,7 +510,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("docs.parquet");
         std::fs::write(&path, bytes).unwrap();
-        // Named fields: a changed name of a column is no reason to refuse the file before it is read.
+        // The fields are named: a guess would refuse a file with a changed column name before it is
+        // read.
         let options = DocumentOptions::default().id_field("id").text_field("text").skip_bad(true);
         let files = DocumentFiles::find(&[path], &options).unwrap();
         let mut places = Vec::new();
