@@ -1,4 +1,4 @@
-//! Copies files without some of their documents, to files without a final name.
+//! Copies files without some of their documents, to files that do not have their final names yet.
 //!
 //! Cleaning and the contamination check both write their outputs with these functions, and then
 //! give the copies their final names.

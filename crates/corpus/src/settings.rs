@@ -103,7 +103,7 @@ pub struct Cleaner<'a> {
     /// removed for the first reason that holds:
     ///
     /// 1. Its address is the address of a better document. Only the best document of an address is
-    ///    compared with others.
+    ///    compared with other documents.
     /// 2. Its text has the same bytes, or the same tokens, as the text of a kept document.
     /// 3. It is near another document.
     pub judge: Option<Reasons>,

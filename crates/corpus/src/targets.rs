@@ -289,7 +289,7 @@ impl Targets {
         }
     }
 
-    /// Refuses existing outputs; `adds` is the field of the [`Error::Exists`].
+    /// Refuses existing outputs; `adds` is the field of this name in [`Error::Exists`].
     pub(super) fn check_free(&self, adds: bool) -> Result<()> {
         match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
             Some(path) => Err(Error::Exists { path: path.clone(), adds }),

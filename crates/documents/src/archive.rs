@@ -350,7 +350,7 @@ mod tests {
         encoder.write_all(together.as_bytes()).unwrap();
         let whole = encoder.finish().unwrap();
         assert!(walk(&[&zipped[0], &whole[..whole.len() - 9], &zipped[2]].concat()).is_err());
-        // The same holds if only another member contains several records: the damaged one may, too.
+        // If another member contains several records, the damaged member may, too.
         let cut = &zipped[1][..20];
         assert!(walk(&[&zipped[0][..], cut, &whole, &zipped[2]].concat()).is_err());
         assert!(walk(&[&whole[..], cut, &zipped[2]].concat()).is_err());

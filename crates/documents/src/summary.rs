@@ -36,8 +36,8 @@ pub struct DocumentSummary {
     pub bad_file_count: u64,
     /// The faults of the first ten bad files, with their names.
     pub bad_files: Vec<String>,
-    /// The numbers ([`DocumentPlace::file`]) of these bad files: of each, only the documents before
-    /// the fault were read.
+    /// The numbers ([`DocumentPlace::file`]) of the files of `bad_file_count`: only their documents
+    /// before the fault were read.
     pub unread: Vec<usize>,
     /// Files in folders that were skipped.
     pub passed_over: PassedOver,
