@@ -17,29 +17,29 @@ use fpstore::Result;
 use fpstore::state::StateId;
 use fpstore::writer::{BackedUp, BackupOptions, StateSource, backup_from};
 
-/// The longest time for the answer to a request for the state.
+/// The longest time to wait for the identity of the current snapshot.
 const STATE_TIME: Duration = Duration::from_secs(10);
-/// The longest time for one part of a file.
+/// The longest time to receive one part of a file.
 const PART_TIME: Duration = Duration::from_secs(60);
-/// Bytes of a segment in one request.
+/// The number of bytes of a segment that one request reads.
 const PART_LEN: u64 = 4 << 20;
-/// The number of attempts if the connection breaks off.
+/// The number of attempts to read a part, if the connection breaks off.
 const TRIES: u32 = 5;
 /// The first pause between two attempts; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Copies the current snapshot of a server to the folder `to`, as
 /// [`backup`](fpstore::writer::backup) does with a local store: only missing segments are sent,
-/// each segment is checked completely, and readers of the folder see complete states. Repeated
-/// calls keep the folder up to date.
+/// each segment is checked completely, and readers of the folder see complete snapshots. Repeated
+/// calls update the folder.
 ///
 /// The function blocks, so an asynchronous program must call it on a thread of `spawn_blocking`. A
 /// broken connection is opened again.
 ///
 /// # Errors
 ///
-/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot
-/// be reached or refuses.
+/// The errors of [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the
+/// server cannot be reached or refuses.
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ fn runtime_for(client: &Client) -> Result<Runtime> {
     Ok(runtime.map_err(IoError::of("start a connection to", client.url()))?)
 }
 
-/// A server whose states are copied again and again, over one connection.
+/// A server whose store is copied after each change, over one connection.
 #[derive(Debug)]
 pub struct Followed {
     client: Client,
@@ -94,7 +94,7 @@ impl Followed {
         self.client.url()
     }
 
-    /// The state that the server serves now. This is one short request.
+    /// The identity of the snapshot that the server serves now. This is one short request.
     ///
     /// # Errors
     ///
@@ -109,11 +109,11 @@ impl Followed {
         Ok(answer.map_err(io::Error::other).map_err(IoError::of("ask the state of", url))?)
     }
 
-    /// As [`backup`].
+    /// Copies the current snapshot to the folder `to`, like [`backup`].
     ///
     /// # Errors
     ///
-    /// As [`backup`].
+    /// The errors of [`backup`].
     pub fn copy(&mut self, to: impl AsRef<Path>, options: &BackupOptions) -> Result<BackedUp> {
         let url = self.url();
         let asking = RefCell::new((&mut self.client, &self.runtime));

@@ -84,11 +84,11 @@ impl Client {
         self
     }
 
-    /// The settings of the server, and the state of its store.
+    /// The settings of the server, and the facts about its store.
     ///
     /// # Errors
     ///
-    /// As all requests: [`ClientError::Connection`] if the server cannot be reached,
+    /// The errors of every request: [`ClientError::Connection`] if the server cannot be reached,
     /// [`ClientError::Refused`] if it refuses the request, [`ClientError::NotAServer`] if another
     /// program answers.
     pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
@@ -101,14 +101,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]; [`ClientError::Refused`] if the server refuses even this request.
+    /// The errors of [`Client::info`].
     pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
         let (head, bytes) = self.connection.answer(&Call::new(Method::GET, "/readyz")).await?;
         // A server that is not ready answers with the status of a failure.
         serde_json::from_slice(&bytes).map_err(|_| refused(head.status, &bytes))
     }
 
-    /// The state that the server serves now.
+    /// The identity of the snapshot that the server serves now.
     pub(super) async fn state(&mut self) -> Result<StateId, ClientError> {
         let path = format!("/v1/files/{MANIFEST}");
         let (head, bytes) = self.connection.answer(&Call::new(Method::HEAD, &path)).await?;
@@ -131,11 +131,11 @@ impl Client {
         })
     }
 
-    /// Makes the server switch to the newest state of its store now.
+    /// Makes the server switch to the newest generation of its store now.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]; the server then keeps its snapshot.
+    /// The errors of [`Client::info`]; after an error the server keeps its snapshot.
     pub async fn refresh(&mut self) -> Result<RefreshAnswer, ClientError> {
         self.ask(&Call::new(Method::POST, "/v1/refresh")).await
     }
@@ -146,7 +146,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn plan(&mut self, k: Option<u32>, queries: u64) -> Result<PriceAnswer, ClientError> {
         let k = k.map_or_else(String::new, |k| format!("&k={k}"));
         self.get(&format!("/v1/plan?queries={queries}{k}")).await
@@ -156,7 +156,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn query(
         &mut self,
         fingerprint: Fingerprint,
@@ -171,8 +171,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]. With the codes `batch-over-limit` and `answer-over-limit` a request
-    /// with fewer fingerprints may succeed.
+    /// The errors of [`Client::info`]. After the codes `batch-over-limit` and `answer-over-limit`,
+    /// a request with fewer fingerprints may succeed.
     pub async fn query_many(
         &mut self,
         fingerprints: &[Fingerprint],
@@ -197,7 +197,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`], and any error of `each`. Both end the requests.
+    /// The errors of [`Client::info`], and any error of `each`. No request follows an error.
     pub async fn query_all<E: From<ClientError>>(
         &mut self,
         fingerprints: &[Fingerprint],
@@ -230,7 +230,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn query_text(
         &mut self,
         text: &str,
@@ -249,7 +249,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn find_id(&mut self, id: &str) -> Result<IdAnswer, ClientError> {
         self.get(&format!("/v1/ids?id={}", percent_encoded(id))).await
     }
@@ -261,16 +261,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn check_and_add(&mut self, body: &AddBody<'_>) -> Result<AddAnswer, ClientError> {
         self.change(Method::POST, "/v1/check-and-add", body).await
     }
 
-    /// Deletes ids, durably.
+    /// Deletes ids. The deletion is durable once the answer arrives.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn delete_ids(&mut self, ids: Vec<String>) -> Result<DeleteAnswer, ClientError> {
         self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: false }).await
     }
@@ -279,7 +279,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn would_delete_ids(
         &mut self,
         ids: Vec<String>,
@@ -287,12 +287,12 @@ impl Client {
         self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: true }).await
     }
 
-    /// Replaces the stored documents with the same ids, in one step and durably. Returns counts of
-    /// the deleted records.
+    /// Replaces the stored documents with the same ids, in one durable step. Returns the number of
+    /// deleted records.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn replace(&mut self, body: &ReplaceBody<'_>) -> Result<DeleteAnswer, ClientError> {
         self.change(Method::PUT, "/v1/ids", body).await
     }
@@ -301,7 +301,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn expire(&mut self, body: &ExpireBody) -> Result<ExpireAnswer, ClientError> {
         self.change(Method::POST, "/v1/expire", body).await
     }
@@ -311,7 +311,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn set_label(
         &mut self,
         label: impl Into<String>,
@@ -319,24 +319,24 @@ impl Client {
         self.change(Method::POST, "/v1/label", &LabelBody { label: label.into() }).await
     }
 
-    /// Makes the server merge segments in the background: the segments of a
-    /// [`Compaction`](fpstore::writer::Compaction) by name, or with `None` the segments that are
-    /// due. The answer precedes the merge; the metrics and the log report its end.
+    /// Makes the server merge segments in the background: `segments` is the name of a
+    /// [`Compaction`](fpstore::writer::Compaction), and `None` merges the segments that are due.
+    /// The answer precedes the merge; the metrics and the log report the end of the merge.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn compact(&mut self, segments: Option<&str>) -> Result<CompactAnswer, ClientError> {
         let body = CompactBody { segments: segments.map(Into::into) };
         self.change(Method::POST, "/v1/compact", &body).await
     }
 
-    /// Copies the segments of stores, or segment files, into the store. Both are given by their
-    /// names in the parent folder of the served store.
+    /// Copies segments into the served store. `from` are the names of stores or segment files in
+    /// the parent folder of the served store.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`].
+    /// The errors of [`Client::info`].
     pub async fn import(&mut self, from: Vec<String>) -> Result<ImportAnswer, ClientError> {
         self.change(Method::POST, "/v1/import", &ImportBody { from }).await
     }

@@ -24,7 +24,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 const TRIES: u32 = 8;
 /// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// The longest accepted answer. A server sends less unless its limits were raised far.
+/// The longest accepted answer, in bytes: 16 times the default limit of the server.
 const ANSWER_LEN_MAX: usize = 1 << 30;
 
 /// A request to a route.
@@ -56,7 +56,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// As [`Connection::answer`]; an answer with another status than success is an error.
+    /// Like [`Connection::answer`], but an answer with another status than success is an error.
     pub(super) async fn ask(&mut self, call: &Call<'_>) -> Result<Bytes, ClientError> {
         let (head, bytes) = self.answer(call).await?;
         if head.status.is_success() { Ok(bytes) } else { Err(refused(head.status, &bytes)) }
@@ -105,7 +105,7 @@ impl Connection {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Bytes>, ClientError> {
         let kept = match self.sender.take() {
-            // A server closes idle connections.
+            // The server may have closed the connection while it was idle.
             Some(mut kept) => kept.ready().await.is_ok().then_some(kept),
             None => None,
         };
@@ -116,7 +116,8 @@ impl Connection {
         };
         let again = is_kept.then(|| request.clone());
         let mut answer = open.send_request(request).await;
-        // The server may have just closed the connection. A query can be sent twice.
+        // The server may have just closed the kept connection, so the request is sent again.
+        // Changes are not sent over a kept connection.
         if let (Err(error), Some(again)) = (&answer, again)
             && (error.is_canceled() || error.is_closed() || error.is_incomplete_message())
         {

@@ -43,11 +43,11 @@ pub enum AddStatus {
 /// The nearest known record.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct NearItem {
-    /// Its fingerprint.
+    /// The fingerprint of the record.
     pub fingerprint: HexFingerprint,
-    /// Its Hamming distance from the item.
+    /// The Hamming distance between the record and the item.
     pub distance: u32,
-    /// Its ids, at most ten.
+    /// The ids of the record, at most ten.
     pub ids: Vec<String>,
     /// Whether the request that added the record is not durable yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -97,17 +97,17 @@ pub struct ExpireAnswer {
 /// An expired segment.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ExpiredSegment {
-    /// Its number.
+    /// The number of the segment.
     pub number: u64,
-    /// Its label.
+    /// The label of the segment.
     pub label: String,
-    /// Distinct fingerprints in its file.
+    /// The number of distinct fingerprints in the file of the segment.
     pub fingerprints: u64,
-    /// Bytes of its file.
+    /// The length of the file in bytes.
     pub bytes: u64,
 }
 
-/// The answer to a new label.
+/// The answer to a request that sets the label.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct LabelAnswer {
     /// The label of records added from now on; empty without a label.
@@ -117,7 +117,7 @@ pub struct LabelAnswer {
 /// The expected cost of a query.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct PriceAnswer<S = Vec<serde_json::Value>> {
-    /// The distance of the query.
+    /// The largest distance of the matches.
     pub k: u32,
     /// The number of fingerprints in the query.
     pub queries: u64,
@@ -157,9 +157,9 @@ pub struct CompactAnswer {
 pub struct ImportAnswer {
     /// The number of copied segments.
     pub segments: u64,
-    /// Their distinct fingerprints.
+    /// The number of distinct fingerprints in the copied segments.
     pub fingerprints: u64,
-    /// Bytes of their files.
+    /// The bytes of the copied files.
     pub bytes: u64,
     /// The number of segments without fingerprints, which are not copied.
     pub empty: u64,
@@ -198,6 +198,6 @@ pub struct FailureLimit<'a> {
     /// The option of `fpstore serve`, without dashes.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
-    /// Its value.
+    /// The value of the limit.
     pub value: u64,
 }

@@ -1,4 +1,4 @@
-//! The state and the settings of a server.
+//! The bodies of answers about a server: its settings, its store and its health.
 
 use fpstore_base::IdKind;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ pub struct ServerInfo<S = ServedStore> {
     /// The store that is served.
     pub store: S,
     /// The directories of the stores that are served together; empty for a single store. For
-    /// several stores, `store` has all their segments, the sum of their generations, an id derived
-    /// from their ids, and the path of the first.
+    /// several stores, `store` contains all their segments, the sum of their generations, an id
+    /// derived from their ids, and the path of the first store.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<String>,
     /// Whether the server computes fingerprints of texts.
@@ -40,22 +40,22 @@ pub struct ServedStore {
     pub path: String,
     /// The id of the store, in hex.
     pub store_id: String,
-    /// The generation.
+    /// The generation of the snapshot.
     pub generation: u64,
     /// The digest of the manifest, in hex, which identifies the snapshot.
     pub manifest_digest: String,
-    /// Live fingerprints.
+    /// The number of stored fingerprints, deleted ones excluded.
     pub fingerprints: u64,
-    /// Live ids.
+    /// The number of stored ids, deleted ones excluded.
     pub ids: u64,
-    /// Bytes of all segments.
+    /// The bytes of all segment files.
     pub file_len: u64,
     /// The width of the fingerprints in bits.
     #[serde(default = "full_width")]
     pub bits: u32,
     /// The distance for which the tables are tuned.
     pub tuned_k: u32,
-    /// Bytes of the sketch of each id; 0 without sketches.
+    /// The length in bytes of the sketch of each id; 0 without sketches.
     pub sketch_len: u8,
     /// The recipe of the fingerprints; `None` for an empty store.
     pub recipe: Option<String>,
@@ -70,33 +70,33 @@ pub struct ServedStore {
 pub struct ServedSegment {
     /// The path of the file on the server.
     pub path: String,
-    /// Its number.
+    /// The number of the segment.
     pub number: u64,
-    /// Its label; empty without one.
+    /// The label of the segment; empty without a label.
     pub label: String,
     /// The format version of the file.
     pub format_version: u16,
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub file_len: u64,
-    /// Distinct fingerprints in the file, deleted ones included.
+    /// The number of distinct fingerprints in the file, deleted ones included.
     pub fingerprints: u64,
-    /// Ids in the file, deleted ones included.
+    /// The number of ids in the file, deleted ones included.
     pub ids: u64,
-    /// Fingerprints that are deleted, with all their ids.
+    /// The number of deleted fingerprints: all their ids are deleted.
     pub deleted_fingerprints: u64,
-    /// Deleted ids, the ids of deleted fingerprints included.
+    /// The number of deleted ids, the ids of deleted fingerprints included.
     pub deleted_ids: u64,
-    /// The time of writing in seconds since 1970, if the server knows it.
+    /// The time when the segment was written, in seconds since 1970, if the server knows it.
     pub written: Option<u64>,
     /// The kind of the ids.
     pub id_kind: IdKind,
-    /// Bytes of the sketch of each id; 0 without sketches.
+    /// The length in bytes of the sketch of each id; 0 without sketches.
     pub sketch_len: u32,
     /// The distance for which the tables are tuned.
     pub tuned_k: u32,
     /// The recipe of the fingerprints.
     pub recipe: String,
-    /// The tables in order.
+    /// The tables, in the order of the file.
     pub tables: Vec<ServedTable>,
 }
 
@@ -104,17 +104,17 @@ pub struct ServedSegment {
 /// client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedTable {
-    /// The mask, in hex.
+    /// The mask of the table, in hex.
     pub mask: String,
     /// The number of bits in the mask.
     pub prefix_bits: u32,
-    /// The number of leading bits that select a block.
+    /// The number of leading bits of a value that select its block.
     pub block_bits: u32,
     /// The number of low bits of each value that are stored in the tails.
     pub tail_bits: u32,
     /// The length in bits of the syndrome of the bits outside the mask; 0 without a syndrome.
     pub syndrome_bits: u32,
-    /// Bits for each fingerprint; `None` without fingerprints.
+    /// The bits of the table for each fingerprint; `None` without fingerprints.
     pub bits_per_fingerprint: Option<f64>,
 }
 
@@ -148,7 +148,7 @@ pub struct NotReady {
     pub message: String,
 }
 
-/// The width of the fingerprints of a server that omits it.
+/// The width of fingerprints, if the server omits it.
 fn full_width() -> u32 {
     fpstore_base::Width::FULL.bits()
 }

@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use fpstore::options::{K, NumberOption, count};
 
-/// The unit of time limits.
+/// The unit of limits on times.
 const MILLISECONDS: &str = "ms";
 
-/// A limit on a number, at least 1.
+/// The option of a limit on a number, at least 1.
 const fn most(default: u64) -> NumberOption {
     NumberOption { default: Some(default), min: 1, ..count("", "") }
 }
 
-/// A limit on a length in bytes.
+/// The option of a limit on a length in bytes; `default` is in MiB.
 const fn mebibytes(default: u64) -> NumberOption {
     NumberOption { default: Some(default << 20), unit: "bytes", ..count("", "") }
 }
 
-/// A limit on a time: at least a millisecond, at most about thirty years.
+/// The option of a limit on a time: at least a millisecond, at most about thirty years.
 const fn milliseconds(default: u64) -> NumberOption {
     NumberOption { max: 1_000_000_000_000, unit: MILLISECONDS, ..most(default) }
 }
@@ -39,7 +39,7 @@ macro_rules! limits {
         $(pub const $option: NumberOption =
             NumberOption { name: stringify!($field), about: $about, ..$base };)*
 
-        /// The options of [`ServeLimits`]; times are in milliseconds.
+        /// An option for each field of [`ServeLimits`]; times are in milliseconds.
         pub const LIMIT_OPTIONS: &[NumberOption] = &[$($option),*];
     };
 }
@@ -85,7 +85,7 @@ limits! {
 }
 
 impl ServeLimits {
-    /// The limits with these values, in the units of the options.
+    /// The limits whose values `value` returns for their options, in the units of the options.
     ///
     /// # Panics
     ///
@@ -106,7 +106,7 @@ impl Default for ServeLimits {
     }
 }
 
-/// Times in JSON: whole milliseconds.
+/// Reads and writes times in JSON as whole milliseconds.
 mod millis {
     use std::time::Duration;
 

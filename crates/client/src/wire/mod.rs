@@ -2,8 +2,8 @@
 //!
 //! The server parses request bodies and writes answer bodies; the client does the opposite. Field
 //! names are the names in JSON; `openapi.json` of the server describes them. Request bodies borrow
-//! their texts, so that parsing a request with many fingerprints copies none of them. Parsing
-//! checks the form only: the server checks the values.
+//! the texts in them, so that parsing many fingerprints copies none of them. Parsing checks only
+//! the form of a body; the server checks the values.
 
 mod answers;
 mod info;

@@ -14,7 +14,7 @@ pub struct QueryOptions {
     /// The largest distance; by default the tuned distance of the store, and 64 with `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u32>,
-    /// The number of nearest matches to find, instead of all within `k`.
+    /// The number of nearest matches to find, instead of all matches within `k`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The number of matches within `k` to keep, the nearest first.
@@ -23,7 +23,7 @@ pub struct QueryOptions {
     /// The largest number of ids of each match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ids: Option<u64>,
-    /// Whether the answer contains its search plan and costs; for a single query.
+    /// Whether the answer contains the plan and the costs of its search; for a single query only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
     /// The largest expected cost in microseconds of search; a costlier request is refused.
@@ -32,7 +32,7 @@ pub struct QueryOptions {
 }
 
 impl QueryOptions {
-    /// The given options by their names.
+    /// The given options, as fields of a JSON object.
     pub fn to_fields(self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(fields)) => fields,
@@ -82,7 +82,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for QueryBody<'a> {
     }
 }
 
-/// A fingerprint of a list, in hex. It is borrowed unless JSON escapes a character of it.
+/// A fingerprint of a list, in hex. The text is borrowed from the body, unless a character in it is
+/// escaped.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct HexText<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -156,7 +157,7 @@ pub struct ExpireBody {
     /// Segments expire if their label sorts before this label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Whether segments expire even if no record remains.
+    /// Whether all segments may expire, so that the store becomes empty.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub all: bool,
     /// Whether the server only lists the segments that it would remove.

@@ -17,10 +17,10 @@ pub(crate) struct Needle<'a> {
 /// The query fingerprints of a request.
 #[derive(Debug)]
 pub(crate) enum Needles {
-    /// Fingerprints without ids, as in most batches: 8 bytes each, because many batches may wait.
-    /// `_charge` counts fingerprints of a body in the memory budget.
+    /// Fingerprints without ids: 8 bytes each, because many waiting batches may be in memory.
+    /// `_charge` counts the fingerprints of a request body in the memory budget.
     Bare { values: Vec<Fingerprint>, _charge: Option<Charge> },
-    /// Fingerprints of a stream.
+    /// Fingerprints of a stream, each with an optional id.
     Named(Vec<NamedNeedle>),
 }
 

@@ -24,7 +24,7 @@ use fpstore_client::{
     ImportAnswer, ImportBody, LabelAnswer, LabelBody, ReplaceBody,
 };
 
-/// The effect of a failed import.
+/// The end of the message for a failed import: its effect on the store.
 const NOTHING_IMPORTED: &str = "nothing was imported";
 
 /// `DELETE /v1/ids`: deletes documents by their ids.
@@ -43,7 +43,7 @@ pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
         Ok((ids, dry_run))
     };
     let ((ids, dry_run), bytes) = request::parsed(server, bytes, check, parse).await?;
-    // The ids take about the memory of their body.
+    // The ids need about as much memory as the body: they are charged in its place.
     let _charge = bytes.into_charge(ids.iter().map(String::len).sum());
     let named = Arc::new(ids);
     let ids = Arc::clone(&named);
@@ -134,7 +134,7 @@ pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let (ImportBody { from }, _) = request::parsed(server, bytes, check, parse).await?;
     check(&server.limits, from.len())?;
     let folder = server.live.path.parent().unwrap_or(Path::new(""));
-    // A client with a token must not make the server read other files.
+    // A client with a token must not make the server read files of other folders.
     let sources: Vec<PathBuf> = from
         .iter()
         .map(|name| {

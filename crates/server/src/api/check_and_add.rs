@@ -23,8 +23,8 @@ use fpstore::{Error, Limits};
 use fpstore_client::limits::ServeLimits;
 use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 
-/// The largest number of comparisons of costly items outside the writer's turn. After that the
-/// writer does the remaining work.
+/// How many times costly items are compared outside the writer's turn. After that the writer does
+/// the remaining comparisons in its turn.
 const TRIES: u32 = 5;
 
 pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
@@ -111,8 +111,8 @@ fn checked_request(
     Ok(CheckedRequest { k, price, durable: asked.durable.unwrap_or(true), records })
 }
 
-/// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait
-/// for it.
+/// Compares items with the current snapshot, in the lane of slow queries, while the writer serves
+/// other requests.
 async fn compared(
     server: &Arc<Shared>,
     mut ahead: Ahead,
@@ -146,7 +146,7 @@ pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
     })
 }
 
-/// The records of the items of a request. Texts are hashed.
+/// Makes a record of each item of a request; texts are hashed.
 pub(super) fn items_of(
     opened: &Opened,
     asked: &[AddItem<'_>],
@@ -184,7 +184,7 @@ pub(super) fn items_of(
     Ok(items)
 }
 
-/// The record of a given fingerprint.
+/// The record of an item that contains a fingerprint instead of a text.
 fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRecord, Failure> {
     let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
     if opened.sketch_len > 0 {

@@ -21,11 +21,11 @@ use crate::state::opened::Witness;
 use crate::state::shared::Shared;
 use fpstore::state::{FileContents, HeldState, MANIFEST, StateFile};
 
-/// The path before the name of a file.
+/// The path of the route, without the name of the file at its end.
 pub(crate) const PREFIX: &str = "/v1/files/";
-/// Bytes of one read.
+/// The number of bytes in one read of a file.
 const PART_LEN: u64 = 1 << 18;
-/// The largest number of parts that wait to be sent.
+/// The largest number of parts of a file that wait to be sent.
 const PARTS: usize = 2;
 /// The header `Cache-Control` of files that never change: cached for a year.
 const KEPT: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
@@ -97,8 +97,8 @@ fn text(value: String) -> HeaderValue {
     HeaderValue::try_from(value).expect("it is ASCII")
 }
 
-/// The requested range, if it has a form that this server supports; an error if it contains no byte
-/// of the file.
+/// The range in the header `Range`, if it has a form that this server supports; an error if the
+/// range contains no byte of the file.
 fn range(headers: &HeaderMap, len: u64) -> Option<Result<Range<u64>, ()>> {
     let (start, last) =
         headers.get(header::RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;

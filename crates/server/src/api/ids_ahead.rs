@@ -1,9 +1,9 @@
-//! Changes of documents by their ids: the ids of the store are read before the writer's turn, in
-//! which the writer thread makes the change and serves no other client.
+//! Changes documents by their ids. The ids of the store are read before the writer's turn: the time
+//! in which the writer thread makes the change and serves no other client.
 //!
 //! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
 //! so the ids are read in the lane of slow queries while other clients write, once for all requests
-//! that wait. The writer's turn reads only the ids added since.
+//! that wait. In its turn, the writer reads only the ids added since then.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ const TURN_IDS: u64 = 100_000;
 /// The largest number of reads outside the writer's turn. Then the writer reads the remaining ids.
 const TRIES: u32 = 5;
 
-/// Calls `change`, which may use `ids` only to delete them. As [`Writing::change`], except that the
-/// ids of the store are read outside the writer's turn.
+/// Calls `change`, which may use `ids` only to delete them. Like [`Writing::change`], but reads the
+/// ids of the store outside the writer's turn.
 pub(super) async fn change_ids<T: Send + 'static>(
     server: &Arc<Shared>,
     writing: &Writing,
@@ -37,14 +37,14 @@ pub(super) async fn change_ids<T: Send + 'static>(
         if places.unread(server.live.store()) > TURN_IDS {
             places = match tries {
                 1 => id_pass::join(server, ids.clone()).await?,
-                // Reads only the segments added since.
+                // Reads only the segments added since the last read.
                 _ => Arc::new(id_pass::read(server, (*places).clone()).await?),
             };
         }
         let (change, is_last) = (Arc::clone(&change), tries == TRIES);
         let turn = move |writer: &mut Writer| {
             if !is_last && places.unread(writer.store()) > TURN_IDS {
-                // Segments were merged meanwhile, or many were added.
+                // Meanwhile segments were merged, or many segments were added: read again.
                 return Ok(Err(places));
             }
             writer.look_ahead(places);

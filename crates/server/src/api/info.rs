@@ -19,7 +19,7 @@ pub(crate) const ALIVE: &str = "{\"alive\":true}\n";
 /// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// `/v1/info`.
+/// Answers `/v1/info`.
 pub(crate) fn info(server: &Shared, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let opened = server.live.opened();
@@ -98,13 +98,13 @@ pub(crate) fn ready(server: &Shared, uri: &Uri) -> HttpResult {
     Ok(response)
 }
 
-/// `/metrics`.
+/// Answers `/metrics`.
 pub(crate) fn metrics(server: &Shared) -> HttpResponse {
     let lost = server.access_log.as_ref().map_or(0, LineQueue::lost);
     response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held(), lost))
 }
 
-/// `/v1/refresh`: switches to the newest state of the store now.
+/// `/v1/refresh`: switches to the newest generation of the store now.
 pub(crate) async fn refresh(server: &Arc<Shared>, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let live = Arc::clone(&server.live);

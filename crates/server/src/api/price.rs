@@ -19,7 +19,7 @@ pub(super) const INLINE_NANOS: f64 = 50_000.0;
 const INLINE_SUM_NANOS: f64 = 250_000.0;
 /// The largest expected time of all searches of a request in the lane of quick queries.
 const QUICK_SUM_NANOS: f64 = 5_000_000.0;
-/// The parameter of `/v1/plan` with the number of fingerprints.
+/// The parameter of `/v1/plan` for the number of query fingerprints.
 const QUERIES: &str = "queries";
 
 /// The expected cost of a query.
@@ -67,12 +67,12 @@ impl Price {
     }
 }
 
-/// Microseconds, rounded to a tenth.
+/// Converts nanoseconds to microseconds, rounded to a tenth.
 fn micros(nanos: f64) -> f64 {
     (nanos / 100.0).round() / 10.0
 }
 
-/// `/v1/plan`.
+/// Answers `/v1/plan`.
 pub(crate) fn plan(server: &Shared, uri: &Uri) -> HttpResult {
     let mut queries = 1;
     let mut rest = Vec::new();

@@ -155,7 +155,7 @@ async fn binary_body(server: &Arc<Shared>, wanted: QueryKind, request: HttpReque
     Ok(signed(BINARY, answers_to(server, wanted, needles, &options, Encoder::Binary).await?))
 }
 
-/// The query fingerprints of a body. Frees the body.
+/// The query fingerprints that were parsed from `body`. Frees the body.
 fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
     let charge = body.into_charge(size_of_val(&values[..]));
     Needles::Bare { values, _charge: Some(charge) }

@@ -27,15 +27,16 @@ use fpstore_client::{Lane, QueryOptions};
 
 /// The option `count`, which is at least 1 over HTTP.
 const COUNT: NumberOption = NumberOption { min: 1, ..options::COUNT };
-/// The largest number of values that a search compares on the thread that reads requests. It then
-/// starts again in the next lane: a dense group of values must not block all connections.
+/// The largest number of values that a search compares on the thread that reads requests. After
+/// that the search starts again in the next lane: a dense group of values must not block all
+/// connections.
 const INLINE_COMPARED: u64 = 50_000;
 /// The largest number of values that a search compares in the lane of quick queries.
 const QUICK_COMPARED: u64 = 5_000_000;
-/// The longest time of a request in the lane of quick queries. It then starts again in the lane of
-/// slow queries.
+/// The longest time of a request in the lane of quick queries. After that the request starts again
+/// in the lane of slow queries.
 const QUICK_TIME: Duration = Duration::from_millis(50);
-/// Searches with at least this expected time check the clock after each search.
+/// With at least this expected time, the clock is read after each search; else after 16 searches.
 const CLOCK_NANOS: f64 = 20_000.0;
 
 /// The kind of matches that a query returns.
@@ -48,8 +49,8 @@ pub(crate) enum QueryKind {
 }
 
 impl QueryKind {
-    /// The parameters of a query of this kind. The last two are not for every body: binary answers
-    /// have no `ids`, and `explain` is for a single query.
+    /// The names of the parameters of a query of this kind. `ids` and `explain` come last: binary
+    /// answers allow neither, and streams do not allow `explain`.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
             QueryKind::Near => &["k", "limit", "max_cost", "ids", "explain"],
@@ -140,7 +141,7 @@ pub(crate) struct AnsweredQueries {
     pub(crate) generation: u64,
     /// The searched snapshot.
     pub(crate) witness: Witness,
-    /// The distance of the query.
+    /// The largest distance of the matches.
     pub(crate) k: u32,
     pub(crate) stats: SearchStats,
 }
@@ -194,7 +195,8 @@ impl Job {
         let here = if lane == Lane::Inline {
             Some(self.question)
         } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
-            // If enough matches are within a small, cheap distance, they are the nearest.
+            // First search within the largest distance that is cheap here: if it contains enough
+            // matches, they are the nearest.
             let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();
             let enough = Some(count);
@@ -271,7 +273,7 @@ impl Job {
     ) -> Result<bool, Stopped> {
         let max_answer = self.server.limits.max_answer;
         let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
-        // Reading the clock takes a tenth of a cheap search, which also reads it itself.
+        // Reading the clock takes a tenth of the time of a cheap search, which also reads it.
         let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
         let mut is_late = false;
         let Progress { count, bytes: written, sum, cut } = progress;

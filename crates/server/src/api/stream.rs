@@ -23,7 +23,7 @@ use crate::steps::step;
 use fpstore_client::limits::MAX_BODY;
 use fpstore_client::{HexText, QueryOptions};
 
-/// The largest number of parts that wait to be sent.
+/// The largest number of parts of the answer that wait to be sent.
 const PARTS: usize = 4;
 /// The largest number of lines searched together.
 const LINES: usize = 256;
@@ -165,7 +165,7 @@ impl Stream {
                 self.search(std::mem::take(&mut needles)).await?;
             }
         }
-        // The text after the last newline was counted, but is not a line.
+        // The loop also counted the text after the last newline, which is not a line.
         self.lines -= 1;
         self.search(needles).await
     }
@@ -203,7 +203,7 @@ impl Stream {
 }
 
 fn parse(line: &[u8]) -> Result<NamedNeedle, Failure> {
-    // For an untagged enum, serde would buffer an invalid line in 16 times its memory.
+    // For an untagged enum, serde would need 16 times the memory of the line to buffer it.
     let fields = match line.first() {
         Some(b'"') => {
             request::json(line).map(|HexText(fingerprint)| Fields { fingerprint, id: None })

@@ -47,7 +47,7 @@ pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
         "text/html" | "application/xhtml+xml" => DocumentFormat::Html,
         _ => return Err(kind.unknown("text/plain or text/html")),
     };
-    // The limit also bounds the tree of an HTML page.
+    // The limit also bounds the memory for the parsed tree of an HTML page.
     let most = server.limits.max_body;
     let mut document = DocumentOptions::default().format(format).max_document(most);
     if let Some(part) = part {

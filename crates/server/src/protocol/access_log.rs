@@ -13,7 +13,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// The header with the id of a request, and of its answer.
+/// The header with the id of a request; the answer repeats it.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest accepted id of a client.
 const REQUEST_ID_LEN_MAX: usize = 128;
@@ -40,7 +40,7 @@ struct AccessEntry<'a> {
     seconds: f64,
 }
 
-/// The address of the client of the last proxy.
+/// The address that the last proxy appended to the header: the address of its client.
 pub(crate) fn forwarded_for(request: &HttpRequest) -> Option<IpAddr> {
     let last = request.headers().get_all(&FORWARDED_FOR).iter().next_back()?;
     last.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()

@@ -32,8 +32,8 @@ use crate::state::shared::Shared;
 use fpstore_base::IoError;
 use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 
-/// The largest number of excess connections that receive a refusal at the same time; others are
-/// closed at once.
+/// The largest number of connections beyond the limit that receive a refusal at the same time;
+/// further connections are closed at once.
 const TURNED_AWAY_MAX: usize = 64;
 /// The longest time in which an excess connection may read its refusal.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
@@ -41,7 +41,8 @@ const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
 const METRICS_CONNECTIONS: usize = 64;
 /// The start of a request for the health of the process.
 const HEALTH_LINE: &[u8; 13] = b"GET /healthz ";
-/// The longest time to wait for the first bytes of an excess connection, to compare this line.
+/// The longest time to wait for the first bytes of an excess connection, to compare them with
+/// [`HEALTH_LINE`].
 const HEALTH_TIME: Duration = Duration::from_millis(200);
 /// The pause after an error that the next connection would meet too, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -166,7 +167,7 @@ impl Entrance {
     }
 }
 
-/// Whether an error of `accept` concerns the connection alone.
+/// Whether an error of `accept` concerns one connection alone, so that accepting continues at once.
 fn is_of_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     [ConnectionAborted, ConnectionReset, Interrupted].contains(&error.kind())
@@ -193,7 +194,8 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             }
         })
     };
-    // This time-out also runs while a connection is idle; `TimedStream` has the time-out of heads.
+    // hyper's time-out also runs while a connection is idle, so it gets the longer idle time;
+    // `TimedStream` has the time-out of heads.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle_timeout)

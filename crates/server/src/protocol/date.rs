@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(first, "Fri, 04 Oct 2024 12:00:00 GMT");
         let soon = start + KEPT / 2;
         assert_eq!(kept.at(soon, || unreachable!("it is kept")), first);
-        // An hour back, and then a day forward.
+        // The clock is set back by an hour, and then forward by a day.
         let later = start + KEPT;
         assert_eq!(kept.at(later, || noon - day / 24), "Fri, 04 Oct 2024 11:00:00 GMT");
         assert_eq!(kept.at(later + KEPT, || noon + day), "Sat, 05 Oct 2024 12:00:00 GMT");

@@ -104,7 +104,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            // The request contained the options that the store refuses.
+            // The options that the store refuses come from the request: an error of the client.
             Error::InvalidOptions { .. }
             | Error::InvalidDistance { .. }
             | Error::InvalidFingerprint(_) => Failure::bad("bad-parameter", chain(&error)),

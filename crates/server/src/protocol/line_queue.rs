@@ -1,4 +1,4 @@
-//! Lines of a log, which a thread writes.
+//! Writes the lines of a log on a separate thread.
 //!
 //! A log whose reader is stuck, or whose disk is slow, must not hold a request. So a request only
 //! appends its line to a bounded buffer. Lines beyond the bound are lost and counted.
@@ -166,7 +166,7 @@ mod tests {
         while !is_taken(&queue) {
             std::thread::yield_now();
         }
-        // The output takes nothing, and no push waits for it.
+        // The output accepts nothing yet, and no push waits for it.
         let fit = WAITING_MAX / line.len();
         (0..fit + 5).for_each(|_| queue.push(&line));
         assert_eq!((queue.lost(), TOLD.load(Relaxed)), (5, 1));

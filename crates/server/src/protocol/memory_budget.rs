@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hyper::body::Bytes;
 
-/// Answers and lines of streams count from this length on. Only the number of connections limits
-/// the shorter ones.
+/// Answers and lines of streams count in the budget from this length on. The memory of shorter
+/// ones is bounded only by the number of connections.
 const SHORT_LEN: usize = 1 << 16;
 
 /// Counts the bytes of all bodies and long answers in memory.
@@ -89,7 +89,8 @@ impl Charge {
         is_covered
     }
 
-    /// As `cover`, for a growing buffer: in large steps, and only once the buffer is long.
+    /// Like `cover`, but for a growing buffer: raises the charge in large steps, and only once the
+    /// buffer is long.
     pub(crate) fn cover_long(&mut self, len: usize) -> bool {
         len < SHORT_LEN || len <= self.counted || self.cover(len + SHORT_LEN) || self.cover(len)
     }
@@ -125,7 +126,7 @@ pub(crate) struct HeldBody {
 }
 
 impl HeldBody {
-    /// Adds a part, if there is room for it.
+    /// Adds a part; `false`, without adding it, if the budget has no room for it.
     pub(crate) fn push(&mut self, part: &[u8]) -> bool {
         let needed = self.bytes.len() + part.len();
         let counted = self.charge.counted;
@@ -233,7 +234,7 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
-        // The memory of parsing is charged in addition; one body always finds room.
+        // The memory for parsing is charged in addition; parsing a single body is never refused.
         let parsing = budget.extra(20);
         assert!(parsing.is_some() && budget.held() == 30);
         assert!(budget.extra(1).is_none() && budget.held() == 30);
@@ -274,7 +275,7 @@ mod tests {
         drop(first);
         let (mut one, mut two) = (answer(SHORT_LEN), answer(SHORT_LEN));
         assert!(one.has_room(&budget) && two.has_room(&budget));
-        // Each charge is one step larger than its answer.
+        // Charges grow in steps of `SHORT_LEN`: each is one step larger than its answer.
         assert_eq!(budget.held() as usize, 3 + 3 * SHORT_LEN);
         let one = one.sealed();
         assert_eq!(budget.held() as usize, 3 + 2 * SHORT_LEN);

@@ -246,8 +246,8 @@ fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<
     Ok(())
 }
 
-/// The header `Host`, which must be ASCII. An HTTP/1.1 request over a connection of the server must
-/// have exactly one.
+/// The header `Host`: at most one, in ASCII. An HTTP/1.1 request must contain it, unless a frontend
+/// received the request.
 fn host_of(request: &HttpRequest) -> Result<Option<&str>, Failure> {
     let bad = |what: &str| {
         let message = format!("{what}, expected one header Host with the name of this server");

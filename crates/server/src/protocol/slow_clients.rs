@@ -59,8 +59,8 @@ pub(crate) struct TimedStream<S> {
     busy: Busy,
     header_timeout: Duration,
     write_timeout: Duration,
-    /// The timer of a head, started by its first byte, with the number of earlier requests: it is
-    /// dropped once the head has become a request.
+    /// The timer of the arriving head, and the number of requests before it. The first byte of the
+    /// head starts the timer; once the number of requests grows, the head is complete.
     head: Option<(usize, Pin<Box<Sleep>>)>,
     /// The timer of a write that waits for the client.
     write: Option<Pin<Box<Sleep>>>,

@@ -52,7 +52,7 @@ impl Listener {
             Address::Unix(path) => {
                 let listening = SocketFile::listen(path, mode);
                 let (file, listener) = listening.map_err(|error| match error.source.kind() {
-                    // The path of the caller is in use.
+                    // The caller gave a path that is in use.
                     ErrorKind::AddrInUse | ErrorKind::AlreadyExists => {
                         Error::InvalidOptions { reason: chain(&error) }
                     }

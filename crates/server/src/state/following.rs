@@ -1,4 +1,5 @@
-//! Following: copying the states of another server into the folder of the served store.
+//! Following: copies each new generation of another server's store into the folder of the served
+//! store.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub struct FollowOptions {
 }
 
 impl Default for FollowOptions {
-    /// A lag of up to a minute from a server on this machine.
+    /// Follows a server on this machine, with a lag of up to a minute.
     fn default() -> Self {
         let url = "http://127.0.0.1:7700".into();
         FollowOptions { url, token: None, max_lag: Duration::from_secs(60) }
@@ -46,7 +47,7 @@ pub(crate) struct Following {
 }
 
 struct Progress {
-    /// A time, and how long before it this server was last known to have the newest state.
+    /// A time, and the lag at that time: how long before, this server had the newest generation.
     fresh: (Instant, Duration),
     /// The newest known generation of the followed store.
     newest: Option<u64>,
@@ -62,7 +63,7 @@ pub(super) struct Lag {
 }
 
 impl Following {
-    /// Follows a server, and copies its newest state if there is no store at `path`.
+    /// Follows a server, and copies its store if there is no store at `path`.
     pub(super) fn start(path: &Path, options: FollowOptions) -> Result<Self> {
         let FollowOptions { url, token, max_lag } = options;
         let client = Client::new(&url);
@@ -73,7 +74,8 @@ impl Following {
         };
         let manifest = path.join(MANIFEST);
         let written = manifest.metadata().and_then(|it| it.modified());
-        // The state was last known to be the newest about when it was copied.
+        // The generation in the folder was the newest one when it was copied, so about when its
+        // manifest was written.
         let age = written.ok().map(|then| SystemTime::now().duration_since(then));
         let fresh = (Instant::now(), age.map_or(Duration::ZERO, Result::unwrap_or_default));
         let following = Following {
@@ -99,8 +101,8 @@ impl Following {
         &self.url
     }
 
-    /// Copies the newest state to the folder, unless it is the `shown` one. Returns the time at
-    /// which the state in the folder was the newest one.
+    /// Copies the newest generation to the folder, unless it is the `shown` one. Returns a time at
+    /// which the generation in the folder was the newest one.
     pub(super) fn copy(
         &self,
         shown: Option<StateId>,
@@ -125,14 +127,15 @@ impl Following {
         Ok(time)
     }
 
-    /// Notes that the newest state at `time` is now served. Returns whether attempts failed before.
+    /// Notes that the newest generation at `time` is now served. Returns whether attempts failed
+    /// before.
     pub(super) fn note_success(&self, time: Instant) -> bool {
         let mut progress = self.progress();
         progress.fresh = (time, Duration::ZERO);
         progress.failing.take().is_some()
     }
 
-    /// Notes a failure. Returns whether it is the first, or has another reason than the last.
+    /// Notes a failure. Returns whether it is the first, or its reason differs from the last one.
     pub(super) fn note_failure(&self, why: &str) -> bool {
         self.failures.fetch_add(1, Relaxed);
         let before = self.progress().failing.replace(why.into());

@@ -171,10 +171,10 @@ impl Health {
     }
 }
 
-/// A stable code and a sentence.
+/// A reason not to be ready: a stable code for programs, and a sentence for people.
 pub(crate) type Fault = (&'static str, String);
 
-/// Notes a failure. Returns whether it is the first failure, or has another reason than the last.
+/// Notes a failure. Returns whether it is the first, or has another reason than the last failure.
 fn note_failure(failing: &mut Option<(Instant, String)>, why: &str) -> bool {
     match failing {
         Some((_, before)) if before == why => false,

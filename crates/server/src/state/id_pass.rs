@@ -14,12 +14,12 @@ use crate::protocol::failure::Failure;
 use fpstore::Error;
 use fpstore::writer::IdPlaces;
 
-/// The places of these ids in the current snapshot, found together with the ids of other requests.
+/// Finds where the current snapshot contains `ids`, in one pass with the ids of other requests.
 pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPlaces>, Failure> {
     let (reply, answer) = oneshot::channel();
     server.id_pass.waiting().push((ids, reply));
     let server = Arc::clone(server);
-    // A separate task, because other requests wait for it even if this client disconnects.
+    // A separate task, because other requests wait for the pass even if this client disconnects.
     tokio::spawn(async move {
         let _turn = server.id_pass.turn.lock().await;
         let waiting = std::mem::take(&mut *server.id_pass.waiting());
@@ -37,7 +37,7 @@ pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPla
     answer.await.map_err(|_| Failure::broken())?
 }
 
-/// Reads the ids of the current snapshot.
+/// Reads the ids of the current snapshot, as far as `places` has not read them before.
 pub(crate) async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
     let live = Arc::clone(&server.live);
     let work = move || {

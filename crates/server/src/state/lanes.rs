@@ -35,10 +35,10 @@ pub(crate) struct Lanes {
     queue_timeout: Duration,
 }
 
-/// The ids of a request, and the receiver of their places.
+/// The ids of a request, and the channel for their places in the store.
 pub(super) type IdRequest = (Vec<Id>, oneshot::Sender<Result<Arc<IdPlaces>, Failure>>);
 
-/// The requests that wait for a pass.
+/// The requests that wait for a pass over all ids.
 #[derive(Default)]
 pub(crate) struct IdPass {
     waiting: Mutex<Vec<IdRequest>>,
@@ -147,7 +147,7 @@ impl Lanes {
         self.slow_within(live, work, self.queue_timeout).await
     }
 
-    /// Runs work in the slow lane, as `slow`, but waits up to `patience` for a thread.
+    /// Like `slow`, but waits up to `patience` for a thread.
     pub(crate) async fn slow_within<T: Send + 'static>(
         &self,
         live: &LiveStore,

@@ -61,7 +61,7 @@ pub(crate) fn number_within(
     Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// A time in the spelling of options.
+/// A time as options spell it, such as `250ms`.
 pub(crate) fn millis(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }

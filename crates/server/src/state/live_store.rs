@@ -1,4 +1,5 @@
-//! The served store: its newest state is read into memory, and then becomes the current snapshot.
+//! The served store: its newest generation is read into memory, and then becomes the current
+//! snapshot.
 //!
 //! It is shared by requests, the thread that follows the store, and the threads of the writer.
 
@@ -19,7 +20,8 @@ use fpstore::{Error, Store, Warm, Warmed};
 /// Receives log lines for the operator.
 pub type Log = fn(fmt::Arguments<'_>);
 
-/// The last epoch. Epochs are unique in this process: a thread may search for several servers.
+/// The last used epoch. Epochs are unique in this process, because a thread may search for several
+/// servers.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// The served store.
@@ -169,8 +171,8 @@ impl LiveStore {
         }
     }
 
-    /// Warms the newest state of the store and makes it the current snapshot. Returns whether the
-    /// snapshot changed. A follower copies the state first.
+    /// Reads the newest generation into memory and makes it the current snapshot. Returns whether
+    /// the snapshot changed. A follower copies the generation first.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(following) = &self.following else { return self.refresh_from_folder() };

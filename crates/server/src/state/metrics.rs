@@ -25,7 +25,8 @@ const BUCKETS: usize = 26;
 /// The counters: totals since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// For each route, in the order of the table; the last for unknown paths.
+    /// The counters of each route, in the order of the table of routes; the last one is for unknown
+    /// paths.
     requests: Vec<RouteCounts>,
     denied: [AtomicU64; DENIALS.len()],
     pub(crate) connections: AtomicU64,
@@ -74,7 +75,7 @@ pub(crate) struct Scrubbed {
     pub(crate) failures: AtomicU64,
     /// Bytes read, repeated reads included.
     pub(crate) bytes: AtomicU64,
-    /// Pages with compared checksums, in finished passes.
+    /// Pages whose checksums were compared, in finished passes.
     pub(crate) pages: AtomicU64,
     /// Faults found by the last pass.
     pub(crate) faults: AtomicU64,
@@ -104,7 +105,7 @@ impl Scrubbed {
 }
 
 impl Metrics {
-    /// Counters at 0; `routes` are the method and the path of each route.
+    /// All counters at 0; `routes` are the method and the path of each route.
     pub(crate) fn new(routes: Vec<(&'static str, &'static str)>) -> Self {
         let routes = routes.into_iter().chain([("", "other")]);
         let counted = |(method, path)| RouteCounts { method, path, ..RouteCounts::default() };
@@ -302,7 +303,7 @@ fn head(out: &mut String, kind: &str, name: &str, help: &str) {
     let _ = writeln!(out, "# TYPE {name} {kind}");
 }
 
-/// Writes a metric of one number.
+/// Writes a metric that is a single number.
 fn write_number(out: &mut String, kind: &str, name: &str, help: &str, value: f64) {
     head(out, kind, name, help);
     let _ = writeln!(out, "{name} {value}");

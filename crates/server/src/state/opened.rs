@@ -14,7 +14,7 @@ use fpstore::state::StateId;
 /// The header with the digest of the manifest.
 const MANIFEST: HeaderName = HeaderName::from_static("fpstore-manifest");
 
-/// Makes the hasher of a recipe for texts; the error is the reason why it cannot.
+/// Makes the hasher of a text recipe; the error is the reason why there is no hasher.
 pub type HasherOf = Arc<dyn Fn(&Recipe) -> Result<TextHasher, String> + Send + Sync>;
 
 /// The headers that identify the snapshot of an answer: the id of the store, the generation, and

@@ -1,8 +1,8 @@
 //! Scrubbing: reads the whole store repeatedly while it is served, to find disk damage before a
 //! query meets it.
 //!
-//! One thread with a low priority verifies the newest state at a bounded rate. It counts and logs
-//! faults; answers do not depend on it, because every byte is used only after its checksum was
+//! One thread with a low priority verifies the newest generation at a bounded rate. It counts and
+//! logs faults; answers do not depend on it, because every byte is used only after its checksum was
 //! verified.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -50,7 +50,7 @@ pub(super) fn start(live: &Arc<LiveStore>, options: ScrubOptions) -> std::io::Re
     Ok(end)
 }
 
-/// Verifies the newest state once.
+/// Verifies the newest generation once.
 fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
     let (counted, seen, ends) = (Arc::clone(live), AtomicU64::new(0), Arc::clone(ends));
     let observer = Observer::new(move |progress| {

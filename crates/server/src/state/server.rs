@@ -58,8 +58,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`Store::open`](fpstore::Store::open); [`Error::Locked`] if another process writes to the
-    /// store; [`Error::Io`] if a thread cannot be started.
+    /// The errors of [`Store::open`](fpstore::Store::open); [`Error::Locked`] if another process
+    /// writes to the store; [`Error::Io`] if a thread cannot be started.
     pub fn open(path: impl Into<PathBuf>, settings: ServeSettings) -> Result<Self> {
         let path = path.into();
         let open = |options| Store::with_options(&path, options);
@@ -72,8 +72,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the
-    /// settings allow writing, scrubbing or following, which need a server of a single store.
+    /// The errors of [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also
+    /// if the settings allow writing, scrubbing or following, which need a single store.
     pub fn open_all<P: AsRef<Path>>(paths: &[P], settings: ServeSettings) -> Result<Self> {
         let refused = match (&settings.writing, &settings.scrub, &settings.follow) {
             (Some(_), ..) => "write to",
@@ -103,7 +103,7 @@ impl Server {
             Some(options) => Some(Following::start(&path, options)?),
             None => None,
         };
-        // The lock comes first: if it is taken, the store need not be opened.
+        // The lock comes first: if another process holds it, the store need not be opened.
         let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
         let live = LiveStore::new(
             open(settings.open)?,
@@ -157,9 +157,9 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at
-    /// a Unix socket, or another file has its path; or if other machines can reach the address and
-    /// could write without a token, unless [`ServeSettings::anyone_may_write`] allows it.
+    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if the path of a Unix socket
+    /// is used by another process or file, or if other machines can reach the address and could
+    /// write without a token, unless [`ServeSettings::anyone_may_write`] is set.
     ///
     /// # Panics
     ///
@@ -180,25 +180,25 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`Server::bind`].
+    /// The errors of [`Server::bind`].
     pub fn bind_metrics(&self, address: &Address) -> Result<Listener> {
         Listener::bind(address, self.socket_mode)
     }
 
-    /// Answers the connections of `listener` until [`Server::shutdown`], and then for
-    /// [`ServeSettings::drain_delay`]; waits for open requests at most
-    /// [`ServeLimits::drain_timeout`](crate::ServeLimits::drain_timeout), and then calls
+    /// Answers the connections of `listener` until [`Server::shutdown`], and for another
+    /// [`ServeSettings::drain_delay`]. Then waits for open requests, at most
+    /// [`ServeLimits::drain_timeout`](crate::ServeLimits::drain_timeout), and calls
     /// [`Server::close`].
     ///
     /// # Errors
     ///
-    /// As [`Server::close`].
+    /// The errors of [`Server::close`].
     pub async fn run(self, listener: Listener) -> Result<()> {
         connections::serve(Arc::clone(&self.shared), listener, Door::All, self.ends()).await;
         self.close().await
     }
 
-    /// As [`Server::run`], but serves only `/metrics`, `/healthz` and `/readyz`, without tokens:
+    /// Like [`Server::run`], but serves only `/metrics`, `/healthz` and `/readyz`, without tokens:
     /// for a Prometheus server that cannot reach a Unix socket or has no token. It has its own
     /// limit of connections, so it also answers while [`Server::run`] refuses connections.
     pub async fn run_metrics(self, listener: Listener) {
@@ -251,13 +251,13 @@ impl Server {
         routes::handle(&self.shared, request, Door::All, None, Busy::default().enter()).await
     }
 
-    /// Reads the newest state of the store into memory, which may take long, and makes it the
-    /// current snapshot. Returns whether it changed.
+    /// Reads the newest generation of the store into memory, which may take long, and makes it the
+    /// current snapshot. Returns whether the snapshot changed.
     ///
     /// # Errors
     ///
-    /// As [`Store::refresh_warm`](fpstore::Store::refresh_warm); the server then keeps its
-    /// snapshot.
+    /// The errors of [`Store::refresh_warm`](fpstore::Store::refresh_warm); after an error the
+    /// server keeps its snapshot.
     pub fn refresh(&self) -> Result<bool> {
         self.shared.live.refresh()
     }

@@ -39,12 +39,12 @@ pub struct ServeSettings {
     /// The options for opening the store, at the start and at each refresh.
     pub open: OpenOptions,
     /// The largest number of concurrent searches on threads for blocking work. The runtime of the
-    /// caller needs this number of blocking threads and a few more. The server starts as many own
-    /// threads for costly searches.
+    /// caller needs this number of blocking threads and a few more. For costly searches, the server
+    /// starts the same number of threads itself.
     pub threads: usize,
     /// The time between two refreshes.
     pub refresh: Duration,
-    /// The time of failing refreshes after which `/readyz` reports that the server is not ready.
+    /// How long refreshes must fail before `/readyz` reports that the server is not ready.
     pub stale_after: Duration,
     /// The rate of scrubbing; `None` for no scrubbing.
     pub scrub: Option<ScrubOptions>,

@@ -29,8 +29,8 @@ pub(crate) struct Shared {
     pub(crate) templates: PageTemplates,
     /// The lanes for long work.
     pub(crate) lanes: Lanes,
-    /// The permit for a requested refresh, one at a time: it may take long, and must not fill the
-    /// pool.
+    /// One permit, for a requested refresh: a refresh may take long, and several at once could use
+    /// all threads for blocking work.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
     /// The pass over all ids that deletions share.

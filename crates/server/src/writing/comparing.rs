@@ -1,7 +1,7 @@
 //! Compares the items of an addition with all known records, in the writer's turn.
 //!
-//! Costly items were compared before with an earlier snapshot ([`Ahead`]). Then only the records
-//! added since are compared here, unless that would hold the writer for long.
+//! Items that are costly to compare arrive with the result of a comparison with an earlier snapshot
+//! ([`Ahead`]): only the records added since then are compared here, unless that takes too long.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -65,8 +65,8 @@ pub(super) fn check_all(
     Ok(Some((verdicts?, before..writer.pending().len())))
 }
 
-/// Compares items with the records added since the earlier comparison. Returns whether all are
-/// compared; `false` if that would take too long.
+/// Compares items with the records added since the comparison `ahead`. Returns `false` if that
+/// would take too long.
 fn catch_up(
     writer: &mut CheckedWriter,
     ahead: &mut Ahead,

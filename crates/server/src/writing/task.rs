@@ -80,7 +80,8 @@ pub(super) fn is_in_effect(error: &Error) -> bool {
     matches!(error, Error::InEffect { .. })
 }
 
-/// Whether the next change will probably meet an error, too.
+/// Whether an error is not the fault of this change alone, so that the next change will probably
+/// fail, too.
 pub(super) fn is_of_disk(error: &Error) -> bool {
     matches!(
         error,

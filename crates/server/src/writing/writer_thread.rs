@@ -245,7 +245,7 @@ impl WriterThread {
         metrics.found_near.fetch_add((verdicts.len() - added) as u64, Relaxed);
     }
 
-    /// As [`check_all`]; opens the writer again first if the last change failed.
+    /// Like [`check_all`], but first opens the writer again if the last change failed.
     fn check_all(
         &mut self,
         items: &mut Items,
@@ -378,7 +378,8 @@ impl WriterThread {
         if self.pending() > 0 {
             return Err(self.not_committed("the label is unchanged"));
         }
-        // The label is set before the turn, which cannot start with a label that the store refuses.
+        // The label is set first: a turn that starts now checks the new label, and not the old
+        // one, which the store may refuse.
         let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
         set.map_err(|error| not_written(&error))
     }

@@ -12,7 +12,7 @@ function make(name, text, className) {
   return element;
 }
 
-// Groups digits as the program and the other pages do.
+// Separates groups of three digits by a space, as the program and its other pages do.
 const number = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 const counted = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
 
@@ -99,8 +99,8 @@ async function question() {
   return { answer: await ask(`v1/text?${wanted()}`, { method: "POST", body, headers }) };
 }
 
-// The address of an answer. For a text it contains the fingerprint instead: a text may be long or
-// private.
+// The address of an answer. The address contains the fingerprint of a text instead of the text,
+// which may be long or private.
 function addressOf(name, value) {
   const params = new URLSearchParams({ [name]: value });
   if ($("which").value === "nearest") params.set("count", $("count").value || "1");

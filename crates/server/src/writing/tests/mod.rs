@@ -25,7 +25,7 @@ use super::task::{AddTask, AdditionResult, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
-    // The values are far from each other.
+    // The values of different numbers are far from each other, so no record is near another.
     let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     NewRecord::new(Fingerprint::new(value), Some(IdRef::Text(id).to_id()))
 }
