@@ -24,14 +24,14 @@
  * pointer, a distance above 64 and similar mistakes are FPS_USAGE. No function aborts, exits, throws
  * or prints. A defect inside the library is returned as FPS_PANIC.
  *
- * OWNERSHIP. Handles belong to the caller, who frees them with fps_close and fps_searcher_free; NULL is
- * allowed there. Arrays in an fps_answer or fps_batch belong to the searcher and are valid until the next
- * call with the same searcher. An array without elements is NULL. Constant strings that a function
- * returns are valid for ever.
+ * OWNERSHIP. Handles belong to the caller, who frees them with fps_close and fps_searcher_free;
+ * both accept NULL. Arrays in an fps_answer or fps_batch belong to the searcher, valid until the
+ * next call with the same searcher. An array without elements is NULL. Constant strings that a
+ * function returns are valid for ever.
  *
  * THREADS. A store may be used by any number of threads at once. A searcher is used by one thread at a
  * time; it may move between threads. A searcher can still be used after its store was closed. After a
- * fork, both processes may use handles that were made before it.
+ * fork, both processes may use handles that were made before the fork.
  *
  * SIGNALS. The library installs no signal handlers and starts no threads during searches. With
  * FPS_ACCESS_MAP, SIGBUS ends the process if another program shortens a store file; fpstore itself
@@ -99,7 +99,7 @@ typedef struct fps_open_options {
     uint32_t warm;   /* an fps_warmth: what is read and verified before fps_open returns */
 } fps_open_options;
 
-/* The state and the contents of a store. Fields added later replace `reserved`. */
+/* Facts about the current snapshot of a store. Fields of later releases replace `reserved`. */
 typedef struct fps_info {
     uint64_t generation;        /* the number of changes that the store has had */
     uint64_t fingerprint_count; /* stored fingerprints, deleted ones excluded */
@@ -132,7 +132,7 @@ typedef struct fps_hit {
     uint32_t distance;
 } fps_hit;
 
-/* A document id: UTF-8 text of `len` bytes without a zero byte at its end, or a number if `text` is NULL. */
+/* A document id: UTF-8 text of `len` bytes, not zero-terminated, or a number if `text` is NULL. */
 typedef struct fps_id {
     const char *text;
     size_t len;
@@ -180,17 +180,19 @@ const char *fps_status_name(fps_status status);
 fps_status fps_open(const char *path, const fps_open_options *options, fps_store **store,
                     char *message, size_t message_len);
 
-/* Frees a store. Its searchers can still be used and keep their state of the store. Since 0.1. */
+/* Frees a store. Its searchers can still be used and keep the last snapshot. Since 0.1. */
 void fps_close(fps_store *store);
 
-/* Makes later searches use the newest state of the store; the part `warm` is read and verified
- * first. Sets `*is_new`, which may be NULL, to 1 if the state changed, else to 0. After an error the
- * store keeps its state. Without a change it takes about a microsecond: one system call. Since 0.1. */
+/* Makes later searches use the newest snapshot of the store; the part `warm` of it is read and
+* verified first. Sets `*is_new`, which may be NULL, to 1 if the snapshot changed, else to 0. After
+* an error the store keeps its snapshot. Without a change the call takes about a microsecond: one
+* system call. Since 0.1. */
 fps_status fps_refresh(const fps_store *store, fps_warmth warm, int *is_new, char *message,
                        size_t message_len);
 
-/* Reads a part of the store into memory and verifies its checksums, as far as it fits. Sets `*left_out`,
- * which may be NULL, to the number of pages of 4096 bytes that do not fit. Since 0.1. */
+/* Reads the part `warm` of the store into memory, as far as it fits, and verifies its checksums.
+* Sets `*left_out`, which may be NULL, to the number of pages of 4096 bytes that do not fit.
+* Since 0.1. */
 fps_status fps_warm(const fps_store *store, fps_warmth warm, uint64_t *left_out, char *message,
                     size_t message_len);
 
@@ -219,8 +221,8 @@ fps_status fps_search(fps_searcher *searcher, const fps_query *query, fps_answer
 fps_status fps_nearest(fps_searcher *searcher, const fps_query *query, size_t count,
                        fps_answer *answer, char *message, size_t message_len);
 
-/* Searches for each of `count` needles as fps_search does; query->needle is ignored, and limits hold for
- * each needle. All needles are searched in one state. Since 0.1. */
+/* Searches for each of `count` needles as fps_search does; query->needle is ignored, and limits
+* hold for each needle. All needles are searched in the same snapshot. Since 0.1. */
 fps_status fps_search_many(fps_searcher *searcher, const uint64_t *needles, size_t count,
                            const fps_query *query, fps_batch *batch, char *message,
                            size_t message_len);

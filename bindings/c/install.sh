@@ -4,7 +4,8 @@
 #     sh bindings/c/install.sh [PREFIX]
 #
 # Installs include/fpstore.h, lib/libfpstore.so with its versioned names, lib/libfpstore.a, and the files by
-# which pkg-config and CMake find them; the folder can be moved. DESTDIR, if set, is put before every path.
+# which pkg-config and CMake find the library; the folder can be moved later. DESTDIR, if set, is
+# put before every path.
 # FPSTORE_BUILT is a folder of libraries that are already built.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -36,7 +36,7 @@ address() {
     head -n 1 address
 }
 
-# Runs a command on the needles, compares, and checks the message for a missing store.
+# Runs a command on the needles, compares its output, and checks its message for a missing store.
 try() {
     name=$1
     shift

@@ -1,5 +1,5 @@
-//! The C interface of fpstore. `fpstore.h` documents every function; the functions here have its names and
-//! its order.
+//! The C interface of fpstore. `fpstore.h` documents every function; the functions here have the
+//! names and the order of the header.
 //!
 //! Every function that can fail runs in `call`, which catches panics and writes the error text into
 //! the caller's buffer.
@@ -15,7 +15,7 @@ use fpstore::{
     Access, Answer, CutBy, Error, Fingerprint, IdRef, Limits, OpenOptions, Searcher, Store, Warm,
 };
 
-/// `FPS_ABI`: the number in the name of the shared library.
+/// `FPS_ABI` of the header: the number in the name of the shared library.
 const ABI: u32 = 0;
 /// The status of a success.
 const OK: c_int = 0;
@@ -40,7 +40,7 @@ pub struct FpsSearcher {
     arrays: Arrays,
 }
 
-/// The elements of an answer.
+/// The arrays of an answer, which belong to the searcher.
 #[derive(Default)]
 struct Arrays {
     hits: Vec<FpsHit>,
@@ -169,7 +169,7 @@ impl Message {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        // SAFETY: the caller gives a buffer of `len` bytes, and `end` is less than `len`.
+        // SAFETY: `buffer` is valid for writes of `len` bytes, as `fpstore.h` demands; `end < len`.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), end);
             *buffer.add(end) = 0;
@@ -229,7 +229,7 @@ fn path_of(bytes: &[u8]) -> Result<PathBuf> {
     Ok(std::str::from_utf8(bytes).map_err(|_| usage("the path is not UTF-8"))?.into())
 }
 
-/// The query of the caller, if it is valid.
+/// The caller's query, after a check of its fields.
 fn checked(query: Option<&FpsQuery>) -> Result<&FpsQuery> {
     match query {
         None => Err(null("query")),
@@ -245,7 +245,7 @@ impl FpsQuery {
         let some = |number: u64| (number > 0).then_some(number);
         let limit = some(self.limit).map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let timeout = some(self.timeout_us).map(Duration::from_micros);
-        // A time beyond the range of the clock is no limit.
+        // A deadline beyond the range of the clock sets no limit.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Limits::default().limit(limit).max_compared(some(self.max_compared)).deadline(deadline)
     }
@@ -302,20 +302,21 @@ fn cut_of(answer: &Answer<'_>) -> u32 {
         None => 0,
         Some(CutBy::Limit) => 1,
         Some(CutBy::MaxCompared) => 2,
-        // The deadline: nothing here sets a stop flag.
+        // Only the deadline remains: no query of this interface has a stop flag.
         Some(_) => 3,
     }
 }
 
 impl FpsSearcher {
-    /// Discards the last answer and follows the store. Returns the generation to search.
+    /// Discards the last answer and switches to the current snapshot of the store. Returns the
+    /// generation of the snapshot.
     fn begin(&mut self) -> u64 {
         self.arrays.clear();
         self.searcher.follow(&self.store);
         self.searcher.generation()
     }
 
-    /// Searches for one needle; with `nearest`, for this number of nearest hits.
+    /// Searches for one needle: all hits, or with `nearest` this number of nearest hits.
     fn search(&mut self, query: &FpsQuery, nearest: Option<usize>) -> Result<FpsAnswer> {
         let generation = self.begin();
         let FpsSearcher { searcher, arrays, .. } = self;
@@ -372,31 +373,31 @@ impl FpsSearcher {
 ///
 /// # Safety
 ///
-/// `out` is NULL, or points to a value whose bytes may all be zero.
+/// `out` is NULL or valid for writes, and zero bytes are a valid `T`.
 unsafe fn zero<T>(out: *mut T) {
     if !out.is_null() {
-        // SAFETY: as above.
+        // SAFETY: `out` is not NULL, so it is valid for writes.
         unsafe { out.write_bytes(0, 1) };
     }
 }
 
-/// Runs a function of the C interface that computes `out` from `handle`. The names are the
-/// parameter names in the header, for messages.
+/// Runs a function of the C interface that computes `out` from `handle`. `handle_name` and
+/// `out_name` are the parameter names in the header, for messages.
 ///
 /// # Safety
 ///
-/// `out` is NULL, or points to a value whose bytes may all be zero.
+/// `out` is NULL or valid for reads and writes, and zero bytes are a valid `T`.
 unsafe fn fill<H, T>(
     (handle, handle_name): (Option<H>, &str),
     (out, out_name): (*mut T, &str),
     message: Message,
     compute: impl FnOnce(H) -> Result<T>,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the condition on `out` is the same.
     unsafe { zero(out) };
     call(message, || {
         let handle = handle.ok_or_else(|| null(handle_name))?;
-        // SAFETY: as above.
+        // SAFETY: `out` is NULL, or valid and set to zero, which is a valid `T`.
         let out = unsafe { out.as_mut() }.ok_or_else(|| null(out_name))?;
         *out = compute(handle)?;
         Ok(())
@@ -421,7 +422,8 @@ pub extern "C" fn fps_status_name(status: c_int) -> *const c_char {
 
 /// # Safety
 ///
-/// As in `fpstore.h`, here and below: pointers are NULL or valid for the access described in the header.
+/// The contract of `fpstore.h`: each pointer is NULL, or valid for the access that the header
+/// describes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_open(
     path: *const c_char,
@@ -430,7 +432,7 @@ pub unsafe extern "C" fn fps_open(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `store` is NULL or valid for writes; NULL is a valid pointer value.
     unsafe { zero(store) };
     call(Message(message, message_len), || {
         if store.is_null() {
@@ -439,9 +441,9 @@ pub unsafe extern "C" fn fps_open(
         if path.is_null() {
             return Err(null("path"));
         }
-        // SAFETY: a text with a zero byte at its end.
+        // SAFETY: `path` is not NULL and points to a zero-terminated string.
         let path = path_of(unsafe { CStr::from_ptr(path) }.to_bytes())?;
-        // SAFETY: NULL, or options.
+        // SAFETY: `options` is NULL or points to valid options.
         let given = unsafe { options.as_ref() }.copied();
         let given = given.unwrap_or(FpsOpenOptions {
             size: size_of::<FpsOpenOptions>(),
@@ -458,7 +460,7 @@ pub unsafe extern "C" fn fps_open(
         let options = OpenOptions::default().access(access(given.access)?);
         let opened = Store::with_options(path, options)?;
         opened.warm(warmth(given.warm)?)?;
-        // SAFETY: not NULL, see above.
+        // SAFETY: `store` was checked: it is not NULL, so it is valid for writes.
         unsafe { *store = Box::into_raw(Box::new(FpsStore(opened))) };
         Ok(())
     })
@@ -466,11 +468,11 @@ pub unsafe extern "C" fn fps_open(
 
 /// # Safety
 ///
-/// As above; `store` is not used again.
+/// The contract of `fpstore.h`; `store` is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_close(store: *mut FpsStore) {
     if !store.is_null() {
-        // SAFETY: made by `fps_open`, and freed once.
+        // SAFETY: `fps_open` made `store` from a `Box`, and the caller frees it once.
         let store = unsafe { Box::from_raw(store) };
         let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
     }
@@ -478,7 +480,7 @@ pub unsafe extern "C" fn fps_close(store: *mut FpsStore) {
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_refresh(
     store: *const FpsStore,
@@ -487,16 +489,16 @@ pub unsafe extern "C" fn fps_refresh(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `is_new` is NULL or valid for writes; zero is a valid number.
     unsafe { zero(is_new) };
     call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
+        // SAFETY: `store` is NULL or an open store.
         let store = unsafe { store.as_ref() }.ok_or_else(|| null("store"))?;
         let changed = match warmth(warm)? {
             Warm::None => store.0.refresh()?,
             warm => store.0.refresh_warm(warm)?,
         };
-        // SAFETY: NULL, or a number.
+        // SAFETY: `is_new` is NULL or points to a number, set to zero above.
         if let Some(is_new) = unsafe { is_new.as_mut() } {
             *is_new = changed.into();
         }
@@ -506,7 +508,7 @@ pub unsafe extern "C" fn fps_refresh(
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_warm(
     store: *const FpsStore,
@@ -515,13 +517,13 @@ pub unsafe extern "C" fn fps_warm(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `left_out` is NULL or valid for writes; zero is a valid number.
     unsafe { zero(left_out) };
     call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
+        // SAFETY: `store` is NULL or an open store.
         let store = unsafe { store.as_ref() }.ok_or_else(|| null("store"))?;
         let warmed = store.0.warm(warmth(warm)?)?;
-        // SAFETY: NULL, or a number.
+        // SAFETY: `left_out` is NULL or points to a number, set to zero above.
         if let Some(left_out) = unsafe { left_out.as_mut() } {
             *left_out = warmed.left_out;
         }
@@ -531,7 +533,7 @@ pub unsafe extern "C" fn fps_warm(
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_get_info(
     store: *const FpsStore,
@@ -539,7 +541,7 @@ pub unsafe extern "C" fn fps_get_info(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `store` is NULL or an open store.
     let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
     let compute = |store: &FpsStore| {
         let found = store.0.info();
@@ -556,13 +558,13 @@ pub unsafe extern "C" fn fps_get_info(
             reserved: [0; 4],
         })
     };
-    // SAFETY: the caller's pointers.
+    // SAFETY: `info` is NULL or valid for reads and writes, and may be zero.
     unsafe { fill((store, "store"), (info, "info"), message, compute) }
 }
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_expected_nanos(
     store: *const FpsStore,
@@ -571,16 +573,16 @@ pub unsafe extern "C" fn fps_expected_nanos(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `store` is NULL or an open store.
     let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
     let compute = |store: &FpsStore| Ok(store.0.expected_nanos(k)?);
-    // SAFETY: the caller's pointers.
+    // SAFETY: `nanos` is NULL or valid for reads and writes, and may be zero.
     unsafe { fill((store, "store"), (nanos, "nanos"), message, compute) }
 }
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_searcher_new(
     store: *const FpsStore,
@@ -588,23 +590,23 @@ pub unsafe extern "C" fn fps_searcher_new(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `store` is NULL or an open store.
     let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
     let compute = |FpsStore(store): &FpsStore| {
         let (searcher, store) = (store.searcher(), store.clone());
         Ok(Box::into_raw(Box::new(FpsSearcher { searcher, store, arrays: Arrays::default() })))
     };
-    // SAFETY: the caller's pointers.
+    // SAFETY: `searcher` is NULL or valid for reads and writes, and `*searcher` may be NULL.
     unsafe { fill((store, "store"), (searcher, "searcher"), message, compute) }
 }
 
 /// # Safety
 ///
-/// As above; `searcher` is not used again.
+/// The contract of `fpstore.h`; `searcher` is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_searcher_free(searcher: *mut FpsSearcher) {
     if !searcher.is_null() {
-        // SAFETY: made by `fps_searcher_new`, and freed once.
+        // SAFETY: `fps_searcher_new` made `searcher` from a `Box`, and the caller frees it once.
         let searcher = unsafe { Box::from_raw(searcher) };
         let _ = catch_unwind(AssertUnwindSafe(|| drop(searcher)));
     }
@@ -612,7 +614,7 @@ pub unsafe extern "C" fn fps_searcher_free(searcher: *mut FpsSearcher) {
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_search(
     searcher: *mut FpsSearcher,
@@ -621,13 +623,13 @@ pub unsafe extern "C" fn fps_search(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: the contract of `search` is the same.
     unsafe { search(searcher, query, None, answer, Message(message, message_len)) }
 }
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_nearest(
     searcher: *mut FpsSearcher,
@@ -637,13 +639,13 @@ pub unsafe extern "C" fn fps_nearest(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: the contract of `search` is the same.
     unsafe { search(searcher, query, Some(count), answer, Message(message, message_len)) }
 }
 
 /// # Safety
 ///
-/// As above.
+/// The contract of `fpstore.h`.
 unsafe fn search(
     searcher: *mut FpsSearcher,
     query: *const FpsQuery,
@@ -651,16 +653,16 @@ unsafe fn search(
     answer: *mut FpsAnswer,
     message: Message,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `searcher` is NULL or a searcher that no other thread uses; `query` is NULL or valid.
     let (searcher, query) = unsafe { (searcher.as_mut(), query.as_ref()) };
     let compute = |searcher: &mut FpsSearcher| searcher.search(checked(query)?, nearest);
-    // SAFETY: the caller's pointers.
+    // SAFETY: `answer` is NULL or valid for reads and writes, and may be zero.
     unsafe { fill((searcher, "searcher"), (answer, "answer"), message, compute) }
 }
 
 /// # Safety
 ///
-/// As above; `needles` points to `count` numbers.
+/// The contract of `fpstore.h`; `needles` points to `count` numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_search_many(
     searcher: *mut FpsSearcher,
@@ -671,19 +673,19 @@ pub unsafe extern "C" fn fps_search_many(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `searcher` is NULL or a searcher that no other thread uses; `query` is NULL or valid.
     let (searcher, query) = unsafe { (searcher.as_mut(), query.as_ref()) };
     let compute = |searcher: &mut FpsSearcher| {
         let query = checked(query)?;
         let needles = match count {
             0 => &[],
             _ if needles.is_null() => return Err(null("needles")),
-            // SAFETY: `count` numbers.
+            // SAFETY: `needles` is not NULL and points to `count` numbers.
             _ => unsafe { std::slice::from_raw_parts(needles, count) },
         };
         searcher.search_many(needles, query)
     };
-    // SAFETY: the caller's pointers.
+    // SAFETY: `batch` is NULL or valid for reads and writes, and may be zero.
     unsafe {
         fill((searcher, "searcher"), (batch, "batch"), Message(message, message_len), compute)
     }
@@ -691,7 +693,7 @@ pub unsafe extern "C" fn fps_search_many(
 
 /// # Safety
 ///
-/// As above; `id` points to `len` bytes.
+/// The contract of `fpstore.h`; `id` points to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fps_find_id(
     searcher: *mut FpsSearcher,
@@ -701,18 +703,18 @@ pub unsafe extern "C" fn fps_find_id(
     message: *mut c_char,
     message_len: usize,
 ) -> c_int {
-    // SAFETY: the caller's pointers.
+    // SAFETY: `searcher` is NULL or a searcher that no other thread uses.
     let searcher = unsafe { searcher.as_mut() };
     let compute = |searcher: &mut FpsSearcher| {
         if id.is_null() {
             return Err(null("id"));
         }
-        // SAFETY: `len` bytes.
+        // SAFETY: `id` is not NULL and points to `len` bytes.
         let id = unsafe { std::slice::from_raw_parts(id.cast(), len) };
         let id = std::str::from_utf8(id).map_err(|_| usage("the id is not UTF-8"))?;
         searcher.find_id(id)
     };
-    // SAFETY: the caller's pointers.
+    // SAFETY: `answer` is NULL or valid for reads and writes, and may be zero.
     unsafe {
         fill((searcher, "searcher"), (answer, "answer"), Message(message, message_len), compute)
     }

@@ -12,30 +12,30 @@ use serde_json::{Value, json};
 
 const MESSAGE_LEN: usize = 256;
 
-/// The status and the output of a call that fills `T`, or the text of its error.
+/// Calls a function that fills `T`. Returns the filled value, or the text of the error.
 fn call<T>(act: impl FnOnce(*mut T, *mut c_char) -> i32) -> Result<T, String> {
     let (mut out, mut message) = (MaybeUninit::<T>::zeroed(), [0_u8; MESSAGE_LEN]);
     let status = act(out.as_mut_ptr(), message.as_mut_ptr().cast());
     let text = message.iter().take_while(|byte| **byte != 0).copied().collect();
     match status {
-        // SAFETY: structs and pointers whose bytes may all be zero, filled after a success.
+        // SAFETY: `out` was all zero, which is a valid value of the C structs and pointers.
         0 => Ok(unsafe { out.assume_init() }),
         _ => Err(String::from_utf8(text).unwrap()),
     }
 }
 
 fn matches(answer: &FpsAnswer) -> Value {
-    // SAFETY: the arrays of an answer, which are NULL if they are empty.
+    // SAFETY: if `len` is not 0, `hits` points to `len` hits, valid until the next search.
     let slice = |len: usize| {
         if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(answer.hits, len) } }
     };
     let id = |at: u64| {
-        // SAFETY: as above.
+        // SAFETY: `at` is an index of a hit's ids, which are in the array `ids`.
         let id = unsafe { &*answer.ids.add(at as usize) };
         if id.text.is_null() {
             return id.number.to_string();
         }
-        // SAFETY: as above.
+        // SAFETY: `text` is not NULL, so it points to `len` bytes.
         let text = unsafe { std::slice::from_raw_parts(id.text.cast(), id.len) };
         String::from_utf8(text.to_vec()).unwrap()
     };
@@ -50,7 +50,7 @@ fn matches(answer: &FpsAnswer) -> Value {
 
 fn answer(path: &Path, case: &Value) -> Result<Value, String> {
     let path = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: valid pointers, and handles until they are freed.
+    // SAFETY: all pointers are to live values, and no handle is used after it was freed.
     unsafe {
         let store = call(|out, text| fps_open(path.as_ptr(), null(), out, text, MESSAGE_LEN))?;
         let searcher = call(|out, text| fps_searcher_new(store, out, text, MESSAGE_LEN))?;

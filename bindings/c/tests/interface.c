@@ -70,7 +70,7 @@ static void check_answer(const fps_answer *answer, uint64_t needle, const char *
     }
 }
 
-/* Searches on a thread of its own while the main thread refreshes. */
+/* Runs on each search thread, while the main thread refreshes the store. */
 static void *search(void *of_store) {
     const fps_store *store = (const fps_store *)of_store;
     char message[200] = "";
@@ -97,7 +97,7 @@ static size_t resident_pages(void) {
     return resident;
 }
 
-/* A million calls take no more memory than a thousand. */
+/* A million calls take no more memory than a thousand calls. */
 static void check_growth(fps_searcher *searcher) {
     char message[200] = "";
     fps_answer answer;

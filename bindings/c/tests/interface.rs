@@ -1,5 +1,5 @@
-//! Compiles `interface.c` as C and as C++, links it with the shared and the static library, and runs it;
-//! and compares the exported names with the header.
+//! Compiles `interface.c` as C and as C++, links it with the shared and the static library, and
+//! runs it. Also compares the exported names of the library with the header.
 #![cfg(target_os = "linux")]
 
 use std::ffi::{CString, OsStr};
@@ -72,7 +72,8 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
     let sanitized = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"][..];
     let is_there = |command: &str| Command::new(command).arg("--version").output().is_ok();
     let valgrind = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"];
-    // The compiler and its language, the library, more options, the runner, and rounds of each thread.
+    // The compiler, its language, the library to link, more options, the program that runs the test
+    // (none or valgrind), and the number of rounds of each thread.
     for (compiler, language, library, more, runner, rounds) in [
         ("cc", ["c", "-std=gnu11"], &shared, &[][..], &[][..], "2000"),
         ("cc", ["c", "-std=gnu11"], &archive, &[], &[], "2000"),
@@ -86,7 +87,7 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
         }
         let folder = tempfile::tempdir().unwrap();
         let [store, values, damaged] = stores(folder.path());
-        // The program finds it by its SONAME.
+        // The program finds the shared library by its SONAME.
         std::os::unix::fs::symlink(&shared, folder.path().join("libfpstore.so.0")).unwrap();
         let program = folder.path().join("interface");
         run(Command::new(compiler)
@@ -134,7 +135,7 @@ fn run_beside_changes(command: &mut Command, store: &Path) -> String {
     printed
 }
 
-/// The manifests of two states replace each other while ids are searched.
+/// The manifests of two generations replace each other while ids are searched.
 #[test]
 fn an_id_and_the_generation_of_its_answer_are_of_one_state() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +154,7 @@ fn an_id_and_the_generation_of_its_answer_are_of_one_state() {
     let path_of_c = CString::new(path.to_str().unwrap()).unwrap();
     let (mut store, mut searcher) = (null_mut(), null_mut());
     let is_over = AtomicBool::new(false);
-    // SAFETY: pointers to values of this function, and handles until they are freed.
+    // SAFETY: all pointers are to live values, and no handle is used after it was freed.
     unsafe {
         assert_eq!(fps_open(path_of_c.as_ptr(), null(), &mut store, null_mut(), 0), 0);
         assert_eq!(fps_searcher_new(store, &mut searcher, null_mut(), 0), 0);
