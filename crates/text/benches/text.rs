@@ -1,4 +1,4 @@
-//! Measures fingerprints of texts against a pass of the same tokenizer without hashing.
+//! Measures the time to compute fingerprints of texts, next to the time of the tokenizer alone.
 //!
 //! The texts are those of `tests/data/text`, in an order from a fixed seed, joined to documents of
 //! about 4 KB; with `FPSTORE_DATA`, chapters of the Bible and Chinese statutes of the full
@@ -16,11 +16,11 @@ use fpstore_text::{CountWeight, Method, TextHasher, TextRecipe, Tokenizer, VoteR
 
 const DOCUMENT_LEN: usize = 4096;
 const TOTAL_LEN: usize = 4 << 20;
-/// Odd, so that the median is the time of one round.
+/// The number of rounds; odd, so that the median is the time of one round.
 const ROUNDS: usize = 11;
 
 fn main() {
-    // `cargo test --benches` only checks that it runs.
+    // `cargo test --benches` only checks that the benchmark runs.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (total, rounds) = if is_test { (1 << 16, 1) } else { (TOTAL_LEN, ROUNDS) };
@@ -94,8 +94,8 @@ fn main() {
     }
 }
 
-/// Words with their counts in memory, as the package `simhash` of PyPI receives them; see
-/// `benches/program/simhash_rival.py`.
+/// Measures fingerprints of words that are already counted, the input of the package `simhash` of
+/// PyPI; see `benches/program/simhash_rival.py`.
 fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
     let features: Vec<Vec<(String, u64)>> = corpus
         .iter()
@@ -142,7 +142,7 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Documents of the texts that are `wanted`.
+/// Documents joined from those texts of `set` that are `wanted`.
 fn corpus(total: usize, set: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/text");
     let (path, join) = match std::env::var_os("FPSTORE_DATA") {

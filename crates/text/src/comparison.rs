@@ -30,11 +30,11 @@ use fpstore_base::Fingerprint;
 pub struct Comparison {
     /// The fingerprints of the texts.
     pub fingerprints: [Fingerprint; 2],
-    /// Their distance in bits.
+    /// The distance between the fingerprints in bits.
     pub distance: u32,
     /// The similarity estimated from the distance: [`TextRecipe::similarity_at`].
     pub estimate: f64,
-    /// The Jaccard similarity of the sets of features, exactly.
+    /// The exact Jaccard similarity of the sets of features.
     pub jaccard: f64,
     /// The number of distinct features in both texts.
     pub common_count: usize,

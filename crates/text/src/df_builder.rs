@@ -1,4 +1,4 @@
-//! Counting document frequencies over a corpus.
+//! Counts document frequencies over a corpus.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::resources::df::DfTable;
 
 /// Counts for each feature the documents that contain it.
 ///
-/// Takes about 20 bytes for each distinct feature of the corpus.
+/// Needs about 20 bytes of memory for each distinct feature of the corpus.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct DfBuilder {
 }
 
 impl DfBuilder {
-    /// A builder of a table for the features of `recipe`; the weights of the recipe have no effect.
+    /// Makes a builder for the features of `recipe`; the weights of the recipe have no effect.
     pub fn new(recipe: &TextRecipe) -> Self {
         DfBuilder {
             feature_text: recipe.feature_text(),
@@ -60,7 +60,7 @@ impl DfBuilder {
         }
     }
 
-    /// The number of documents so far.
+    /// The number of documents counted so far.
     pub fn document_count(&self) -> u64 {
         self.document_count
     }

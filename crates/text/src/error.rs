@@ -29,7 +29,7 @@ pub enum Error {
         /// The fault, and the expected input.
         reason: String,
     },
-    /// The text of a recipe has a line that this release cannot follow.
+    /// The text of a recipe contains a line that this release cannot follow.
     #[error("invalid recipe: {reason}")]
     InvalidRecipe {
         /// The fault, and the expected input.
@@ -41,7 +41,7 @@ pub enum Error {
          same source instead"
     )]
     ExternalRecipe,
-    /// A change of a part that this recipe does not have.
+    /// A change was requested of a part that this recipe does not have.
     #[error("{part} has no meaning with {with}")]
     UselessChange {
         /// The field of [`RecipeChanges`](crate::RecipeChanges).
@@ -68,7 +68,7 @@ pub enum Error {
     /// A compared text has no features.
     #[error("text {number} has no features, so it has no fingerprint")]
     NoFeatures {
-        /// The number of the text, from 1.
+        /// The number of the text: 1 or 2.
         number: usize,
     },
     /// A list or table of the recipe is missing, or another one was given.
@@ -102,7 +102,7 @@ pub enum Error {
         path: PathBuf,
         /// Bytes from the start of the file.
         offset: u64,
-        /// The number of the rule: 2 for D-2.
+        /// The number of the violated rule: 2 for D-2.
         rule: u8,
         /// The found and the expected value.
         detail: String,

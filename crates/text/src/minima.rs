@@ -29,20 +29,20 @@
 use crate::features::counts::SeenHashes;
 use fpstore_base::{Fingerprint, mix};
 
-/// Bins, and bits of a fingerprint.
+/// The number of bins, and of bits in a fingerprint: one for each bin.
 const BINS: usize = 64;
 /// The number of bits that select the bin.
 const BIN_BITS: u32 = BINS.ilog2();
 /// The minimum of an empty bin. It differs from every other minimum, which ends with zeros.
 const EMPTY: u64 = u64::MAX;
 
-/// The minima of the features of a text.
+/// The minimum of each bin, over the features of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Minima {
     least: [u64; BINS],
     /// Whether no bin is empty.
     is_full: bool,
-    /// The distinct hashes until no bin was empty, for further rounds.
+    /// The distinct hashes, collected while a bin is empty, for further rounds.
     distinct: Vec<u64>,
     seen: SeenHashes,
 }
@@ -55,8 +55,8 @@ impl Default for Minima {
 }
 
 impl Minima {
-    /// Adds the hashes of features, in any order, repetitions included. The contents of `hashes`
-    /// afterwards are unspecified.
+    /// Adds the hashes of features, in any order, repetitions included. Afterwards the contents of
+    /// `hashes` are unspecified.
     pub(crate) fn add(&mut self, hashes: &mut [u64]) {
         for &hash in &*hashes {
             let least = &mut self.least[(hash >> (64 - BIN_BITS)) as usize];
@@ -85,7 +85,7 @@ impl Minima {
         Some(Fingerprint::new(value))
     }
 
-    /// Fills empty bins in a round.
+    /// Fills empty bins with the hashes of the given round.
     fn fill(&mut self, round: u64) {
         let was_empty = self.least.map(|least| least == EMPTY);
         let only = (round as usize).checked_sub(BINS);

@@ -104,9 +104,9 @@ pub fn passages(text: &str, unit: PassageUnit) -> Passages<'_> {
 pub struct Passages<'a> {
     text: &'a str,
     unit: PassageUnit,
-    /// The start of the next line.
+    /// The byte position of the next line.
     at: usize,
-    /// A position up to which characters are counted, in bytes and in characters.
+    /// The position up to which characters are counted: in bytes, and in characters.
     byte: usize,
     character: usize,
     /// The runs of words, if the passages are runs of words.
@@ -150,7 +150,7 @@ impl Passages<'_> {
         }
     }
 
-    /// The number of characters before a byte; each call continues from the last one.
+    /// The number of characters before a byte. Each call counts on from the byte of the last call.
     fn characters_before(&mut self, byte: usize) -> usize {
         self.character += self.text[self.byte..byte].chars().count();
         self.byte = byte;

@@ -5,9 +5,9 @@ use std::fmt;
 /// The id of a list or table in a recipe: a checksum and a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceId {
-    /// Its CRC-32.
+    /// The CRC-32 of the entries.
     pub crc: u32,
-    /// The number of its entries.
+    /// The number of entries.
     pub entry_count: u64,
 }
 

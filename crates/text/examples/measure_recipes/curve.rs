@@ -1,12 +1,13 @@
 //! Precision and recall by distance.
 
-/// The largest counted distance.
+/// The largest distance at which pairs are counted.
 pub const K_MAX: usize = 20;
 
 /// Counts of pairs by distance, 0 to `K_MAX`.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Duplicates at each distance, and all duplicates.
+    /// Pairs at each distance: `good` are duplicates, `bad` are not. `duplicates` counts the
+    /// duplicates at all distances.
     pub good: [u64; K_MAX + 1],
     pub bad: [u64; K_MAX + 1],
     pub duplicates: u64,
@@ -21,7 +22,7 @@ impl Curve {
         self.duplicates += other.duplicates;
     }
 
-    /// Counts a pair, which is a duplicate or not, at this distance if it is not too large.
+    /// Counts a pair; `distance` is `None` if it exceeds `K_MAX`.
     pub fn count(&mut self, is_duplicate: bool, distance: Option<usize>) {
         self.duplicates += u64::from(is_duplicate);
         if let Some(d) = distance {
@@ -41,7 +42,7 @@ impl Curve {
     }
 
     pub fn recall(&self, k: usize) -> f64 {
-        // A half may have no duplicates.
+        // One half of a set may contain no duplicates.
         self.sums(k).0 / self.duplicates.max(1) as f64
     }
 

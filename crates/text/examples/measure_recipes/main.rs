@@ -7,19 +7,20 @@
 //! each line; the default list is `recipes::RECIPES`.
 //!
 //! Documents in Chinese and in other languages are measured separately: a column contains the
-//! documents of one language in one set, under one truth. A recipe selected on some data looks
-//! better there than elsewhere, so everything is also measured on two halves of each set; documents
-//! labelled as duplicates are in the same half.
+//! documents of one language in one set, with the labels of one truth. A recipe selected on some
+//! data looks better there than on other data, so everything is also measured on two halves of each
+//! set; documents labelled as duplicates are in the same half.
 //!
 //! There are two truths:
 //!
-//! * *near*: all pairs of documents (one of each group with equal shingles). Pairs with Jaccard 0.8
-//!   or more are duplicates, unlisted pairs are not, and pairs between are skipped.
-//! * *pairs*: labels from people or the source. Where they contain only duplicates, the pairs that
-//!   are listed in neither table count as different.
+//! * *near*: all pairs of documents, of which only one of each group with equal shingles counts.
+//!   Pairs with Jaccard 0.8 or more are duplicates, pairs missing from `near.tsv.zst` are not, and
+//!   other listed pairs are skipped.
+//! * *pairs*: labels from people or from the source of the texts. If all labelled pairs are
+//!   duplicates, the pairs that are listed in neither table count as different.
 //!
-//! The counts of [`KEY_COUNT`] keys of the hash are added up. The spread is the difference of the
-//! best F1 between the best and the worst of the keys.
+//! Each recipe is measured with [`KEY_COUNT`] keys of the hash, and the counts are added up. The
+//! spread is the difference between the best F1 of the best key and that of the worst key.
 
 mod curve;
 mod recipes;
@@ -31,8 +32,8 @@ use curve::Curve;
 use recipes::{Candidate, RECIPES};
 use set::{Column, Set, VIEW_COUNT};
 
-/// The number of keys. With a single key, chance strongly affects the result for a set with many
-/// documents made from one template.
+/// The number of keys of the hash. With a single key, chance strongly affects the result for a set
+/// with many documents made from one template.
 const KEY_COUNT: u64 = 3;
 
 /// The values of k for which F1 is printed.
@@ -83,11 +84,11 @@ struct Score {
     recipe: String,
     column: Column,
     views: [Curve; VIEW_COUNT],
-    /// The best F1 of each key.
+    /// The best F1 with each key of the hash.
     of_keys: Vec<f64>,
 }
 
-/// Measures a recipe with each key.
+/// Measures a recipe with each key of the hash.
 fn measure(set: &Set, candidate: &Candidate) -> Result<Vec<Score>, Failure> {
     let mut scores: Vec<Score> = Vec::new();
     for key in 0..if candidate.is_keyed() { KEY_COUNT } else { 1 } {
@@ -134,10 +135,10 @@ impl Score {
     }
 }
 
-/// Whether a column belongs to a group.
+/// A group of columns: whether a column belongs to it.
 type Group = fn(&Column) -> bool;
 
-/// The columns over which means are taken.
+/// The named groups of columns over which means are computed.
 const GROUPS: &[(&str, Group)] = &[
     ("all", |_| true),
     ("Chinese", |column| column.is_chinese),

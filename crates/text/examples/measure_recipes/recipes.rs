@@ -8,8 +8,8 @@ use fpstore_text::{
 use crate::Failure;
 use crate::set::Set;
 
-/// The recipes of the table: names, and changes to the recipe of that name or to the default
-/// recipe. Of two recipes with `+` between them, each provides half of the bits.
+/// The recipes of the table: a name, then changes to the recipe of that name, or to the default
+/// recipe if there is none. Two recipes with `+` between them provide half of the bits each.
 pub const RECIPES: &[&str] = &[
     "1e0ng",
     "s-l7-c2 base=simhash",

@@ -1,4 +1,4 @@
-//! A set of labelled texts, and its near pairs.
+//! A set of labelled texts, and the counts of its pairs by distance.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -24,11 +24,11 @@ pub struct Column {
 pub struct Set {
     pub name: String,
     pub texts: Vec<String>,
-    /// Only pairs of documents of the same kind of shingle have known labels.
+    /// The kind of shingle of each document. Labels are known only for two documents of a kind.
     kinds: Vec<bool>,
     /// Whether the documents of a kind are in Chinese.
     is_chinese: [bool; 2],
-    /// Whether a document is the first of those with equal shingles.
+    /// Whether a document is the first one of those with equal shingles.
     first: Vec<bool>,
     /// For each document whether it is in the second half.
     second_half: Vec<bool>,
@@ -76,7 +76,8 @@ impl Set {
             let texts = || texts.iter().zip(&kinds).filter(|(_, k)| **k == kind).map(|(t, _)| t);
             let is_han = |c: &char| ('\u{4e00}'..='\u{9fff}').contains(c);
             let han: usize = texts().map(|text| text.chars().filter(is_han).count()).sum();
-            // A character of Han has three bytes.
+            // Chinese if more than half of the bytes are Han, which has three bytes for a
+            // character.
             han * 6 > texts().map(String::len).sum()
         });
         let second_half = halves(texts.len(), near.iter().chain(&pairs));
@@ -128,14 +129,14 @@ impl Set {
         (d <= K_MAX).then_some(d)
     }
 
-    /// All documents, and the half that contains both documents.
+    /// The views that contain both documents: all documents, and perhaps one half.
     fn views_of(&self, (a, b): (u32, u32)) -> impl Iterator<Item = usize> {
         let [a, b] = [a, b].map(|number| usize::from(self.second_half[number as usize]));
         std::iter::once(0).chain((a == b).then_some(1 + a))
     }
 
-    /// Pairs of first documents within `K_MAX` that are not in `near`, and pairs that are in
-    /// neither table.
+    /// Counts the pairs within `K_MAX` of documents with distinct shingles, as far as `near` does
+    /// not contain them, and as far as neither table contains them.
     fn unlisted(&self, fingerprints: &[Option<u64>], kind: bool) -> Unlisted {
         let (numbers, values): (Vec<u32>, Vec<u64>) = (0..)
             .zip(fingerprints)
@@ -204,7 +205,7 @@ impl Set {
     }
 }
 
-/// Pairs that are not duplicates, by view and distance.
+/// Numbers of pairs that are not duplicates, for each view and distance.
 #[derive(Clone, Debug, Default)]
 struct Unlisted {
     /// Pairs not in `near`.
@@ -228,7 +229,7 @@ fn halves<'a>(
     };
     for (&(a, b), _) in labels.filter(|(_, label)| **label == 1) {
         let [a, b] = [root(&mut parent, a), root(&mut parent, b)];
-        // The smaller one, so that the order of the labels does not matter.
+        // The smaller number becomes the root, so that the order of the labels does not matter.
         parent[a.max(b) as usize] = a.min(b);
     }
     (0..document_count as u32)

@@ -2,12 +2,13 @@
 
 use crate::features::hash::FeatureHash;
 
-/// Features of fewer bytes are cached: all of up to three characters, and nearly all of four.
+/// Features with fewer bytes are cached: all features of up to three characters, and nearly all of
+/// four characters.
 const FEATURE_LEN_END: usize = 16;
 const SLOT_COUNT: usize = 1 << 16;
 
-/// A direct-mapped cache that is kept from document to document. MD5 takes ten times as long as a
-/// lookup, and about ten thousand n-grams make up most of the text of a language.
+/// A direct-mapped cache of hashes that is kept from document to document. A lookup takes a tenth
+/// of the time of MD5, and about ten thousand n-grams make up most of the text of a language.
 #[derive(Clone, Debug)]
 pub(crate) struct HashCache {
     slots: Vec<Slot>,
@@ -25,7 +26,7 @@ impl HashCache {
         HashCache { slots: vec![Slot::default(); SLOT_COUNT] }
     }
 
-    /// The value of `hash` for the first `len` bytes. It is faster if `bytes` has at least 16
+    /// The value of `hash` for the first `len` bytes. The call is faster if `bytes` has at least 16
     /// bytes; the bytes after `len` have no effect.
     #[inline]
     pub(crate) fn hash(&mut self, bytes: &[u8], len: usize, hash: &FeatureHash) -> u64 {
@@ -60,7 +61,7 @@ mod tests {
         for round in 0..3 {
             for number in 0..200_000_u32 {
                 let feature = number.to_le_bytes();
-                // With zeros at the end, and with other lengths.
+                // The same feature, only its first bytes, and twice the feature.
                 for feature in [&feature[..], &feature[..3], &[feature, feature].concat()] {
                     let found = cache.hash(feature, feature.len(), &hash);
                     assert_eq!(found, hash.of(feature), "{round}");

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The maximum number of counts whose memory is kept for the next document.
 const COUNTS_KEPT_MAX: usize = 1 << 19;
 
-/// Counts of hashes.
+/// The number of occurrences of each hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FeatureCounts(HashMap<u64, u32, BuildHasherDefault<Spread>>);
 
@@ -33,8 +33,8 @@ impl FeatureCounts {
     }
 }
 
-/// The hasher of the map. The keys are hashes already, so it only spreads them over the bits that
-/// the map uses. With an unkeyed feature hash, a hostile text can choose the keys.
+/// The hasher of the map. Its keys are hashes already, so it only spreads them over the bits that
+/// the map uses. If the feature hash has no key, a hostile text can choose the keys of the map.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread(u64);
 
@@ -62,10 +62,11 @@ fn spread(hash: u64) -> u64 {
 }
 
 /// A set of hashes that is cleared for each document.
-/// Open addressing with linear probing; at least three quarters of the slots are free, so a slot is
-/// rarely taken by another hash. Custom code because the set of the standard library, with the same
-/// hasher, makes fingerprints by the default recipe about 6 % slower: it has an unpredictable
-/// branch between new and known hashes.
+///
+/// Open addressing with linear probing; at least three quarters of the slots are free, so a slot
+/// rarely contains another hash. The set of the standard library, with the same hasher, would make
+/// fingerprints by the default recipe about 6 % slower: it has an unpredictable branch between new
+/// and known hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenHashes {
     /// 0 is a free slot.
@@ -143,9 +144,9 @@ impl SeenHashes {
         }
     }
 
-    /// Clears all hashes. The next document gets up to four times the slots that this one needed:
-    /// clearing them costs little compared with filling them, and documents of a collection are
-    /// similar in size.
+    /// Clears all hashes. The next document gets up to four times the slots that this document
+    /// needed: clearing slots costs little compared with filling them, and the documents of a
+    /// collection are similar in size.
     pub(crate) fn clear(&mut self) {
         let len = (self.used_count * 16).next_power_of_two().max(SLOT_COUNT_MIN);
         self.slots.truncate(len);
@@ -204,7 +205,7 @@ mod tests {
                 let mut hashes: Vec<u64> = (0..round * round % 3000)
                     .map(|_| {
                         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                        // Many repetitions, among them 0, all in the same region of the table.
+                        // Many repetitions, also of the hash 0, in the same region of the table.
                         ((state >> 33) % 700) << (round % 2 * 50)
                     })
                     .collect();

@@ -1,4 +1,4 @@
-//! Hash functions for features: each bit of a hash is a vote.
+//! Hash functions for features.
 
 use md5::{Digest, Md5};
 use siphasher::sip::SipHasher24;
@@ -17,14 +17,14 @@ pub enum FeatureHash {
     SipHash13(HashKey),
     /// SipHash with 2 compression and 4 finalisation rounds, keyed.
     SipHash24(HashKey),
-    /// The last eight bytes of the MD5, big-endian, as in 1e0ng/simhash.
+    /// The last eight bytes of the MD5 as a big-endian number, as in 1e0ng/simhash.
     Md5Low64,
     /// The 64-bit FNV-1 (not FNV-1a), as in go-dedup/simhash and mfonda/simhash.
     Fnv1,
 }
 
 impl Default for FeatureHash {
-    /// SipHash-1-3 under the key of zeros.
+    /// SipHash-1-3 with a key of zeros.
     fn default() -> Self {
         FeatureHash::SipHash13(HashKey::default())
     }

@@ -1,8 +1,8 @@
 //! Hashes and counts the features of a text, and adds features of equal weight to the votes.
 //!
 //! `tokens` produces the features, [`TextHasher`](crate::TextHasher) takes the result. Hashes are
-//! first collected in a batch, because they are unpredictable: a branch for each hash would cost a
-//! misprediction and discard the work of the tokenizer ahead of it.
+//! first collected in a batch: a branch on a hash is unpredictable, and each misprediction would
+//! discard the work of the tokenizer that the processor has started ahead.
 
 mod cache;
 pub(crate) mod counts;
@@ -23,7 +23,7 @@ use crate::votes::weight::{CountWeight, Weight};
 use crate::votes::{TieRule, Votes};
 use fpstore_base::Fingerprint;
 
-/// The features of a text, as hashes.
+/// The hashes of the features of a text, with the votes or minima computed from them.
 #[derive(Clone, Debug)]
 pub(crate) struct Features {
     hash: FeatureHash,
@@ -31,13 +31,13 @@ pub(crate) struct Features {
     seen: SeenHashes,
     hashing: Hashing,
     pub(crate) mode: Mode,
-    /// Hashes not yet counted.
+    /// Hashes that are not counted yet.
     pending: Vec<u64>,
     votes: Votes,
     group: BitCounts,
     minima: Minima,
     pub(crate) any: bool,
-    /// The digest of all hashes in their order, if requested.
+    /// The digest of all hashes in the order of the text, if requested.
     digest: Option<u64>,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Features {
 enum Hashing {
     /// Short features are hashed in batches.
     SipHash13(SipHash13, ShortMessages),
-    /// For slow hashes.
+    /// Hashes of short features are cached, because the hash is slow.
     Cached(HashCache),
-    /// One by one.
+    /// Features are hashed one by one.
     Plain,
 }
 
@@ -78,7 +78,7 @@ impl Mode {
 }
 
 impl Features {
-    /// An empty collection of features by `recipe`.
+    /// An empty collection of features for `recipe`.
     pub(crate) fn new(recipe: &TextRecipe) -> Self {
         Features {
             hash: recipe.hash,
@@ -101,7 +101,7 @@ impl Features {
         }
     }
 
-    /// Enables the digest of the hashes in their order.
+    /// Enables the digest of the hashes, which depends on their order.
     pub(crate) fn digesting(mut self) -> Self {
         self.digest = Some(0);
         self
@@ -159,7 +159,7 @@ impl Features {
         self.minima.decide()
     }
 
-    /// The fingerprint of features that voted when they were added; clears them.
+    /// The fingerprint by the votes of all added features. Clears the votes.
     pub(crate) fn decide(&mut self, ties: TieRule) -> Option<Fingerprint> {
         self.empty_group();
         self.seen.clear();
@@ -209,7 +209,8 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ => {
-                    // Short features are hashed later, so the digest includes their number here.
+                    // The digest covers the order of long and short features: pending short ones
+                    // are hashed later, so their number is included here.
                     if let Some(digest) = &mut self.digest {
                         *digest = mixed(*digest, short.len() as u64);
                     }
@@ -226,14 +227,14 @@ impl FeatureSink for Features {
     }
 }
 
-/// A digest extended by a number; the order of numbers matters.
+/// Extends a digest by a number; the result depends on the order of the numbers.
 fn mixed(digest: u64, number: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     (digest.rotate_left(5) ^ number).wrapping_mul(ODD)
 }
 
-/// A digest extended by numbers in their order. Four parts are computed in parallel, because each
-/// step of a part depends on the step before.
+/// Extends a digest by numbers in their order. Four parts are computed in parallel, because within
+/// a part each step waits for the step before.
 fn mixed_all(digest: u64, numbers: &[u64]) -> u64 {
     if numbers.is_empty() {
         return digest;

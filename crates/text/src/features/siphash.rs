@@ -1,9 +1,9 @@
-//! SipHash-1-3 of a whole slice.
+//! SipHash-1-3 of a message that is a single slice.
 //!
 //! The crate siphasher takes a message in parts, which costs more than the hash itself for messages
-//! as short as words: 17 ns instead of 8 for 6 bytes. A test compares both.
+//! as short as words: 17 ns instead of 8 for 6 bytes. A test compares the two implementations.
 
-/// The initial state for a key.
+/// The hash function with the initial state of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SipHash13 {
     start: [u64; 4],
@@ -38,7 +38,7 @@ impl SipHash13 {
         let is_long = len >= 8;
         let mut long = self.start;
         compress(&mut long, first);
-        // Spelled out, because the compiler does not vectorise a closure here.
+        // Each word is written out, because the compiler does not vectorise a closure here.
         let [a, b, c, d] = self.start;
         let state = [
             if is_long { long[0] } else { a },

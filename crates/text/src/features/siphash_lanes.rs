@@ -1,14 +1,14 @@
 //! SipHash-1-3 of many short messages at a time.
 //!
-//! A loop compiled three times: with AVX-512 it hashes 8 messages at once, with AVX2 4, and
-//! otherwise as many as the baseline of the processor allows.
+//! The loop is compiled three times: for AVX-512 (8 messages at once), for AVX2 (4 messages), and
+//! for the baseline of the target architecture.
 
 use crate::features::siphash::SipHash13;
 
 /// Maximum number of messages in a batch.
 pub(super) const MESSAGE_COUNT_MAX: usize = 512;
 
-/// A batch of messages of fewer than 16 bytes, each padded to 16 with any bytes.
+/// A batch of messages of fewer than 16 bytes, each padded to 16 bytes with arbitrary bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortMessages {
     first: Vec<u64>,
@@ -23,8 +23,8 @@ impl ShortMessages {
         ShortMessages { first: lane(), second: lane(), len: lane(), count: 0 }
     }
 
-    /// Adds a message, the first `len` bytes of `block`, fewer than 16. Returns whether the batch
-    /// is full.
+    /// Adds a message: the first `len` bytes of `block`; `len` is less than 16. Returns whether the
+    /// batch is full.
     #[inline(always)]
     pub(crate) fn push(&mut self, block: [u8; 16], len: usize) -> bool {
         let number = u128::from_le_bytes(block);
@@ -81,7 +81,8 @@ fn hash_lanes(siphash: &SipHash13, lanes: [&[u64]; 3], hashes: &mut [u64]) {
     hash_each(siphash, lanes, hashes);
 }
 
-/// The loop, which the compiler vectorises with the instructions enabled in its caller.
+/// Hashes each message. The compiler vectorises the loop with the instructions enabled in the
+/// calling function.
 #[inline(always)]
 fn hash_each(siphash: &SipHash13, [first, second, len]: [&[u64]; 3], hashes: &mut [u64]) {
     for (((hash, first), second), len) in hashes.iter_mut().zip(first).zip(second).zip(len) {

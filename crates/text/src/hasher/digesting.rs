@@ -77,14 +77,14 @@ mod tests {
             let recipe = TextRecipe { shingle, ..TextRecipe::default() };
             let mut hasher = TextHasher::new(&recipe).unwrap().digesting();
             let mut list = Vec::new();
-            // All texts of up to four words, and some of many.
+            // All texts of up to four words, and some texts of many words.
             let many = (0..40).map(|number| text(number * 7 + 3).repeat(30 + number % 3));
             for text in (1..7_usize.pow(4)).map(text).chain(many) {
                 hasher.fingerprint(&text);
                 let digests = hasher.take_digests().unwrap();
                 let mut tokens = Vec::new();
                 hasher.each_token(&text, |token| tokens.push(token.to_string()));
-                // The digest is the same if the text is fed in parts, also next to features.
+                // The digests are the same if the text is fed in parts, and by a counting hasher.
                 for mut hasher in [hasher.clone(), hasher.counting()] {
                     let cut =
                         text.char_indices().map(|(at, _)| at).nth(text.len() / 3).unwrap_or(0);

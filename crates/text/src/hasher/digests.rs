@@ -4,8 +4,8 @@
 /// digests and equal fingerprints may be treated as equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDigests {
-    /// The digest of its bytes in UTF-8.
+    /// The digest of the bytes of the text in UTF-8.
     pub bytes: u64,
-    /// The digest of its features in their order: texts with the same tokens have the same digest.
+    /// The digest of the features in the order of the text: equal for texts with the same tokens.
     pub features: u64,
 }

@@ -6,12 +6,12 @@ use crate::votes::weight::Weight;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Feature {
-    /// Its tokens, joined as they are hashed.
+    /// The text of the feature: its tokens, joined as they are hashed.
     pub text: String,
-    /// Its hash.
+    /// The hash of the feature.
     pub hash: u64,
     /// The number of occurrences in the text, at least 1.
     pub count: u64,
-    /// Its weight in the vote; 1 with MinHash, which has no weights.
+    /// The weight of the feature in the vote; 1 with MinHash, which has no weights.
     pub weight: Weight,
 }

@@ -72,7 +72,7 @@ impl TextHasher {
     ///
     /// # Errors
     ///
-    /// As [`TextHasher::with_resources`].
+    /// The errors of [`TextHasher::with_resources`].
     pub fn new(recipe: &TextRecipe) -> Result<Self> {
         TextHasher::with_resources(recipe, TextResources::default())
     }
@@ -97,7 +97,8 @@ impl TextHasher {
         })
     }
 
-    /// This hasher for passages of this unit, or for whole texts; see [`TextRecipe::unit`].
+    /// Sets the unit of passages in the recipe, or `None` for whole texts; see
+    /// [`TextRecipe::unit`].
     #[must_use]
     pub fn of_unit(mut self, unit: Option<PassageUnit>) -> Self {
         if self.recipe.unit != unit {
@@ -170,17 +171,17 @@ impl TextHasher {
         self.take_digests();
     }
 
-    /// As [`TextHasher::reset`], except that the digests are kept.
+    /// Like [`TextHasher::reset`], but keeps the digests.
     fn forget(&mut self) {
         self.pending.clear();
         self.tokens.clear();
         self.features.clear();
     }
 
-    /// The fingerprint of features made elsewhere, with their weights. Only the hash and the method
-    /// of the recipe apply, and for a vote the tie rule and the number of heaviest features. A
-    /// repeated feature counts with the sum of its weights; a feature of weight 0 is dropped. With
-    /// MinHash, other weights have no effect.
+    /// The fingerprint of features made elsewhere, with their weights. Of the recipe, only the hash
+    /// and the method apply, and for a vote the tie rule and the number of heaviest features that
+    /// vote. A repeated feature counts with the sum of its weights; a feature of weight 0 is
+    /// dropped. With MinHash, weights above 0 have no effect.
     pub fn fingerprint_of_features<'a>(
         &mut self,
         features: impl IntoIterator<Item = (&'a str, Weight)>,
@@ -197,7 +198,7 @@ impl TextHasher {
         }
     }
 
-    /// Calls `take` with the tokens of a text, as the recipe cuts it.
+    /// Calls `take` with the tokens into which the recipe cuts a text.
     ///
     /// # Examples
     ///
@@ -272,7 +273,7 @@ impl TextHasher {
         self.features.flush();
     }
 
-    /// Computes the features of a text that is whole or cut before white space.
+    /// Adds the features of a whole text, or of a part that was cut before white space.
     fn feed_pieces(&mut self, text: &str) {
         let TextHasher { tokens, features, tables, .. } = self;
         let stop_words = tables.stop_words.as_ref();

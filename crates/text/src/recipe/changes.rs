@@ -12,7 +12,7 @@ use crate::votes::weight::CountWeight;
 
 /// The default number of consecutive words in a feature.
 const USUAL_SHINGLE: u32 = 2;
-/// The default number of letters in a feature, since a word has several.
+/// The default number of letters in a feature; larger, because a word has several letters.
 pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
 
 /// The parts of a recipe that a user changes. The default changes nothing.

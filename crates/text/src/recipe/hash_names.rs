@@ -14,8 +14,8 @@ pub(super) fn spell_key(key: HashKey) -> String {
 }
 
 impl FeatureHash {
-    /// The hash with this spelling in a recipe: `siphash-1-3` or `siphash-2-4`, then a space and a
-    /// key of 32 hex digits, or nothing for the key of zeros; `md5-low-64`; `fnv-1`.
+    /// The hash with this spelling in a recipe: `md5-low-64`, `fnv-1`, or `siphash-1-3` or
+    /// `siphash-2-4` with a space and a key of 32 hex digits; without them the key is zero.
     ///
     /// # Errors
     ///

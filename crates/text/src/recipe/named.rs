@@ -12,7 +12,7 @@ use crate::votes::weight::CountWeight;
 const USUAL_K_SIMHASH: u32 = 10;
 const USUAL_K_MINHASH: u32 = 7;
 
-/// The part of pairs that [`TextRecipe::candidate_k`] may miss.
+/// The fraction of pairs that [`TextRecipe::candidate_k`] may miss.
 const MISSED: f64 = 0.01;
 
 impl TextRecipe {
@@ -73,8 +73,8 @@ impl TextRecipe {
         }
     }
 
-    /// The usual distance in bits of duplicates: the distance with the highest mean F1 on the texts
-    /// of `docs/measurements/texts.md`. A large collection may need a smaller distance.
+    /// The usual `k` for finding duplicates: the distance with the highest mean F1 on the texts of
+    /// `docs/measurements/texts.md`. A large collection may need a smaller distance.
     pub fn usual_k(&self) -> u32 {
         match self.method {
             Method::SimHash(_) => USUAL_K_SIMHASH,
@@ -96,9 +96,9 @@ impl TextRecipe {
         k > 0 && (2 * k < usual || k > 2 * usual)
     }
 
-    /// The distance that includes the fingerprints of all pairs of documents of this Jaccard
-    /// similarity, except one pair in a hundred: the smallest `k` for which 64 trials, each 1 with
-    /// the probability that a bit differs, give more than `k` ones in at most 1 % of cases.
+    /// The smallest distance that contains 99 of 100 pairs of documents with this Jaccard
+    /// similarity: the smallest `k` for which at most 1 % of pairs differ in more than `k` of 64
+    /// bits, if each bit differs independently.
     ///
     /// With MinHash a bit differs with probability (1 - J) / 2. With SimHash the probability is the
     /// angle between the feature vectors over pi (Charikar, STOC 2002), here for sets of equal size

@@ -1,4 +1,4 @@
-//! Parts of a recipe with a few named values.
+//! The parts of a recipe that have a few named values each.
 
 use super::name_tables::{by_name, names_of, unknown};
 use crate::error::Result;
@@ -24,11 +24,12 @@ pub(super) const TOKENIZERS: &[(Tokenizer, &str)] = &[
 pub(super) const COUNTS: &[(CountWeight, &str)] =
     &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
 
-/// Methods and their names in recipes; the rules of a vote have lines of their own.
+/// Methods and their names in recipes. The rules of a vote are separate lines of a recipe, so their
+/// values here have no effect.
 pub(super) const METHODS: &[(Method, &str)] =
     &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
 
-/// Values for texts without features, and their names in recipes.
+/// Treatments of texts without features, and their names in recipes.
 pub(super) const EMPTY: &[(FeaturelessText, &str)] = &[
     (FeaturelessText::NoFingerprint, "nothing"),
     (FeaturelessText::EmptyFeature, "feature"),
@@ -39,9 +40,9 @@ pub(super) const EMPTY: &[(FeaturelessText, &str)] = &[
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeaturelessText {
-    /// It has no fingerprint.
+    /// The text has no fingerprint.
     NoFingerprint,
-    /// It has the empty feature, so that all these texts are equal.
+    /// The text has one empty feature, so that all these texts are equal.
     EmptyFeature,
     /// The whole text is its only feature, in the form of the recipe and without white space at
     /// both ends, so that equal texts are equal and others are not. A text of white space alone has
@@ -54,12 +55,12 @@ pub enum FeaturelessText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Case {
-    /// Upper case is kept.
+    /// Capitals are kept.
     Kept,
-    /// Upper case is converted to lower case.
+    /// Capitals are converted to lower case.
     Lower,
-    /// Each character is converted to the lower case of its upper case, so that sharp s equals ss,
-    /// too.
+    /// Case folding: each character is converted to upper case and the result to lower case, so
+    /// that sharp s equals ss, too.
     #[default]
     Folded,
 }
@@ -71,7 +72,7 @@ pub enum Tokenizer {
     /// Words by UAX #29; in scripts without spaces between words, single characters.
     #[default]
     Words,
-    /// Source code: names and numbers, and every other character except white space by itself.
+    /// Source code: each name, each number, and each other character except white space is a token.
     Code,
     /// Single letters, marks and numbers; other characters are skipped. In scripts with spaces
     /// between words, [`TextRecipe::shingle`](crate::TextRecipe::shingle) letters make a feature.
@@ -80,9 +81,9 @@ pub enum Tokenizer {
     Characters,
     /// Single letters, numbers and underscores, like `\w` in Python.
     PythonCharacters,
-    /// Chinese by a dictionary, other words by UAX #29.
+    /// Chinese words of a dictionary; words in other scripts by UAX #29.
     Dictionary(DictionaryMethod),
-    /// No cutting: features and weights are given.
+    /// No cutting: the caller gives the features and their weights.
     Given,
 }
 
@@ -144,7 +145,7 @@ pub enum Factor {
 }
 
 impl Tokenizer {
-    /// Whether some tokens are words.
+    /// Whether tokens can be words.
     pub(crate) fn has_words(self) -> bool {
         matches!(
             self,
@@ -152,7 +153,7 @@ impl Tokenizer {
         )
     }
 
-    /// Whether some tokens are single characters.
+    /// Whether tokens can be single characters.
     pub(crate) fn has_characters(self) -> bool {
         matches!(
             self,
@@ -163,8 +164,8 @@ impl Tokenizer {
         )
     }
 
-    /// Whether some tokens are letters of scripts without spaces, which may have a feature length
-    /// of their own.
+    /// Whether tokens can be letters of scripts without spaces, for which a recipe may have a
+    /// separate feature length.
     pub(crate) fn has_letters(self) -> bool {
         matches!(self, Tokenizer::Words | Tokenizer::Letters | Tokenizer::Dictionary(_))
     }

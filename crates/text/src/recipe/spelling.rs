@@ -1,7 +1,7 @@
 //! Reads and writes the canonical text of a recipe: lines of `name=value` in fixed order.
 //!
-//! A line without effect on the recipe is omitted. Reading takes each line by its name and writes
-//! the result again; a difference is an error, so an unknown line is never ignored.
+//! A line without effect on the recipe is omitted. Reading looks up the known lines by name, and
+//! then writes the result again; a difference is an error, so an unknown line is never ignored.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ use crate::tokens::dictionary::DICTIONARY;
 use crate::votes::TieRule;
 use fpstore_base::{Choice, Recipe};
 
-/// The version of all rules without a line of their own.
+/// The version of all rules that have no separate line.
 const VERSION: u32 = 1;
 
 const CASES: &[(Case, &str)] =
@@ -103,7 +103,8 @@ impl<'a> Lines<'a> {
             None => return Err(invalid("it has no line 'segment'")),
         };
         Ok(TextRecipe {
-            // Recipes of earlier stores do not have the next two lines, and keep these characters.
+            // Recipes of earlier stores contain neither of the next two lines, and keep these
+            // characters.
             ignorables: self.named("ignorables", &MARKS[1..], true)?,
             apostrophes: self.named("apostrophes", APOSTROPHES, true)?,
             nfkc: self.named("nfkc", YES_NO, true)?,
@@ -219,7 +220,7 @@ impl TextRecipe {
     }
 
     /// The lines that determine the features and their hashes. A table of document frequencies is
-    /// valid for a single value of this text.
+    /// valid only for recipes with the same lines.
     pub(crate) fn feature_text(&self) -> String {
         let mut text = String::new();
         self.write_features(&mut text);

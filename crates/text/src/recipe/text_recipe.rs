@@ -5,9 +5,9 @@ use crate::features::hash::FeatureHash;
 use crate::passages::PassageUnit;
 use crate::resource_id::ResourceId;
 
-/// The default [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so six
-/// letters differ between unrelated texts, and are kept in an edited text, as often as pairs of
-/// words.
+/// The default [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average. Sequences
+/// of six letters are about as rarely shared by unrelated texts as pairs of words, and survive
+/// edits as often.
 const LETTER_NGRAM: u32 = 6;
 
 /// The rules that determine the fingerprint of a text. A plain value: every field can be set.
@@ -27,14 +27,14 @@ pub struct TextRecipe {
     /// Whether characters without a glyph are kept: soft hyphens, joiners, variation selectors and
     /// all others with the Unicode property `Default_Ignorable_Code_Point`.
     pub ignorables: bool,
-    /// Whether the forms of the apostrophe (U+2019, U+02BC and others) are kept. Otherwise they are
-    /// replaced by the plain apostrophe.
+    /// Whether the forms of the apostrophe (U+2019, U+02BC and others) are kept. Otherwise they
+    /// become the plain apostrophe.
     pub apostrophes: bool,
     /// Whether texts are converted to Unicode normal form KC.
     pub nfkc: bool,
     /// Whether the marks of Hebrew and Arabic that most texts omit are kept: vowels and accents.
     pub vowel_marks: bool,
-    /// The case to which texts are then converted.
+    /// The case to which texts are converted.
     pub case: Case,
     /// The method of cutting texts into tokens.
     pub tokenizer: Tokenizer,
@@ -45,8 +45,8 @@ pub struct TextRecipe {
     pub ngram: u32,
     /// The number of tokens in a feature that starts at a letter of a script with few letters and
     /// no spaces between words (Thai, Lao, Myanmar, Khmer, Javanese and others); at least 1. `None`
-    /// in recipes stored before this length was introduced: then [`TextRecipe::ngram`] applies to
-    /// the first four scripts, and the others have words.
+    /// in recipes of earlier stores: then [`TextRecipe::ngram`] applies to the first four scripts,
+    /// and runs of letters of the other scripts are words.
     pub letter_ngram: Option<u32>,
     /// The list of words removed before features are formed, even where tokens are single letters.
     pub stop_words: Option<ResourceId>,
@@ -104,12 +104,13 @@ impl TextRecipe {
         }
     }
 
-    /// The recipe for features and weights made elsewhere: SimHash, because they have weights.
+    /// The recipe for features and weights made elsewhere: SimHash, because MinHash ignores
+    /// weights.
     pub fn of_given_features() -> Self {
         TextRecipe {
             tokenizer: Tokenizer::Given,
             method: Method::SimHash(VoteRules::default()),
-            // Has no effect, because no text is processed.
+            // This field has no effect, because no text is processed.
             featureless: FeaturelessText::NoFingerprint,
             ..TextRecipe::default()
         }

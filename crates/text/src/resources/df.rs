@@ -1,9 +1,9 @@
-//! Tables of document frequencies: stored in a file, looked up for weights.
-//! [`DfBuilder`](crate::DfBuilder) counts them.
+//! Tables of document frequencies, which are stored in files and looked up for weights.
+//! [`DfBuilder`](crate::DfBuilder) counts the documents.
 //!
-//! A file is a header of 32 bytes, the lines of the recipe of the features, entries of 12 bytes,
-//! and a CRC-32 of all preceding bytes. All integers are little-endian. The specification contains
-//! the rules D-1 to D-8; [`DfTable::from_bytes`] checks all of them.
+//! A file consists of a header of 32 bytes, the lines of the recipe that determine the features,
+//! entries of 12 bytes, and a CRC-32 of all preceding bytes. All integers are little-endian.
+//! `docs/recipe-spec.md` lists the rules D-1 to D-8; [`DfTable::from_bytes`] checks all of them.
 
 use std::io::Write;
 use std::path::Path;
@@ -32,19 +32,19 @@ const ENTRY_COUNT_AT: usize = 24;
 /// A table of document frequencies: for each feature, the number of documents of a corpus that
 /// contain it.
 ///
-/// It is valid for the recipe of its features.
+/// A table is valid only for recipes with the same features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DfTable {
     feature_text: String,
     document_count: u64,
-    /// Ascending.
+    /// The hashes of the features, ascending.
     hashes: Vec<u64>,
     frequencies: Vec<u32>,
     crc: u32,
 }
 
 impl DfTable {
-    /// The table of these features, which must ascend, with their frequencies.
+    /// A table of features and their frequencies; the hashes of the features must ascend.
     pub(crate) fn of_entries(
         feature_text: String,
         document_count: u64,
@@ -110,11 +110,11 @@ impl DfTable {
         DfTable::from_bytes(&bytes, path)
     }
 
-    /// Reads the bytes of a file; `path` is its name in errors.
+    /// Parses the bytes of a file; `path` is the name of the file in errors.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedTable`] if they violate a rule of the format.
+    /// [`Error::DamagedTable`] if the bytes violate a rule of the format.
     pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self> {
         parse(bytes).map_err(|Damage { offset, rule, detail }| Error::DamagedTable {
             path: path.as_ref().into(),
@@ -124,7 +124,7 @@ impl DfTable {
         })
     }
 
-    /// Writes the bytes of a file.
+    /// Writes the table as the bytes of a file.
     ///
     /// # Errors
     ///

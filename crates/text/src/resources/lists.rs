@@ -15,8 +15,8 @@ pub struct StopWords {
 }
 
 impl StopWords {
-    /// The words of a list with a word on each line; blank lines and lines that start with `#` are
-    /// ignored. A recipe brings them into the form of its tokens, so `The` is the token `the`.
+    /// Parses a list with a word on each line; blank lines and lines that start with `#` are
+    /// ignored. A recipe brings the words into the form of its tokens, so `The` is the token `the`.
     pub fn from_list(list: &str) -> Self {
         StopWords::of(lists::rows(list).map(|(_, line)| line.into()))
     }
@@ -37,7 +37,7 @@ impl StopWords {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownName`] with the codes that have a list.
+    /// [`Error::UnknownName`] if the language has no list; the error contains the codes that have.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl StopWords {
         codes().filter_map(|code| StopWords::of_language(&code).ok())
     }
 
-    /// These words, each replaced by the result of `form`, or kept if that is `None`.
+    /// These words, each replaced by the result of `form`, or kept if `form` returns `None`.
     pub(super) fn formed(&self, mut form: impl FnMut(&str) -> Option<String>) -> Self {
         StopWords::of(self.iter().map(|word| form(word).map_or_else(|| word.into(), Into::into)))
     }
@@ -99,13 +99,13 @@ pub struct GivenWeights {
 
 impl GivenWeights {
     /// Parses a list. Each line contains a feature, a tab, and a whole number from 1 to 5. Blank
-    /// lines and lines that start with `#` are ignored. A recipe brings them into the form of its
-    /// features, so `The Cat` is the feature `the cat`.
+    /// lines and lines that start with `#` are ignored. A recipe brings the listed features into
+    /// the form of its features, so `The Cat` is the feature `the cat`.
     ///
     /// # Errors
     ///
-    /// [`Error::BadInput`] with `name` and the line for any other line, and for a feature listed
-    /// twice with different weights.
+    /// [`Error::BadInput`], with `name` and the line number, if a line has another form, or if a
+    /// feature is listed twice with different weights.
     pub fn from_list(list: &str, name: &str) -> Result<Self> {
         let mut weights: BTreeMap<Box<str>, u8> = BTreeMap::new();
         for (number, line) in lists::rows(list) {
@@ -140,7 +140,8 @@ impl GivenWeights {
         GivenWeights { weights, id }
     }
 
-    /// These weights, each feature replaced by the result of `form`, or kept if that is `None`.
+    /// These weights, each feature replaced by the result of `form`, or kept if `form` returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ mod tests {
             let list = StopWords::of_language(&code).unwrap();
             assert!(StopWords::built_in().any(|found| found == list), "{code}");
         }
-        // Another version of the lists would change fingerprints; recipes contain these ids.
+        // Recipes contain these ids, and another version of the lists would change fingerprints.
         assert_eq!(StopWords::of_language("en").unwrap().id().to_string(), "b96033a3 1298");
         assert_eq!(StopWords::of_language("zh").unwrap().id().to_string(), "0852a37b 794");
     }

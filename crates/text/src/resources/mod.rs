@@ -36,8 +36,8 @@ impl TextResources {
         weights: impl Into<Option<GivenWeights>>,
     }
 
-    /// Sets the ids of these lists and tables in a recipe; weights replace a table. Lists are
-    /// brought into the form of the recipe, so its other parts must be final.
+    /// Sets the ids of these lists and tables in a recipe; if there are weights, a table is not
+    /// used. Lists are brought into the form of the recipe, so its other parts must be final.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ enum FactorTable {
 }
 
 impl Tables {
-    /// Takes the lists and tables named in the recipe from `resources`, which need not contain
+    /// Selects the lists and tables named in the recipe from `resources`, which need not contain
     /// built-in stop words.
     ///
     /// # Errors
@@ -113,7 +113,8 @@ impl Tables {
                         None => Box::new(StopWords::built_in()),
                     }
                 };
-                // Recipes of earlier stores contain the id of the list as it was written.
+                // Recipes of earlier stores contain the id of the list as written: its words are
+                // not in the form of the recipe.
                 let found = lists().find(|list| list.id() == id).or_else(|| {
                     let formed = |list: StopWords| list.formed(|word| tokens.only_word(word));
                     lists().map(formed).find(|list| list.id() == id)
@@ -147,7 +148,7 @@ impl Tables {
         Ok(Tables { stop_words, factor })
     }
 
-    /// The weight of a feature with this hash, whose count has the weight `weight`.
+    /// The weight of a feature with this hash; `weight` is the weight of its count.
     pub(crate) fn weigh(&self, weight: Weight, hash: u64) -> Weight {
         match &self.factor {
             FactorTable::None => weight,

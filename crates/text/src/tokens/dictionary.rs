@@ -28,8 +28,9 @@ pub enum DictionaryMethod {
     FewestWords,
 }
 
-/// Cuts runs of Han by `method` and the rest by UAX #29, except letters of scripts without spaces.
-/// A character outside all words becomes a word by itself.
+/// Cuts a text into words: runs of Han by `method`, letters of scripts without spaces one by one,
+/// and the rest by UAX #29. A Han character outside all words of the dictionary is a word by
+/// itself.
 pub(crate) fn dictionary_words<'a>(
     mut text: &'a str,
     method: DictionaryMethod,
@@ -65,7 +66,7 @@ fn jieba() -> &'static Jieba {
 /// maximum matchings; Zhang and Liu, "Model of Chinese Words Rough Segmentation", 2002, for
 /// fewest words.
 fn matched_words<'a>(run: &'a str, method: DictionaryMethod, take: &mut impl FnMut(Token<'a>)) {
-    // Byte offsets of the characters, and the end.
+    // Byte offsets of the characters, and of the end of the run.
     let mut offsets: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
     let count = offsets.len();
     offsets.push(run.len());
@@ -84,7 +85,7 @@ fn matched_words<'a>(run: &'a str, method: DictionaryMethod, take: &mut impl FnM
     }
 }
 
-/// The ends of the words, ascending.
+/// The ends of the words by forward matching, ascending.
 fn forward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usize> {
     let mut longest: Vec<usize> = (1..=count).collect();
     for (start, end) in spans {
@@ -100,7 +101,7 @@ fn forward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usi
 }
 
 fn backward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usize> {
-    // For each end, the start of the longest word.
+    // For each position, the start of the longest word that ends there.
     let mut longest: Vec<usize> = (0..=count).map(|end| end.saturating_sub(1)).collect();
     for (start, end) in spans {
         longest[end] = longest[end].min(start);
@@ -118,8 +119,8 @@ fn backward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<us
 fn fewest(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usize> {
     let mut spans: Vec<(usize, usize)> = spans.collect();
     spans.extend((0..count).map(|start| (start, start + 1)));
-    // From the last start to the first, so that the rest of the run is already solved; longest
-    // words first.
+    // From the last start to the first, so that the rest of the run after a word is already
+    // solved; of words with the same start, the longest first.
     spans.sort_unstable_by(|a, b| b.cmp(a));
     let mut word_counts = vec![usize::MAX; count + 1];
     let mut next = vec![count; count + 1];
@@ -162,7 +163,7 @@ mod tests {
         let research = "\u{7814}\u{7a76}/\u{751f}\u{547d}/\u{7684}/\u{8d77}\u{6e90}";
         assert_eq!(cut(LIFE, DictionaryMethod::ForwardMaximum), graduate);
         assert_eq!(cut(LIFE, DictionaryMethod::BackwardMaximum), research);
-        // Both have four words: the longer first word wins.
+        // Two cuts have four words each: the cut with the longer first word wins.
         assert_eq!(cut(LIFE, DictionaryMethod::FewestWords), graduate);
         assert_eq!(cut(LIFE, DictionaryMethod::Jieba), research);
     }

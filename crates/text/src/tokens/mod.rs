@@ -27,12 +27,13 @@ pub(crate) struct Tokens {
     tokenizer: Tokenizer,
     scripts: Scripts,
     windows: Windows,
-    /// The folded piece, after the tokens carried over from the previous piece.
+    /// The tokens carried over from the previous piece, and then the folded piece.
     folded: String,
     scratch: String,
     /// The text of the tokens of unfinished features.
     carried: String,
-    /// The folded text while it has no token, if it may become a feature as a whole.
+    /// The folded text, while no token was found in it; `None` if the recipe never makes the whole
+    /// text a feature.
     bare: Option<String>,
 }
 
@@ -41,8 +42,8 @@ impl Tokens {
         let lens = Lens {
             word: recipe.shingle as usize,
             character: recipe.ngram as usize,
-            // Without a length of their own, letters are treated as signs, so this length is
-            // unused.
+            // If the recipe has no length for letters, letters are treated as signs, and this
+            // length is unused.
             letter: recipe.letter_ngram.unwrap_or(recipe.ngram) as usize,
         };
         Tokens {
@@ -85,7 +86,8 @@ impl Tokens {
         }
     }
 
-    /// The only word of a text, as it is compared with stop words; `None` for no or several words.
+    /// The only word of a text, in the form that is compared with stop words; `None` if the text
+    /// has no word or several words.
     pub(crate) fn only_word(&mut self, text: &str) -> Option<String> {
         self.folded.clear();
         self.fold(text);
@@ -96,7 +98,8 @@ impl Tokens {
         words.pop().filter(|_| words.is_empty())
     }
 
-    /// The only feature of a text; `None` for no or several features. A given feature is unchanged.
+    /// The only feature of a text; `None` if it has no feature or several. With the tokenizer
+    /// `Given`, the text itself.
     pub(crate) fn only_feature(&mut self, text: &str) -> Option<String> {
         if self.tokenizer == Tokenizer::Given {
             return Some(text.into());
@@ -151,8 +154,8 @@ impl Tokens {
         }
     }
 
-    /// As [`Tokens::feed`], for tokens that are single characters: they are written without gaps,
-    /// so that each feature is a slice.
+    /// Like [`Tokens::feed`], but for tokens that are single characters: they are written without
+    /// gaps, so that each feature is a slice.
     fn feed_characters(
         &mut self,
         characters: CharacterSet,

@@ -26,8 +26,8 @@ impl Form {
         }
     }
 
-    /// The replacement of `c` before normalisation: `None` for a dropped ignorable, and the plain
-    /// apostrophe for all of its forms.
+    /// Replaces `c` before normalisation: a dropped ignorable by `None`, and the forms of the
+    /// apostrophe by the plain apostrophe.
     #[inline]
     pub(super) fn seen(self, c: char) -> Option<char> {
         match c {
@@ -38,15 +38,15 @@ impl Form {
         }
     }
 
-    /// The replaced characters of a text, in normal form. The normal form of U+0149 contains an
-    /// apostrophe, which is folded, too; no normal form contains an ignorable.
+    /// The normal form of a text after [`Form::seen`]. The normal form of U+0149 contains an
+    /// apostrophe, which is replaced, too; no normal form contains an ignorable.
     fn normal(self, text: &str) -> impl Iterator<Item = char> {
         let seen = text.chars().filter_map(move |c| self.seen(c));
         seen.nfkc().filter_map(move |c| self.seen(c))
     }
 
-    /// Appends `text`: invisible characters dropped and apostrophes folded, then compatibility
-    /// characters replaced and composed (NFKC), then without vowel marks, then case-folded.
+    /// Appends the folded `text`. The steps, as far as the recipe has them: invisible characters
+    /// and apostrophes, NFKC (compatibility characters replaced and composed), vowel marks, case.
     ///
     /// The text must be whole or cut before ASCII white space.
     pub(super) fn push(self, text: &str, out: &mut String, scratch: &mut String) {
@@ -63,7 +63,7 @@ impl Form {
             return;
         }
         if self.nfkc && self.case != Case::Lower {
-            // A character is then folded independently of its neighbours, unless they join.
+            // Only characters that join their neighbours in normal form are not folded separately.
             return each_part(text, &mut |part| match part {
                 Part::Inert(inert) => {
                     let start = out.len();
@@ -91,7 +91,7 @@ impl Form {
         self.push_normal(scratch, out);
     }
 
-    /// Appends a text in normal form, without vowel marks and case-folded.
+    /// Appends a text that is in normal form: removes vowel marks and folds the case.
     fn push_normal(self, scratch: &mut String, out: &mut String) {
         if !self.vowel_marks && scratch.contains(is_vowel_mark) {
             scratch.retain(|c| !is_vowel_mark(c));
@@ -155,7 +155,7 @@ const FULL_WIDTH: std::ops::RangeInclusive<char> = '\u{ff01}'..='\u{ff5e}';
 const FULL_WIDTH_OFFSET: u32 = 0xfee0;
 
 /// Whether NFKC keeps a character unchanged, or only makes it narrow, and never joins it to the
-/// character before. (The next character may still join it if it is not inert.)
+/// character before. (If the next character is not inert, it may still join this one.)
 #[inline]
 fn is_inert(c: char) -> bool {
     c.is_ascii()
@@ -163,8 +163,8 @@ fn is_inert(c: char) -> bool {
         || FULL_WIDTH.contains(&c)
 }
 
-/// The length of the longest inert prefix of a text, by its bytes: in Chinese nearly all characters
-/// have three bytes, and the first byte decides.
+/// The length of the longest inert prefix of a text. It looks at bytes: in Chinese nearly all
+/// characters have three bytes, and the first byte decides.
 fn inert_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -190,7 +190,7 @@ fn inert_len(text: &str) -> usize {
 
 /// Appends an inert text, with full-width characters made narrow.
 fn push_narrow(mut inert: &str, out: &mut String) {
-    // Among inert characters, only full-width ones begin with this byte.
+    // Of the inert characters, only the full-width forms begin with this byte.
     while let Some(at) = inert.bytes().position(|byte| byte == 0xef) {
         let (plain, rest) = inert.split_at(at);
         out.push_str(plain);
@@ -202,7 +202,7 @@ fn push_narrow(mut inert: &str, out: &mut String) {
     out.push_str(inert);
 }
 
-/// A part of a text that is normalised by itself.
+/// A part of a text that is normalised independently of the other parts.
 enum Part<'a> {
     Inert(&'a str),
     Other(&'a str),
@@ -215,7 +215,7 @@ fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
         if rest.is_empty() {
             return take(Part::Inert(inert));
         }
-        // A character that is not inert may join the one before it.
+        // A character that is not inert may join the character before it.
         let last_len = inert.chars().next_back().map_or(0, char::len_utf8);
         let joining_start = inert.len() - last_len;
         take(Part::Inert(&inert[..joining_start]));
@@ -227,7 +227,7 @@ fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
 
 /// Equal to `text.to_lowercase()`, with a fast path for characters without case.
 fn push_lower(text: &str, out: &mut String) {
-    // The lower case of one letter depends on its position: sigma at the end of a word.
+    // The lower case of a single letter depends on its position: sigma at the end of a word.
     if text.contains('\u{3a3}') {
         out.push_str(&text.to_lowercase());
         return;
@@ -284,7 +284,7 @@ mod tests {
             // Arabic with and without vowels, and widened; Hebrew with and without points.
             ("\u{643}\u{62a}\u{628}", "\u{643}\u{64e}\u{62a}\u{640}\u{64e}\u{628}\u{64e}"),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),
-            // An apostrophe that only the normal form has.
+            // A letter whose normal form contains an apostrophe.
             ("'n", "\u{149}"),
         ] {
             assert_eq!(formed(BEST, one), formed(BEST, other), "{one} {other}");

@@ -1,8 +1,8 @@
 //! The words of a text with their positions, for callers that report positions.
 //!
 //! The tokens of a recipe are cut from a folded text, so they have no position in the original
-//! text. Here the original text is cut, without ignorables and with plain apostrophes, and each
-//! word is folded by itself.
+//! text. Here the original text is cut, after ignorables are dropped and apostrophes replaced, and
+//! then each word is folded separately.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ use crate::tokens::words::{Token, words};
 /// returns their positions.
 ///
 /// Words are Unicode words (UAX #29). In scripts without spaces between words, each letter or sign
-/// is a word. As by the default recipe, characters without a glyph (soft hyphens, joiners) are
-/// dropped and the forms of the apostrophe are equal; in each word, compatibility characters are
-/// replaced (NFKC), case is folded, and the vowel marks of Hebrew and Arabic are removed. The memory
-/// is reused from text to text.
+/// is a word. Folding is the folding of the default recipe: characters without a glyph (soft
+/// hyphens, joiners) are dropped and the forms of the apostrophe are equal; in each word,
+/// compatibility characters are replaced (NFKC), case is folded, and the vowel marks of Hebrew and
+/// Arabic are removed. The memory is reused from text to text.
 ///
 /// # Examples
 ///
@@ -38,14 +38,16 @@ use crate::tokens::words::{Token, words};
 pub struct PlacedWords {
     /// The text without ignorables and with plain apostrophes.
     seen: String,
-    /// Offsets in `seen`, each with its offset in the text, where their difference changes.
+    /// The positions where the difference between offsets in `seen` and in the text changes: the
+    /// offset in `seen`, and the offset in the text.
     jumps: Vec<(usize, usize)>,
     folded: String,
     scratch: String,
 }
 
 impl PlacedWords {
-    /// Calls `take` with the words of a text, each with its byte range, in order.
+    /// Calls `take` with the folded words of a text, each with its byte range in the text, in
+    /// order.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(&str, Range<usize>)) {
         let PlacedWords { seen, jumps, folded, scratch } = self;
         let form = Form::of(&TextRecipe::default());
@@ -70,7 +72,8 @@ impl PlacedWords {
         let mut give = |word: Range<usize>| {
             folded.clear();
             form.push(&text[word.clone()], folded, scratch);
-            // The normal form of a letter can begin with an apostrophe.
+            // The normal form of a letter can begin with an apostrophe, which is not part of a
+            // word.
             let folded = folded.trim_matches('\'');
             if !folded.is_empty() {
                 take(folded, place_of(word.start)..place_of(word.end));
@@ -84,7 +87,8 @@ impl PlacedWords {
                 return;
             }
             let mut end = start + token.text().len();
-            // A mark belongs to the preceding sign: in normal form both may be a single character.
+            // A mark belongs to the preceding sign, with which it may be one character in normal
+            // form.
             if !matches!(token, Token::Word(_)) {
                 let marks = text[end..].chars().take_while(|&c| is_mark(c));
                 end += marks.map(char::len_utf8).sum::<usize>();
@@ -122,7 +126,7 @@ mod tests {
             ("The  quick\r\nFOX", "the, quick: fox!"),
             ("Stra\u{df}e", "STRASSE"),
             ("caf\u{e9} 3.5", "CAFE\u{301} \u{ff13}.5"),
-            // Kana with a separate mark, and a syllable of Hangul in its letters.
+            // Kana with a separate mark, and a syllable of Hangul as separate letters.
             ("\u{304c}\u{304d}", "\u{304b}\u{3099}\u{304d}"),
             ("\u{d55c}\u{ae00}", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),

@@ -1,12 +1,12 @@
 //! Cuts a text before white space: into pieces, and into runs of ASCII and of other characters.
 //!
-//! Neither normal forms, nor lower case, nor word boundaries depend on text across ASCII white
-//! space, so the parts can be processed independently.
+//! Normal forms, lower case and word boundaries on one side of ASCII white space do not depend on
+//! the text on the other side, so the parts can be processed independently.
 
-/// The length of a piece in bytes, chosen so that a piece stays in the cache from step to step.
+/// The length of a piece in bytes. It fits the processor's cache from step to step.
 const PIECE_LEN: usize = 1 << 15;
 
-/// The minimum length of ASCII after another character that becomes a run of its own.
+/// The minimum length of ASCII that becomes a separate run after a run with other characters.
 const ASCII_LEN_MIN: usize = 32;
 
 /// Cuts a text before white space into pieces of about [`PIECE_LEN`].
@@ -26,8 +26,9 @@ pub(crate) fn each_piece(mut text: &str, take: &mut impl FnMut(&str)) {
     take(text);
 }
 
-/// Cuts a text before white space into runs, so that long runs of ASCII are separate. ASCII is
-/// processed several times as fast, and most texts in Latin letters have few other characters.
+/// Cuts a text before white space into runs, so that long runs of ASCII are separate: they are
+/// processed several times as fast as other characters, which most texts in Latin letters rarely
+/// contain.
 pub(crate) fn each_run<'a>(mut text: &'a str, take: &mut impl FnMut(&'a str)) {
     loop {
         let bytes = text.as_bytes();

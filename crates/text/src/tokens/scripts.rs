@@ -1,17 +1,17 @@
 //! Scripts without spaces between words, and their tokens.
 //!
-//! The words of a run of such a script cannot be found without a dictionary, so its characters are
-//! tokens, and several consecutive ones make a feature. Their number must depend on the script: two
-//! signs of Han are one of millions of pairs, but two letters of Thai are one of some thousands,
-//! nearly all of which occur in any long text.
+//! The words of such a script cannot be found without a dictionary, so its characters are tokens,
+//! and several consecutive characters make a feature. Their number must depend on the script: there
+//! are millions of pairs of Han signs, but only some thousands of pairs of Thai letters, and nearly
+//! all of these occur in any long text.
 
 /// A set of known scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scripts {
-    /// The scripts of recipes without a length for letters: Han, Hiragana, Thai, Lao, Myanmar,
-    /// Khmer, all treated as signs. Stored recipes depend on them, so they never change.
+    /// For recipes without a length for letters: Han, Hiragana, Thai, Lao, Myanmar, Khmer, all
+    /// treated as signs. Stored recipes depend on this set, so it never changes.
     First,
-    /// The scripts of recipes with a length for letters.
+    /// For recipes with a length for letters: all known scripts without spaces.
     All,
 }
 
@@ -20,9 +20,9 @@ pub(crate) enum Scripts {
 pub(crate) enum Class {
     /// The script has spaces between words, or the character is not a letter.
     Spaced,
-    /// One of hundreds or thousands of signs, each a syllable or a word.
+    /// A sign of a script with hundreds or thousands of signs, each a syllable or a word.
     Sign,
-    /// One of some dozens of letters and vowel signs.
+    /// A letter or vowel sign of a script with some dozens of them.
     Letter,
 }
 
@@ -80,7 +80,7 @@ fn is_letter(c: char) -> bool {
     is_first_letter(c)
         || matches!(
             c,
-            // More of Lao, Myanmar and Khmer.
+            // More letters of Lao, Myanmar and Khmer.
             '\u{0ece}'
                 | '\u{109a}'..='\u{109d}'
                 | '\u{a9e0}'..='\u{a9ef}'

@@ -6,10 +6,10 @@ use crate::tokens::words::Token;
 
 /// Forms features of tokens that arrive in order.
 ///
-/// A feature starts at each token. The number of its tokens depends on the kind of the first one;
+/// A feature starts at each token. The number of its tokens depends on the kind of the first token;
 /// see [`Lens`]. Its text is the text of the tokens; if `spaced`, with a space between two tokens
-/// of which at least one is a word. A feature that would extend past the end of the text is
-/// dropped; if no feature is left, the whole text is a feature. With word length 2 and character
+/// unless both are single characters. A feature that would extend past the end of the text is
+/// dropped; if no feature is left, all tokens are one feature. With word length 2 and character
 /// length 2, the tokens `ab x y cd` (`x` and `y` are characters) yield `ab x`, `xy`, `y cd`.
 ///
 /// Tokens are spans of a text that the caller keeps. If the text between them is already the text
@@ -59,16 +59,16 @@ impl Span {
     }
 }
 
-/// Features are formed when this many tokens have arrived. A batch takes half the time of forming
-/// features between single tokens.
+/// Features are formed when this many tokens have arrived: that takes half the time of forming
+/// features after each token.
 const BATCH_LEN: usize = 256;
 
-/// Tokens up to this length are copied with a single copy of fixed length.
+/// Tokens of up to this number of bytes are copied with a single copy of fixed length.
 const JOINED_LEN: usize = 16;
 
 /// The receiver of features.
 pub(crate) trait FeatureSink {
-    /// Takes a feature, the first `len` bytes of `text`. The bytes after it make hashing faster.
+    /// Takes a feature: the first `len` bytes of `text`. If more bytes follow, hashing is faster.
     fn take(&mut self, text: &[u8], len: usize);
 }
 
@@ -79,7 +79,7 @@ impl FeatureSink for Vec<String> {
 }
 
 impl Windows {
-    /// Windows of these lengths, with or without spaces next to words.
+    /// Windows of these lengths, with or without spaces between words.
     pub(crate) fn new(lens: Lens, spaced: bool) -> Self {
         Windows {
             lens,
@@ -100,8 +100,8 @@ impl Windows {
             Token::Character(c) => (c, Kind::Character),
             Token::Letter(c) => (c, Kind::Letter),
         };
-        // The token is a slice of the text, so the difference is an offset. Otherwise slicing with
-        // it below would panic.
+        // The token is a slice of `text`, so the difference of the addresses is its offset. If it
+        // were not, slicing with the offset below would panic.
         let start = token.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
         self.any_single |= kind != Kind::Word;
         self.tokens.push(Span { start, end: start + token.len(), kind });
@@ -110,7 +110,8 @@ impl Windows {
         }
     }
 
-    /// Forms the features whose tokens are complete, and keeps the tokens of the others.
+    /// Forms the features whose tokens have all arrived, and keeps the tokens of the other
+    /// features.
     #[inline(never)]
     fn make_complete(&mut self, text: &str, sink: &mut impl FeatureSink) {
         let made_count =
@@ -120,7 +121,8 @@ impl Windows {
         self.kept_count = self.tokens.len();
     }
 
-    /// Forms the features if all tokens are words.
+    /// Forms the complete features of a text in which all tokens are words. Returns the number of
+    /// tokens that are no longer needed.
     fn make_words(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let len = self.lens.word;
         // The number of last tokens whose slice of the text already has the form of a feature.
@@ -144,7 +146,7 @@ impl Windows {
         (self.tokens.len() + 1).saturating_sub(len)
     }
 
-    /// Forms the features if some tokens are words and some are not.
+    /// Like [`Windows::make_words`], for a text in which some tokens are not words.
     fn make_mixed(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let mut run_len = 0;
         let mut before = Span { start: 0, end: usize::MAX, kind: Kind::Word };
@@ -156,7 +158,8 @@ impl Windows {
             run_len = if follows { run_len + 1 } else { 1 };
             before = span;
             while first <= number && number + 1 - first >= self.len_at(first) {
-                // This feature may end before `number`, if it waited for an earlier, longer one.
+                // This feature may end before `number`, if it waited for a longer feature that
+                // starts before it.
                 let end = first + self.len_at(first);
                 if run_len > number - first {
                     let start = self.tokens[first].start;
@@ -182,7 +185,7 @@ impl Windows {
         }
     }
 
-    /// The number of tokens in the feature that starts at a token.
+    /// The number of tokens in the feature that starts at token `number`.
     #[inline]
     fn len_at(&self, number: usize) -> usize {
         match self.tokens[number].kind {
@@ -192,8 +195,8 @@ impl Windows {
         }
     }
 
-    /// Adds a whole text in which each byte is a token and all tokens are of the same kind. It
-    /// starts with the carried tokens.
+    /// Adds an ASCII text in which each byte is a token and all tokens are of the same kind. The
+    /// text starts with the carried tokens.
     pub(crate) fn push_bytes(
         &mut self,
         text: &str,
@@ -229,7 +232,7 @@ impl Windows {
         let mut len = 0;
         let mut before: Option<Span> = None;
         for span in &self.tokens[range] {
-            // Room for a space, the token, and bytes after it, which make hashing faster.
+            // Room for a space, the token, and more bytes after it, which make hashing faster.
             let token_len = span.end - span.start;
             if out.len() < len + token_len + 2 * JOINED_LEN {
                 out.resize(len + 2 * (token_len + 2 * JOINED_LEN), 0);
@@ -251,8 +254,8 @@ impl Windows {
         len
     }
 
-    /// Forms the complete features, and writes the tokens of the others into `carried`, with which
-    /// the next text must start; `text` is no longer needed.
+    /// Forms the complete features, and writes the tokens of the other features into `carried`,
+    /// with which the next text must start; `text` is no longer needed.
     pub(crate) fn carry(&mut self, text: &str, carried: &mut String, sink: &mut impl FeatureSink) {
         self.make_complete(text, sink);
         carried.clear();
@@ -268,8 +271,8 @@ impl Windows {
         }
     }
 
-    /// Forms the last features of the text from `carried`, which holds their beginning, and clears
-    /// it.
+    /// Forms the last features of the text from `carried`, which contains their first tokens, and
+    /// clears the windows.
     pub(crate) fn finish(&mut self, carried: &str, sink: &mut impl FeatureSink) {
         let count = self.tokens.len();
         for number in 0..count {
@@ -337,7 +340,7 @@ mod tests {
         sink
     }
 
-    /// The features where letters have a length of 3.
+    /// The features of `tokens` if letters have a length of 3.
     fn features(tokens: &[Token<'_>], word: usize, character: usize) -> Vec<String> {
         let mut windows = Windows::new(Lens { word, character, letter: 3 }, true);
         let plain = made(&mut windows, tokens, &[" "], |_| false);
@@ -373,7 +376,7 @@ mod tests {
             Token::Word("cd"),
         ];
         assert_eq!(features(&tokens, 1, 2), ["ab", "xy", "yz", "z cd", "cd"]);
-        // The first feature would be too long for the text; the others are not.
+        // Only the feature that starts at the first token would extend past the end of the text.
         assert_eq!(features(&tokens, 9, 3), ["xyz", "yz cd"]);
         assert_eq!(features(&tokens, 2, 3), ["ab x", "xyz", "yz cd"]);
         assert_eq!(features(&tokens, 7, 8), ["ab xyz cd"]);

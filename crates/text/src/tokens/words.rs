@@ -11,10 +11,10 @@ use crate::tokens::scripts::{Class, Scripts};
 pub(crate) enum Token<'a> {
     /// A word of a script with spaces between words, or a word found in a dictionary.
     Word(&'a str),
-    /// A character of a script without spaces: a sign, or any character where all tokens are
-    /// characters.
+    /// A character of a script without spaces that is a sign; if all tokens of the recipe are
+    /// characters, any character.
     Character(&'a str),
-    /// A letter of a script without spaces, if letters have a length of their own.
+    /// A letter of a script without spaces, if the recipe has a length for letters.
     Letter(&'a str),
 }
 
@@ -52,8 +52,8 @@ pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(T
     });
 }
 
-/// The words of UAX #29 in the text between runs of Han, which a dictionary cuts. Letters of
-/// scripts without spaces become tokens of their own; signs do not.
+/// The words of UAX #29 in text without Han. Letters of scripts without spaces are separate tokens;
+/// signs are not.
 pub(crate) fn words_and_letters<'a>(
     mut text: &'a str,
     scripts: Scripts,
@@ -75,7 +75,7 @@ pub(crate) fn spaced_words<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) 
     text.unicode_words().for_each(|word| take(Token::Word(word)));
 }
 
-/// Source code: names and numbers, and every other character except white space by itself.
+/// The tokens of source code: each name, each number, and each other character except white space.
 pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -91,7 +91,7 @@ pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     }
 }
 
-/// All characters one by one, each converted to a token by `token`.
+/// Calls `take` with each character, converted to a token by `token`.
 fn characters<'a>(
     text: &'a str,
     token: fn(&'a str) -> Token<'a>,
@@ -157,7 +157,7 @@ impl CharacterSet {
         if !text.is_ascii() {
             return out.extend(text.chars().filter(|&c| self.contains(c)));
         }
-        // Branch-free, because a branch would be unpredictable.
+        // Without a branch for each byte, because the branch would be unpredictable.
         let mut bytes = std::mem::take(out).into_bytes();
         let mut end = bytes.len();
         bytes.resize(end + text.len(), 0);
@@ -229,7 +229,7 @@ mod tests {
         letters.each("a \u{e01}\u{4e2d}", &mut |token| kept.push(token));
         let expected = [Token::Word("a"), Token::Letter("\u{e01}"), Token::Character("\u{4e2d}")];
         assert_eq!(kept, expected);
-        // With a dictionary, Han is cut elsewhere.
+        // In text without Han, letters of Thai are separate tokens, but signs of Hiragana are not.
         let mut kept = Vec::new();
         words_and_letters("\u{e01}b \u{3042}", Scripts::All, &mut |token| kept.push(token));
         let expected = [Token::Letter("\u{e01}"), Token::Word("b"), Token::Word("\u{3042}")];

@@ -6,8 +6,8 @@ use crate::votes::weight::{CountWeight, Weight};
 use crate::votes::{TieRule, Votes};
 use fpstore_base::Fingerprint;
 
-/// Features with a count or a whole weight from 1 to this are added in groups, which is faster than
-/// one by one.
+/// Features with a count, or a whole weight, from 1 to this number are added in groups of equal
+/// weight, which is faster than one by one.
 const GROUP_COUNT: usize = 8;
 
 /// Collects weighted features for the vote.
@@ -27,7 +27,7 @@ impl Accumulator {
         }
     }
 
-    /// The fingerprint by the votes of counted features, each with the weight of its count.
+    /// The fingerprint by the votes of counted features; `rule` makes weights of the counts.
     pub(crate) fn vote_by_count(
         &mut self,
         counts: &FeatureCounts,

@@ -1,25 +1,26 @@
-//! Counts of set bits by position, over many words.
+//! Counts, for each of the 64 bit positions, the words in which the bit is set.
 
 /// Maximum number of features added to [`BitCounts`] before its counts are used.
 pub(super) const GROUP_LEN_MAX: u32 = 1 << 18;
-/// A group of this length is full; the room above it is for the batch that filled it.
+/// A group of at least this length is full; the difference to [`GROUP_LEN_MAX`] is room for the
+/// rest of the batch that filled it.
 const GROUP_LEN_FULL: u32 = GROUP_LEN_MAX - 1024;
 
 /// For each of 64 bits, the number of added words with that bit set.
 ///
-/// The counters are transposed: a word contains the same binary digit of all 64 of them, so a word
-/// is added to all in a few operations.
+/// The counters are transposed: each stored word contains the same binary digit of all 64 counters,
+/// so a few operations add a word to all counters.
 ///
 /// # Source
 ///
 /// Harley's and Seal's carry-save adder trees, as in Mula, Kurz and Lemire, "Faster Population
-/// Counts Using AVX2 Instructions", The Computer Journal 61 (2018), used position by position.
+/// Counts Using AVX2 Instructions", The Computer Journal 61 (2018), here for each bit position.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitCounts {
     ones: u64,
     twos: u64,
     fours: u64,
-    /// Digits from 8 on.
+    /// The binary digits of the counters from the digit of value 8 on.
     digits: [u64; 16],
     waiting: [u64; 8],
     waiting_len: usize,

@@ -65,7 +65,7 @@ pub fn simhash(
 #[derive(Clone, Debug)]
 pub(crate) struct Votes {
     lanes: [u64; 64],
-    /// The weight of all features in `lanes`; no lane exceeds it.
+    /// The sum of the weights of all features counted in `lanes`; no lane exceeds it.
     total: u64,
     /// The weight moved out of `lanes` before they would overflow.
     spilled: Option<Box<Spilled>>,
@@ -95,7 +95,7 @@ impl Votes {
 
     /// Counts features of equal weight; bit i is set in `counts[i]` of them.
     pub(crate) fn add_counts(&mut self, counts: &[u32; 64], features: u32, weight: Weight) {
-        // At most 2^46 times 2^18: the caller keeps its groups below that.
+        // The product is at most 2^46 times 2^18, because the caller keeps its groups small.
         debug_assert!(features <= GROUP_LEN_MAX);
         self.make_room(weight.raw().saturating_mul(u64::from(features)));
         for (lane, &count) in self.lanes.iter_mut().zip(counts) {

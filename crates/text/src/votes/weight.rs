@@ -33,7 +33,7 @@ impl Weight {
         self.0
     }
 
-    /// The weight as a number; exact.
+    /// The weight as a floating-point number, which is exact.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / f64::from(1_u32 << Weight::FRACTION_BITS)
     }
@@ -67,7 +67,7 @@ impl Weight {
 impl TryFrom<f64> for Weight {
     type Error = InvalidWeight;
 
-    /// The nearest step, halves upwards.
+    /// Rounds to the nearest step of 2^-16, halves upwards.
     fn try_from(number: f64) -> Result<Self, InvalidWeight> {
         let raw = number * f64::from(1_u32 << Weight::FRACTION_BITS);
         // Multiplying by a power of two changes no digit, and `round` is exact: the result is the

@@ -57,7 +57,7 @@ fn whole_texts_agree_with_the_slow_implementation() {
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round}");
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round} again");
     }
-    // Real texts, limited to ASCII without characters that join words.
+    // Texts of the data set, reduced to ASCII without the characters that join words.
     let mut compared = 0;
     for (text, _) in texts_of_1e0ng() {
         if text.bytes().any(|b| !b.is_ascii() || b"'._:;,".contains(&b)) {
@@ -138,8 +138,8 @@ fn the_share_of_differing_bits_is_the_angle_over_pi() {
         error_sum += (share - expected).abs();
         bias_sum += share - expected;
     }
-    // A single proportion has a standard deviation of up to 1/16; the mean of 400 must be far
-    // closer.
+    // A single proportion has a standard deviation of up to 1/16 from its expected value; the
+    // mean of 400 proportions must be far closer to it.
     let (error, bias) = (error_sum / f64::from(ROUNDS), bias_sum / f64::from(ROUNDS));
     assert!(error < 0.06 && bias.abs() < 0.01, "error {error:.4}, bias {bias:.4}");
 }
@@ -171,8 +171,8 @@ fn one_repeated_token_does_not_decide_a_fingerprint() {
     }
 }
 
-/// Texts without a word or letter: with stored recipes they have no fingerprint; now each is
-/// compared as a whole.
+/// Texts without a word or letter: with recipes of earlier stores they have no fingerprint, else
+/// each text is a single feature.
 #[test]
 fn a_text_without_words_is_its_own_feature() {
     let bare = ["... --- !!!", "...", "\u{3002}\u{ff0c}", "\u{1f600}", "\u{1f600}\u{1f600}", "+ ="];
@@ -209,7 +209,7 @@ fn a_text_without_words_is_its_own_feature() {
         // A finished text has no effect on the next.
         assert_eq!(hasher.fingerprint(bare[0]), Some(found[0]));
         assert_eq!(hasher.fingerprint(bare[1]), Some(found[1]));
-        // Text that needs several pieces.
+        // Texts that are processed in several pieces.
         let [long, longer] = [20_000, 20_001].map(|count| "-- ".repeat(count));
         assert_ne!(hasher.fingerprint(&long), hasher.fingerprint(&longer));
     }
@@ -228,7 +228,7 @@ fn a_text_without_words_is_its_own_feature() {
     assert_eq!(hasher.fingerprint("The of, THE"), None);
     let mut plain = TextHasher::new(&words_recipe()).unwrap();
     assert_eq!(hasher.fingerprint("the cat of night"), plain.fingerprint("cat night"));
-    // Stop words are also removed where tokens are letters, and the recipe names a built-in list.
+    // Stop words are also removed if tokens are letters, and a recipe can name a built-in list.
     let list = StopWords::of_language("en").unwrap();
     let letters = TextRecipe::named("simhash").unwrap();
     let recipe = TextRecipe { stop_words: Some(list.id()), ..letters.clone() };
@@ -241,19 +241,20 @@ fn a_text_without_words_is_its_own_feature() {
     assert_eq!(letters, "cat");
 }
 
-/// Texts that look the same. The second of each pair has invisible characters or other apostrophes.
+/// Pairs of texts that look the same: the second has invisible characters or other apostrophes.
 const SAME_TO_READERS: [(&str, &str); 11] = [
     ("L'\u{e9}quipe s'est install\u{e9}e", "L\u{2019}\u{e9}quipe s\u{2019}est install\u{e9}e"),
     ("it's 'all' the dogs' fault", "\u{200f}it\u{2bc}s \u{2018}all\u{2019} the dogs\u{ff07} fault"),
     ("Landwirtschaft im Bund", "Land\u{ad}wirt\u{ad}schaft im Bund"),
     ("Landwirtschaft im Bund", "\u{feff}Land\u{200b}wirt\u{2060}schaft im\u{feff} Bund"),
-    // Persian with and without the non-joiner, and Mongolian with its vowel separator.
+    // Persian without and with the non-joiner, and Mongolian without and with its vowel separator.
     (
         "\u{645}\u{6cc}\u{62e}\u{648}\u{627}\u{647}\u{645} \u{631}\u{641}\u{62a}",
         "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645} \u{631}\u{641}\u{62a}",
     ),
     ("\u{182a}\u{1820} \u{182a}", "\u{182a}\u{180e}\u{1820} \u{182a}\u{180b}"),
-    // An ideograph with a variation, emoji with joiner and selectors, a letter with its accent.
+    // An ideograph without and with a variation selector, emoji with joiner and selectors, a letter
+    // with its accent.
     ("\u{845b}\u{98fe} a", "\u{845b}\u{e0100}\u{98fe} a"),
     ("ok \u{2764}\u{1f469}\u{1f4bb} yes", "ok \u{2764}\u{fe0f}\u{1f469}\u{200d}\u{1f4bb} yes"),
     ("caf\u{e9} nu", "cafe\u{34f}\u{301} nu"),
@@ -280,8 +281,8 @@ fn texts_that_look_the_same_have_the_same_fingerprint() {
                 assert_eq!(hasher.finish(), expected, "{name} {plain}");
             }
         }
-        // Visible signs instead of an apostrophe, and white space, change the words. They do not
-        // change tokens of letters, except the acute, whose normal form has a mark.
+        // Visible signs or white space instead of an apostrophe change the words. They do not
+        // change tokens of letters, except the acute, whose normal form contains a mark.
         let plain = hasher.fingerprint("it's so");
         for seen in ["it`s so", "it\u{b4}s so", "it\u{2032}s so", "it s so", "it\u{a0}s so"] {
             let is_same = hasher.fingerprint(seen) == plain;
@@ -318,7 +319,8 @@ fn lists_are_brought_into_the_form_of_the_recipe() {
     }
     let kept = TextRecipe { case: Case::Kept, ..words_recipe() };
     assert_ne!(named("The", &kept).1, named("the", &kept).1);
-    // A recipe of an earlier store contains the id of the list as written, and compares it so.
+    // A recipe of an earlier store contains the id of the list as written, and compares the words
+    // as written.
     let list = StopWords::from_list("The\nhat");
     let stored = TextRecipe { stop_words: Some(list.id()), ..keeping(&words_recipe()) };
     let resources = TextResources::default().stop_words(list);

@@ -21,7 +21,7 @@ mod scripts;
 
 use random::Random;
 
-/// Pairs of words, each with one vote: easy to compute by hand.
+/// A recipe that is easy to compute by hand: pairs of words, each with one vote.
 fn words_recipe() -> TextRecipe {
     TextRecipe {
         tokenizer: Tokenizer::Words,
@@ -31,13 +31,13 @@ fn words_recipe() -> TextRecipe {
     }
 }
 
-/// The recipe as stored before recipes dropped ignorables and folded apostrophes.
+/// The recipe as in earlier stores, which keep ignorables and the forms of apostrophes.
 fn keeping(recipe: &TextRecipe) -> TextRecipe {
     stored(recipe, &["ignorables=", "apostrophes="])
 }
 
-/// The recipe as stored before the change of [`keeping`], and before recipes had a length for
-/// letters and a text without features became a feature.
+/// The recipe as in the earliest stores: like [`keeping`], but also without a length for letters
+/// and without a fingerprint for a text without features.
 fn before(recipe: &TextRecipe) -> TextRecipe {
     let featureless = FeaturelessText::NoFingerprint;
     let recipe = match recipe.featureless {
@@ -87,8 +87,8 @@ fn texts_of_1e0ng() -> Vec<(String, u64)> {
         .collect()
 }
 
-/// A literal SimHash: for each bit, from the first to the last, add the weight of every feature
-/// that has it and subtract the weight of every other. In 128 bits, so nothing overflows.
+/// SimHash by its definition: for each bit, adds the weights of the features whose hash has the
+/// bit, and subtracts the weights of the others; in 128 bits, so that nothing overflows.
 fn slow_simhash(features: &[(u64, Weight)], ties: TieRule) -> Option<u64> {
     let features: Vec<&(u64, Weight)> =
         features.iter().filter(|(_, weight)| *weight > Weight::ZERO).collect();

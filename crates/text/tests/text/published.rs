@@ -10,7 +10,7 @@ fn published_combinations_come_out_with_either_tie_rule() {
         let hashes: Vec<u64> = case["hashes"].as_array().unwrap().iter().map(hex).collect();
         let features = hashes.iter().map(|&hash| (hash, Weight::ONE));
         let found = value(simhash(features, TieRule::Zero));
-        // That implementation returns 0 without features; this one returns `None`.
+        // The other implementation returns 0 for a text without features; this one returns `None`.
         let expected = if hashes.is_empty() { None } else { Some(hex(&case["simhash"])) };
         assert_eq!(found, expected, "{case}");
         cases += 1;
@@ -71,7 +71,7 @@ fn every_text_of_1e0ng_has_the_fingerprint_that_1e0ng_gives() {
     assert_eq!(texts.len(), 467);
     for (text, expected) in texts {
         assert_eq!(value(hasher.fingerprint(&text)), Some(expected), "{text:?}");
-        // The same in pieces, cut anywhere.
+        // The same text in parts, cut anywhere.
         for part in text.split_inclusive(|c: char| u32::from(c).is_multiple_of(3)) {
             hasher.feed(part);
         }
@@ -102,8 +102,9 @@ fn hashes_are_the_published_ones() {
     }
 }
 
-/// SipHash-1-3 has no published values; this implementation follows the paper, with the rounds as
-/// parameters, and is first checked against the published values of 2-4.
+/// SipHash-1-3 has no published values. It is compared with an implementation that follows the
+/// paper, with the rounds as parameters, and that is first checked against the published values of
+/// SipHash-2-4.
 #[test]
 fn siphash_1_3_is_that_of_the_paper() {
     fn siphash(key: [u64; 2], input: &[u8], compression: u32, finalisation: u32) -> u64 {

@@ -88,7 +88,7 @@ fn the_example_of_the_format_page_comes_out() {
         assert_eq!(found, expected, "{text}");
         assert!(spec.contains(&format!("`{found:016x}`")), "{found:016x}");
     }
-    // Pairs of characters for Chinese.
+    // The features of Chinese are pairs of characters.
     let text = "\u{4eca}\u{5929}\u{5929}\u{6c14}";
     let pairs = ["\u{4eca}\u{5929}", "\u{5929}\u{5929}", "\u{5929}\u{6c14}"];
     let features = pairs.map(|pair| (hash.of(pair.as_bytes()), Weight::ONE));

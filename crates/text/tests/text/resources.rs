@@ -44,7 +44,7 @@ fn weights_come_from_tables_and_lists() {
     ];
     let expected = slow_simhash(&features, TieRule::Zero);
     assert_eq!(value(hasher.fingerprint("The sat the new")), expected);
-    // The heaviest feature alone decides with top 1.
+    // With `top` 1, the heaviest feature alone decides.
     let recipe = weighed(VoteRules { top: Some(1), ..by_idf });
     let mut hasher = TextHasher::with_resources(&recipe, resources.clone()).unwrap();
     assert_eq!(value(hasher.fingerprint("sat new")), Some(hash("new")));
@@ -111,7 +111,7 @@ fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
     let [magic, version, lengths, ascend, range, crc, reserved, text] =
         ["magic", "version", "lengths", "ascend", "range", "CRC", "reserved", "the text"]
             .map(df_rule);
-    // Rule, first byte to change, new bytes, and position in the error.
+    // The rule, the first byte to change, the new bytes, and the position in the error.
     for (rule, at, new, place) in [
         (magic, 0, &b"?"[..], 0),
         (version, 8, &[2], 8),

@@ -1,13 +1,13 @@
 //! Scripts without spaces between words: unrelated texts are distinguished, edited texts are found,
-//! and stored recipes yield unchanged fingerprints.
+//! and recipes of earlier stores yield unchanged fingerprints.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// A text in Thai, Lao, Khmer, Burmese, Javanese and Yi, and its fingerprints by the recipes
-/// `minhash`, `simhash` and by `minhash` with the segment `jieba`, from before recipes had a length
-/// for letters.
+/// A text in each of Thai, Lao, Khmer, Burmese, Javanese and Yi, and its fingerprints by recipes of
+/// earlier stores, without a length for letters: `minhash`, `simhash`, and `minhash` with the
+/// segment `jieba`.
 const BEFORE: &[(&str, [u64; 3])] = &[
     (
         "\u{e40}\u{e23}\u{e32}\u{e23}\u{e39}\u{e49}\u{e08}\u{e31}\u{e01}\u{e01}\u{e31}\u{e19}\
@@ -58,7 +58,7 @@ fn a_stored_recipe_without_a_length_for_letters_gives_what_it_gave() {
             assert_ne!(before(recipe).to_recipe(), recipe.to_recipe());
         }
     }
-    // Recipes unaffected by this line are unchanged.
+    // Recipes on which the length for letters has no effect do not contain it.
     for name in ["code", "1e0ng"] {
         let recipe = TextRecipe::named(name).unwrap();
         assert!(!recipe.to_recipe().text().contains("letter-ngram"), "{name}");
@@ -84,7 +84,7 @@ impl Language {
             let letters = (0..len).map(|_| char::from_u32(first + letter()).unwrap());
             words.insert(letters.collect::<String>());
         }
-        // Words are ranked by a hash, so that rank and spelling are independent.
+        // Words are shuffled, so that rank and spelling are independent.
         let mut words: Vec<String> = words.into_iter().collect();
         for at in (1..words.len()).rev() {
             words.swap(at, random.below(at as u64 + 1) as usize);
@@ -117,8 +117,8 @@ fn jaccard(one: &[u64], other: &[u64]) -> f64 {
     one.intersection(&other).count() as f64 / one.union(&other).count() as f64
 }
 
-/// A long text contains nearly all pairs of a few dozen letters, so letter pairs carried no
-/// information.
+/// A long text contains nearly all pairs of a few dozen letters, so with pairs of letters as
+/// features all long texts would be similar.
 #[test]
 fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     let scripts = [
@@ -163,7 +163,8 @@ fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     }
 }
 
-/// UAX #29 treats a run of these signs as a single word, so any edit replaced the only feature.
+/// UAX #29 treats a run of these signs as a single word, so with words as tokens any edit would
+/// replace the only feature.
 #[test]
 fn edited_texts_of_signs_are_found() {
     for (name, first, sign_count) in [("Yi", 0xa000, 1100), ("cuneiform", 0x12000, 900)] {
