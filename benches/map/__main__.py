@@ -20,16 +20,17 @@ import machines
 import measured
 from model import Blocking, Model
 
-# Earlier measurements on quiet machines of this kind, as minimum and maximum: microseconds per
-# query, processor seconds of a million queries, of all pairs, and of a build. The work on 10^9 had
-# 4 GiB. The pairs were measured with sequential table reads, on a machine without AVX-512.
+# Minimum and maximum of earlier measurements, on idle machines of the kind measured now:
+# microseconds per query, processor seconds of a million queries, of all pairs, and of a build. The
+# work on 10^9 had 4 GiB. The pairs were measured with sequential table reads, on a machine without
+# AVX-512.
 EARLIER = {
     10**7: {"query": (1.2, 1.9), "batch": (0.9, 1.43), "pairs": (1.46, 1.56), "build": (0.62, 1.57)},
     10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.76), "pairs": (20.7, 21.4), "build": (12, 14.4)},
     10**9: {"query": (5.1, 6.5), "batch": (4.3, 5.2), "pairs": (234, 234), "build": (130, 233)},
 }
 MEMORY = 4 << 30
-# A join of this size is measured, too: like 10^9, it has hash tables larger than the cache.
+# A join of this size is measured, too: as at 10^9, its hash tables are larger than the cache.
 JOINED = 4 * 10**8
 PREDICT = {"query": Model.query, "batch": Model.batch, "build": Model.build,
            "pairs": lambda model, n: model.pairs(n, MEMORY)}
@@ -119,7 +120,8 @@ def main():
     show_check("From the earlier rows at 10^7 and 10^8", quiet)
     show_cold(today, kept)
     machines.report(today, {what: 1.0 for what in PREDICT})
-    # The same prediction, scaled to the largest measured rows with one more factor for each quantity.
+    # The same prediction, with one more factor for each quantity: the earlier measurement at 10^9,
+    # divided by its prediction.
     machines.report(today, {what: sum(EARLIER[10**9][what]) / 2 / predict(today, 10**9)
                             for what, predict in PREDICT.items()})
 

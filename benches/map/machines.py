@@ -9,21 +9,22 @@ from model import Blocking
 N = 8 * 10**9
 GIB = 1 << 30
 
-# Assumption: an NVMe disk sequentially reads and writes this many bytes a second.
+# Assumption: the bytes that an NVMe disk sequentially reads and writes in a second.
 DISK_RATE = 2e9
-# docs/measurements/queries.md: 0.09 ms a query at 10^8 with index and heads in memory and 3.2 pages
-# of tails; pages are prefetched.
+# docs/measurements/queries.md: 0.09 ms a query at 10^8 with index and heads in memory, which reads
+# 3.2 pages of tails from disk; pages are prefetched.
 TAIL_PAGE_MICROS = 0.09e3 / 3.2
-# docs/measurements/queries.md: 0.6 ms a query at 10^8 with a cold page cache, at 61 pages.
+# docs/measurements/queries.md: 0.6 ms a query at 10^8 with a cold page cache, which reads 61 pages.
 COLD_PAGE_MICROS = 0.6e3 / 61
-# docs/measurements/server.md: processor time of a request with one query.
+# docs/measurements/server.md: processor microseconds of a request with one query.
 REQUEST_MICROS = 17.5
-# `build` of 10^7 in 64 MiB reports 162.5 MiB of temporary files; each byte is written and read.
+# Bytes of temporary files for each fingerprint: `build` of 10^7 in 64 MiB reports 162.5 MiB. Each
+# byte is written and read.
 TEMPORARY_BYTES = 17.0
 # docs/measurements/shares.md, 10^7 on two executors: processor seconds of `pairs(DataFrame)`, of
 # `build(DataFrame)`, of an idle Spark session, and of each task.
 SPARK_PAIRS, SPARK_BUILD, SPARK_SESSION, SPARK_TASK = 21.3, 28.6, 8.5, 0.1
-# The paper: 10^6 queries against 8 * 10^9 fingerprints.
+# The paper: map processes, seconds and input bytes of 10^6 queries against 8 * 10^9 fingerprints.
 PAPER_MAPPERS, PAPER_SECONDS, PAPER_BYTES = 200, 100, 32e9
 
 
@@ -53,7 +54,7 @@ def build_disk(model, n):
 
 
 def one_large(model):
-    """One machine with 128 GiB: the store in memory, 48 GiB for work."""
+    """One machine with 128 GiB: the store is in memory, and 48 GiB remain for work."""
     cold, _ = model.cold_pages(N)
     return {
         "bytes": f"{model.bytes(N) / 1e9:.1f} GB",
@@ -69,7 +70,8 @@ def eight(model):
     """Eight machines, each with an eighth of the fingerprints, and 4 GiB of work memory."""
     part = N // 8
     cold, _ = model.cold_pages(part)
-    # All pairs: every two parts are joined as one set, so pairs inside a part are found seven times.
+    # All pairs: each two of the eight parts are joined as one set, so pairs inside a part are found
+    # seven times.
     pairs = 28 * model.pairs(2 * part, 4 * GIB)
     return {
         "bytes": f"8 of {model.bytes(part) / 1e9:.2f} GB",
@@ -85,7 +87,8 @@ def one_small(model):
     """One machine with 32 GiB and NVMe: index and heads in memory, tails on disk, 8 GiB for work."""
     row = model.plan(N)
     _, tails = model.cold_pages(N)
-    # A join reads both tables sequentially; the first table once to count and once per pass over others.
+    # A join reads both tables sequentially. It reads the first table also to count its values, and
+    # once for each pass over the blocks that lead no table.
     reads = 2 + Blocking.choose(N).more_reads(N, 8 * GIB)
     table = model.bytes(N) / 2
     return {
@@ -102,7 +105,7 @@ def one_small(model):
 def spark(model):
     """Spark: each task joins or builds as many values as one core can handle, plus the Spark overhead."""
     each = lambda seconds: (seconds - SPARK_SESSION) / 1e7 * N
-    # k + 1 tasks for each 10^7 values.
+    # k + 1 = 4 tasks for each 10^7 values.
     tasks = N // 10**7 * 4
     return {
         "bytes": f"{model.bytes(N) / 1e9:.1f} GB in segments; 256 GB shuffled for pairs",
@@ -115,7 +118,7 @@ def spark(model):
 
 
 def report(model, factors):
-    """Prints the map, and the main figure of the paper for comparison."""
+    """Prints the costs of each way, and the main figure of the paper for comparison."""
     scaled = Scaled(model, factors)
     ways = {"128 GiB": one_large(scaled), "eight of 10^9": eight(scaled),
             "32 GiB, NVMe": one_small(scaled), "Spark": spark(scaled)}

@@ -20,11 +20,12 @@ import numpy as np
 
 SEED = 20261126
 PAGE = 4096
-# Unit of the read counter of the system.
+# Bytes in a unit of the system's read counter.
 BLOCK = 512
-# Bytes of memory per fingerprint when work does not fit into memory: 4 GiB at 10^9.
+# Bytes of memory per fingerprint, chosen so that work does not fit into memory: 4 GiB at 10^9.
 TIGHT = 4.295
-# Query fingerprints per run of single queries. Each run uses new ones, so that no cache has answers.
+# Query fingerprints per run of single queries. Each run uses other query fingerprints, so that no
+# cache contains the answers.
 NEEDLES = 400_000
 QUERY_TURNS = 7
 COLD_QUERIES = 40
@@ -36,7 +37,7 @@ def tight_memory(n):
 
 
 def write_random(path, count, seed):
-    """Writes random fingerprints as 8 bytes each, 2^22 at a time."""
+    """Writes random fingerprints as 8 bytes each, 2^22 fingerprints at a time."""
     source = np.random.default_rng(seed)
     with open(path, "wb") as out:
         for start in range(0, count, 1 << 22):
@@ -60,7 +61,7 @@ def run(command, allowed=(0, 1), **options):
 
 
 def median_cpu(rounds, measure):
-    """Returns the run with the median processor time."""
+    """Measures some rounds, and returns the round with the median processor time."""
     runs = sorted((measure() for _ in range(rounds)), key=lambda each: each["cpu"])
     return runs[len(runs) // 2]
 
@@ -116,7 +117,8 @@ class At:
         row["batch"] = {q: self.batch(q) for q in (100_000, 1_000_000)}
         row["pairs_spare"] = median_cpu(self.rounds, lambda: self.pairs("3GiB"))
         row["pairs_tight"] = median_cpu(self.rounds, lambda: self.pairs(tight))
-        # Last: an evicted file is reloaded in small pages, which slows down its queries.
+        # This measurement is the last: an evicted file is reloaded in small pages, which slows down
+        # queries of it.
         row["cold_pages"], row["cold_micros"] = self.cold()
         return row
 
@@ -135,7 +137,7 @@ class At:
         return segment["file_len"], segment["tables"]
 
     def needles(self, count, seed):
-        """Query fingerprints: a third stored, a third with 1 to 3 bits flipped, a third random."""
+        """Query fingerprints: a third stored, a third stored with 1 to 3 flips, a third random."""
         source = np.random.default_rng(seed)
         stored = np.memmap(self.input, dtype=np.uint64, mode="r")
         chosen = np.array(stored[np.sort(source.integers(0, self.n, count))])
@@ -149,7 +151,7 @@ class At:
         return chosen
 
     def ask(self, store, needles, **options):
-        """Runs a process that queries all needles, one by one."""
+        """Runs a process that queries all needles one by one; returns its costs."""
         lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
         return run([self.program, "query", "-", "-s", store, "-k", "3", "--access", "map"],
                    input=lines, stdout=subprocess.DEVNULL, **options)
@@ -203,7 +205,7 @@ class At:
                     "--temp-dir", self.folder, "-q"], stdout=subprocess.DEVNULL)
 
     def cold(self, store=None, seed=SEED + 50):
-        """Pages of the file that a query loads into memory, and wall-clock microseconds."""
+        """Pages of the file that a query loads into memory, and its wall-clock microseconds."""
         segment = self.segment(store)
         counts, micros = [], []
         for needles in (self.needles(3, seed), self.needles(COLD_QUERIES, seed + 1)):

@@ -16,8 +16,9 @@ import subprocess
 PAGE, LINE = 4096, 64
 # Queries of a batch.
 BATCH = 10**6
-# src/plan/unit_costs.rs, nanoseconds: a query, each of its steps by their names in `plan`, and a
-# cache line among 2^18, 2^20, ... 2^30 bytes; cache misses of a query besides its table lines.
+# src/plan/unit_costs.rs, nanoseconds: a query; each of its steps, named as in `plan`; an access to
+# a random cache line among 2^18, 2^20, ... 2^30 bytes. WAITED counts the other cache misses of a
+# query.
 QUERY = 53.4
 STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_chunks": 51.5,
          "ranges": 5.2, "heads_passed": 0.33, "heads_compared": 0.8, "extra_bytes": 0.1,
@@ -25,15 +26,17 @@ STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_ch
 TOUCH_BITS = (18, 20, 22, 24, 26, 28, 30)
 TOUCH = (0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0)
 WAITED = 36
-# src/join/engine/costs.rs and blocking.rs, nanoseconds: insert a value into a hash table; compare
-# two values in it, if few values agree on the first block, and in tables beyond the cache; move a
-# value to its partition.
+# src/join/engine/costs.rs and blocking.rs, nanoseconds: inserting a value into a hash table and
+# comparing two values of it, if few values agree on the first block (FEW) and if the table is
+# larger than the cache (MANY); moving a value to its partition.
 FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
 # src/join/engine/hash_table.rs: the limit for "few values".
 FEW_VALUES = 1 << 14
-# src/join/engine/finder.rs: values of a partition that fit into a core's cache; most partitions.
+# src/join/engine/finder.rs: values of a partition that fit into a core's cache; the largest number
+# of partitions.
 CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
-# src/join/engine/cut.rs: first blocks that are the leading block of one of the two tables.
+# src/join/engine/cut.rs: the number of first blocks that are the leading block of a table, so that
+# its order replaces the partitions.
 LED = 2
 # src/join/batch/query_batch.rs: the cost of a probe that follows its neighbour in the table.
 SORTED = 0.5
@@ -48,7 +51,7 @@ def schemes(program, n):
 
 @dataclasses.dataclass
 class Blocking:
-    """Blocking of a self-join of n values: the values of a pair agree on `agreeing` of `blocks`."""
+    """Blocking of a self-join of n values: compared values agree on `agreeing` of all blocks."""
 
     blocks: int
     agreeing: int
@@ -82,8 +85,8 @@ class Blocking:
         return n * (self.firsts - LED) * (2 if n > CACHED_VALUES * PARTITIONS else 1)
 
     def more_reads(self, n, memory):
-        """Number of additional passes over the values if they do not all fit into memory: one for each
-        pass over each first block, in the order of the first table."""
+        """Number of additional passes over the values, which is 0 if all fit into memory: one in
+        the order of the first table, and some for each first block that leads no table."""
         passes = math.ceil(8 * n / memory)
         return 0 if passes == 1 else 1 + (self.firsts - LED) * passes
 
@@ -100,13 +103,13 @@ def touch(footprint):
 
 
 def query_steps(row):
-    """Nanoseconds of the steps of a query in the cache, and its number of cache misses."""
+    """Nanoseconds of the steps of a query without cache misses, and the number of cache misses."""
     steps = QUERY + sum(cost * row[name] for name, cost in STEPS.items())
     return steps, row["lines"] + row["blocks"] + row["candidates"] + WAITED
 
 
 def distinct(cells, touches):
-    """Expected number of distinct cells after random accesses to `cells` cells."""
+    """Expected number of distinct cells that `touches` random accesses to `cells` cells reach."""
     return cells * -math.expm1(-touches / cells)
 
 
@@ -115,16 +118,18 @@ class Model:
 
     def __init__(self, program, rows, join):
         self.program, self.plans = program, {}
-        # Costs on this machine, relative to the unit costs of the program.
+        # The cost of a query on this machine, relative to the unit costs of the program.
         self.speed = statistics.median(row["query"] * 1e3 / self.planned_nanos(row["n"]) for row in rows)
         self.page = statistics.median(row["page"] for row in rows)
         small, large = rows[0], rows[-1]
-        # Cost per query of a batch besides its steps: reading, sorting, and printing the answer.
+        # Cost per query of a batch in addition to its steps: reading, sorting, and printing the
+        # answer.
         each = self.speed * query_steps(self.plan(small["n"]))[0] / 1e9
         self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / BATCH - each)
         # External sort: records and the second table are written, read and merged once.
         self.build_nanos = large["build"] / large["n"] * 1e9
-        # Join costs here, relative to the unit costs: with few agreeing values, and beyond the cache.
+        # The cost of a join on this machine, relative to the unit costs: `join_speed` if few values
+        # agree on a block, `grouped_speed` if hash tables are larger than the cache.
         speed_of = lambda row: row["pairs"] / self.join_seconds(row["n"])
         self.join_speed = statistics.median(speed_of(row) for row in rows)
         self.grouped_speed = speed_of(join)
@@ -149,7 +154,7 @@ class Model:
         return self.speed * self.planned_nanos(n) / 1e3
 
     def pages(self, n, queries):
-        """Number of distinct pages of the store that the queries access."""
+        """Number of distinct pages of the store that a batch accesses."""
         row = self.plan(n)
         hot, tails = row["hot_len"], row["tables_len"] - row["hot_len"]
         return (distinct(hot / PAGE, queries * (row["cold_pages"] - row["tail_pages"]))

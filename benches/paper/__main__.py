@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reproduces measurements of the paper of Manku, Jain and Das Sarma, next to those of this project.
+"""Reproduces measurements of the paper of Manku, Jain and Das Sarma, and repeats them with fpstore.
 
     python3 benches/paper --program target/release/fpstore [--data DATA]
 

@@ -16,7 +16,7 @@ FILES = ("tang_store.tsv.zst", "tlsh_malware_w0.hex.zst", "pdq_video_frames_a.he
 
 
 def read(path):
-    """The fingerprints of a file with one per line, repeats kept, in ascending order."""
+    """The fingerprints of a file with one per line, in ascending order, repeats included."""
     values = [int(line[:16], 16) for line in unpacked(path).split("\n")
               if line and not line.startswith("#")]
     return np.sort(np.array(values, dtype=np.uint64))
@@ -34,7 +34,7 @@ def zeros_above(numbers):
 
 
 def leading_positions(values):
-    """For each bit (63 is the highest): number of sorted neighbours that first differ in it."""
+    """For each bit (63 is the highest): the sorted neighbours whose highest difference it is."""
     distinct = np.unique(values)
     return np.bincount(63 - zeros_above(distinct[1:] ^ distinct[:-1]), minlength=64)
 
@@ -52,7 +52,8 @@ def intervals(values):
 def around_mode(counts):
     """The most frequent position, the shares of the positions around it, and of all lower positions."""
     shares, mode = counts / counts.sum(), int(counts.argmax())
-    # Position 63 comes first: positions above the mode have larger numbers.
+    # Places count downwards from the mode: position 63, the highest bit, has the most negative
+    # place.
     near = [float(shares[mode - place]) if 0 <= mode - place < 64 else 0.0 for place in PLACES]
     return mode, near, float(shares[:max(mode - PLACES[-1], 0)].sum())
 

@@ -74,7 +74,7 @@ class Paper:
         return starts
 
     def bits(self):
-        """Bits per value of the blocks, and of their keys."""
+        """Bits per value in the blocks, and in the keys of the blocks."""
         blocks = len(self.starts)
         return blocks * BLOCK_BITS / len(self.values), blocks * 64 / len(self.values)
 

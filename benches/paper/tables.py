@@ -23,7 +23,7 @@ def row(name, scheme, count):
 
 
 def prefixes_within(bits, radius):
-    """Number of prefixes within a radius of a prefix."""
+    """Number of prefixes of `bits` bits within a radius of a prefix."""
     total, choose = 0, 1
     for flips in range(radius + 1):
         total += choose

@@ -10,9 +10,9 @@ copies of an earlier document: a quarter of these are exact, the others have 1 t
 changed. Words follow Zipf's law. For each tool it prints documents and MB a second, the peak memory
 of all its processes, the temporary disk space in addition to input and output, and:
 
-* recall: the share of removed copies among all copies whose features have a Jaccard similarity of
-  0.85 or more to the original (so that results do not depend on chance near the threshold of 0.8);
-* precision: the share of copies and of originals with copies among the removed documents.
+* recall: among all copies whose features have a Jaccard similarity of 0.85 or more to the original,
+  the share of removed copies (0.85, so that chance near the threshold of 0.8 has no effect);
+* precision: among the removed documents, the share of copies and of originals that have copies.
 
 With --exact the truth is the set of all pairs of documents whose word pairs have a Jaccard similarity
 of 0.8 or more, found by exact comparison, and all tools use word pairs. Recall is then the share of

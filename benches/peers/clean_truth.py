@@ -21,7 +21,7 @@ def similarity(one, other):
 
 
 def near_copies(folder, families):
-    """The copies that are similar enough to their originals that every tool should find them."""
+    """The copies so similar to their originals that every tool should find them."""
     texts, number_of = {}, {}
     number = lambda word: number_of.setdefault(word, len(number_of))
     wanted = set(families) | {original for original, _ in families.values()}
@@ -101,9 +101,9 @@ class Exact:
     """All pairs of documents whose word pairs have a Jaccard similarity of 0.8 or more, found and
     compared exactly.
 
-    Two documents that similar share one of their rarest features: of n features, it suffices to look
-    at n - 0.8 n + 1 (Chaudhuri and others, "A Primitive Operator for Similarity Joins in Data
-    Cleaning", ICDE 2006).
+    Two documents with this similarity share one of their rarest features: of n features, it
+    suffices to look up the n - 0.8 n + 1 rarest (Chaudhuri and others, "A Primitive Operator for
+    Similarity Joins in Data Cleaning", ICDE 2006).
     """
 
     def __init__(self, folder):

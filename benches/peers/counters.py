@@ -23,13 +23,13 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / "target" / "release" / "fpstore-peers"
 EVENTS = ["instructions", "cycles", "branch-misses", "L1-dcache-load-misses", "cache-misses", "dTLB-load-misses"]
-# Size, associativity and line length of the first cache, and of the second cache in each run.
+# Size, associativity and line length of the simulated caches; the second cache differs in each run.
 FIRST = "32768,8,64"
 SECOND = {"1 MiB": "1048576,16,64", "32 MiB": "33554432,16,64"}
 
 
 class Steps:
-    """Runs the harness step by step."""
+    """Runs the Rust harness step by step."""
 
     def __init__(self, command):
         self.command = command
@@ -42,7 +42,7 @@ class Steps:
         if found != word:
             self.process.stdin.close()
             said = self.process.stderr.read().splitlines()
-            # Drops the other output of the simulator.
+            # Shows the error of the harness without the output of the simulator.
             reasons = [line for line in said if line.startswith("fpstore-peers: ")] or said
             sys.exit("\n".join(["counters.py: the harness ended before it was " + word, *reasons]))
 

@@ -82,7 +82,8 @@ def measure(built, queries, count, rounds, seconds):
                 break
         fitting = int(seconds * asked / (time.perf_counter() - start))
         singles = max(QUERIES_MIN, min(fitting, count))
-        # A join of two tables costs little more with more queries, so trials grow until one takes long.
+        # DuckDB, SQLite and Postgres answer a batch by a join of two tables, which costs little
+        # more with more queries: the trial batch grows until a trial takes long.
         batch = min(max(singles, 1000), len(queries))
         while True:
             start = time.perf_counter()
@@ -179,7 +180,7 @@ def run_case(folder, arguments):
 
 
 def line(case, contender, cost, rounds, recall, wrong):
-    """The fields of `Row` in the Rust harness."""
+    """A measurement as a dictionary with the fields of `Row` in the Rust harness."""
     middle = lambda name: statistics.median_low([r[name] for r in rounds if r[name] is not None])
     few = [r["few"] for r in rounds if r["few"] is not None]
     return {

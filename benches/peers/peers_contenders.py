@@ -78,7 +78,7 @@ class FaissContender(InProcess):
 
 
 class SqliteContender(InProcess):
-    """A table for each block, sorted by block and value, in a file."""
+    """A database file with a table for each block, sorted by block and value."""
 
     package = "sqlite"
     name = "sqlite"
@@ -149,7 +149,7 @@ class SqliteContender(InProcess):
 
 
 class DuckdbContender(InProcess):
-    """A table with a column and an index for each block, in a file."""
+    """A database file with a table that has a column and an index for each block."""
 
     package = "duckdb"
     name = "duckdb"
@@ -177,7 +177,8 @@ class DuckdbContender(InProcess):
         self.base.execute("SELECT 1").fetchall()
         seconds = time.perf_counter() - start
         near = f"bit_count(xor({{}}, {{}})) <= {self.k}"
-        # DuckDB uses an index only for a bare equality; without MATERIALIZED it joins twice.
+        # DuckDB uses an index only for a condition that is a single equality, so each block has its
+        # own SELECT. Without MATERIALIZED it evaluates them twice.
         parts = [f"SELECT v FROM f WHERE b{b} = ?::USMALLINT" for b in BLOCKS]
         self.one = (
             f"WITH c AS MATERIALIZED ({' UNION ALL '.join(parts)}) "

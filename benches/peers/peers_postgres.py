@@ -74,11 +74,11 @@ def server_version():
 
 
 def run_server(command, **more):
-    """Runs a server program as a user other than root."""
+    """Runs a program of the server, as another user if this one is root."""
     command = [str(programs() / command[0]), *map(str, command[1:])]
     if os.geteuid() == 0:
         command = ["runuser", "-u", SERVER_USER, "--", *command]
-    # The server fails in a folder without access rights.
+    # The server fails if its user may not enter the working directory.
     done = subprocess.run(command, text=True, capture_output=True, cwd="/", **more)
     if done.returncode != 0:
         sys.exit(f"peers.py: {' '.join(command)} failed: {done.stderr.strip() or done.stdout.strip()}")
@@ -250,7 +250,7 @@ def block_of(value, block):
 
 
 def copy_binary(values, column_count):
-    """The COPY input for values, and for their positions if there are two columns; in parts."""
+    """The input of COPY, in parts: values, and with two columns also their positions."""
     kind = [("count", ">i2"), ("v_len", ">i4"), ("v", ">i8"), ("id_len", ">i4"), ("id", ">i8")]
     yield b"PGCOPY\n\xff\r\n\0" + bytes(8)
     step = 1 << 18

@@ -7,9 +7,9 @@
 PROGRAM is the fpstore program, DATA the folder of the collection with text/SET/docs.jsonl.zst and
 near.tsv.zst. The truth is the exact Jaccard similarity of the documents: pairs of 0.8 or more are
 duplicates, pairs below the lower bound of the list are not, and pairs in between are ignored. For each
-method the table has the best F1 over all thresholds, documents and MB a second of CPU time, and bytes
-a document. The time of fpstore includes reading and parsing the file.
-Every pair of documents is compared, so that no index can miss any.
+method the table has the best F1 over all thresholds, documents and MB for each second of CPU time,
+and bytes for each document. The time of fpstore includes reading and parsing the file. Every pair
+of documents is compared, so that no pair is missed because of an index.
 """
 
 import io

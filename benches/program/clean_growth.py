@@ -28,7 +28,7 @@ BATCH = 10_000
 
 
 def write(path, count, length):
-    """Writes documents from a fixed seed; a smaller corpus is a prefix of a larger one."""
+    """Writes `count` documents from a fixed seed; a smaller corpus is a prefix of a larger one."""
     source = numpy.random.default_rng(SEED)
     words = numpy.array([f"w{number}" for number in range(VOCABULARY)], dtype=object)
     before = None
@@ -63,7 +63,7 @@ def clean(program, folder, options):
 
 
 def plot(path, rows):
-    """Plots microseconds per document against the number of documents, for each way."""
+    """Plots microseconds per document against the number of documents, for each rule."""
     from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(figsize=(6.4, 3.6))

@@ -34,7 +34,7 @@ SLOW = 0.001
 
 
 def random_read(path, count=400):
-    """Microseconds to read a page of a cold file, one page at a time."""
+    """Microseconds to read a page, one after the other, of a file outside the page cache."""
     measured.evict(path)
     pages = os.path.getsize(path) // measured.PAGE
     chosen = np.random.default_rng(measured.SEED).choice(pages, min(count, pages), replace=False)
@@ -69,13 +69,14 @@ def control_group(limit):
 
 
 def partly_in_memory(at, part, count):
-    """Pages and microseconds of a query when a group with memory for a part of the store is full."""
+    """Pages and microseconds of a query in a full group with memory for a part of the store."""
     segment = at.segment()
     measured.evict(segment)
-    # Memory of the process itself: some megabytes.
+    # The process itself needs some megabytes in addition.
     with control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
         enter = lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))
-        # The second run has other queries, so that their pages are in memory only by chance.
+        # The first run fills the group. The second run has other queries, whose pages are in memory
+        # only by chance.
         for seed in (measured.SEED + 70, measured.SEED + 71):
             asked = at.ask(at.store, at.needles(count, seed), preexec_fn=enter)
     return asked["read"] / measured.PAGE / count, asked["seconds"] / count * 1e6

@@ -49,7 +49,7 @@ class Words:
         return self.rng.choices(self.words, cum_weights=self.weights, k=count)
 
     def edited(self, words, part):
-        """The words, of which a part is replaced, deleted, or followed by an inserted word."""
+        """A copy of the words, some of them replaced, deleted, or followed by an inserted word."""
         out = []
         places = set(self.rng.sample(range(len(words)), max(1, round(part * len(words)))))
         for at, word in enumerate(words):

@@ -63,7 +63,7 @@ def write_records(path, values):
 
 
 def run(command, cores, prepare):
-    """Measures a command on these cores."""
+    """Measures a command on the given cores."""
     prepare()
     return measured.run(command, stdout=subprocess.DEVNULL,
                         preexec_fn=lambda: os.sched_setaffinity(0, cores))

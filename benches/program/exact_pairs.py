@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares similar pairs and kept documents with an all-pairs computation that shares no code.
+"""Compares similar pairs and kept documents with an independent computation over all pairs.
 
     python3 benches/program/exact_pairs.py [--program target/release/fpstore] [--documents 200000]
                                    [--similarity 0.8] [--only KIND...] [--set NAME=FILE.jsonl...]
@@ -38,7 +38,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/read
 import fpstore_recipe
 
 SEED = 61
-# Rows of the product at a time.
+# The number of rows of the matrix product that are computed at a time.
 ROWS = 1000
 
 
@@ -99,7 +99,7 @@ def features(text, recipe):
 
 
 def matrix(texts, recipe):
-    """A row of ones at the features of each document."""
+    """A sparse matrix with a row for each document, in which the columns of its features are 1."""
     number, columns, starts = {}, [], [0]
     for text in texts:
         found = {number.setdefault(f, len(number)) for f in features(text, recipe)}

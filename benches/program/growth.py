@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how costs grow with the size of the work, in cases that once grew quadratically.
+"""Measures how costs grow with the size of the work, in cases where a naive way is quadratic.
 
     python3 benches/program/growth.py --program OLDER --program target/release/fpstore
 
@@ -84,7 +84,7 @@ def confirmed(program, folder, count):
 
 
 def segments(program, folder, count):
-    """Segment files of one fingerprint each, committed in one step to a store."""
+    """Commits segment files of one fingerprint each to a store, in one step."""
     source = random.Random(SEED)
     for at in range(count):
         (folder / "one.tsv").write_text(f"{source.getrandbits(64):016x}\t{at}\n")
@@ -95,7 +95,7 @@ def segments(program, folder, count):
 
 
 def chunks(program, folder, count):
-    """Sends a line of a stream to a server, in chunks of one byte."""
+    """Sends one line to the stream of a server, in chunks of one byte."""
     (folder / "in.tsv").write_text("0000000000000001\ta\n")
     subprocess.run([program, "build", "in.tsv", "-s", "store.fps", "-q"], cwd=folder, check=True)
     server = subprocess.Popen([program, "serve", "-s", "store.fps", "--listen", "127.0.0.1:0"],

@@ -26,7 +26,7 @@ import imagehash
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 
 BIN = os.environ.get("FPSTORE_BIN", "fpstore")
-# The Python functions that compute the same hashes.
+# The Python functions that compute the same hashes as fpstore.
 SAME = {"phash": imagehash.phash, "dhash": imagehash.dhash}
 DISTANCES = [0, 2, 3, 4, 6, 8, 10, 12, 16]
 
@@ -103,7 +103,7 @@ def of_czkawka(folder: Path) -> dict[str, int]:
 
 
 def rivals() -> dict[str, Callable[[Path], dict[str, int]]]:
-    """The available rivals."""
+    """The available rivals, each a function from a folder to the hashes of its pictures."""
     found: dict[str, Callable[[Path], dict[str, int]]] = {}
     try:
         import imagededup.methods.hashing  # noqa: F401

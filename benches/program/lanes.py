@@ -48,7 +48,7 @@ def slow(server, path, seed, stop, counts):
 
 
 def requests_of(kind, stored, source):
-    """An endless sequence of requests of a kind: method, path, body."""
+    """An endless sequence of requests of one kind: method, path and body of each."""
     while True:
         value = source.choice(stored) ^ 1 << source.randrange(64)
         if kind == "addition":
@@ -61,7 +61,7 @@ def requests_of(kind, stored, source):
 
 
 def measure(server, kind, stored, beside, seconds):
-    """Sorted milliseconds of the answered requests; and counts."""
+    """The sorted times of the answered requests in milliseconds, and counts of requests."""
     stop, counts = threading.Event(), {"slow": 0, "slow refused": 0, "refused": 0}
     path = "/v1/check-and-add" if kind == "addition" else "/v1/query"
     askers = [threading.Thread(target=slow, args=(server, path, seed, stop, counts))

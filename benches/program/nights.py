@@ -32,7 +32,7 @@ FIRST = datetime.date(2026, 1, 1)
 
 
 class Crawl:
-    """Documents, with the ids of the copies."""
+    """Makes the documents of each night, also near copies of documents of earlier nights."""
 
     def __init__(self, window):
         self.rng = random.Random(SEED)
@@ -42,7 +42,7 @@ class Crawl:
         self.weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9
                                                  for rank in range(len(self.words))))
         self.window = window
-        # For each night in the window the originals: id and words.
+        # For each night in the window: the originals, as id and words.
         self.nights = []
 
     def night(self, number, count, path):
@@ -64,7 +64,7 @@ class Crawl:
                     text[self.rng.randrange(WORDS)] = self.rng.choice(self.words)
                     copies.add(name)
                 out.write(json.dumps({"id": name, "text": " ".join(text)}) + "\n")
-        # A sample of originals suffices for copies, and thirty nights then fit into memory.
+        # Copies are made only of a sample of the originals, so that thirty nights fit into memory.
         self.nights = (self.nights + [self.rng.sample(originals, min(len(originals), 2_000))])
         self.nights = self.nights[-self.window:]
         return copies

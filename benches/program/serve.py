@@ -32,7 +32,7 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SEED = 20261122
-# Connections, and the number of measurements of each case.
+# The numbers of connections, and the number of measurements of each case.
 COUNTS = (1, 16, 128)
 TURNS = 3
 
@@ -90,7 +90,7 @@ class Server:
         return answer.status, answer.read()
 
     def cpu(self):
-        """Seconds of processor time so far."""
+        """Processor seconds of the server so far."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -170,7 +170,8 @@ end
 
 
 def load(server, script, connections, seconds):
-    """Requests a second, p50 and p99 in milliseconds, CPU us of the server a request, errors."""
+    """Runs wrk. Returns requests a second, p50 and p99 in milliseconds, CPU us of the server for
+    each request, and errors."""
     before = server.cpu()
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", script]
     text = subprocess.run(
@@ -281,7 +282,7 @@ def additions(program, store, folder, seconds):
 
 
 def latencies(server, queries):
-    """Microseconds of single queries over one connection."""
+    """The microseconds of each of many single queries, one after the other over one connection."""
     host, port = server.address.rsplit(":", 1)
     link = socket.create_connection((host, int(port)))
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

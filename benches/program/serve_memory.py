@@ -68,7 +68,7 @@ def slow_clients(server, kind, count, stored):
 
 
 def watch(server, stored, until):
-    """The peak memory, and the times of single queries, until the given moment."""
+    """Queries until the given time. Returns the peak memory, and the times of the queries."""
     connection, most, times, refused = server.connect(), 0, [], 0
     at = 0
     while time.time() < until():
@@ -87,7 +87,7 @@ def watch(server, stored, until):
 def measure(server, kind, count, stored, seconds):
     before = anonymous(server.process.pid)
     clients, threads, counts = slow_clients(server, kind, count, stored)
-    # While the clients send, and some seconds longer for the answers.
+    # The end of the measurement: some seconds after the slow clients have sent their requests.
     end = [time.time() + 600]
 
     def ended():

@@ -85,7 +85,7 @@ def cluster(program, corpus, folder, rule):
 
 
 def expected(program, corpus):
-    """Brute force over fingerprints: for each removed document the earlier one kept in its place."""
+    """Brute force over fingerprints: for each removed document, the kept one that it is near."""
     lines = subprocess.check_output([program, "fingerprint", corpus], text=True)
     documents = [line.split("\t") for line in lines.splitlines()]
     kept, gone = [], {}

@@ -22,7 +22,7 @@ const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
 const COUNT_IN_TESTS: usize = 2_000;
 const DISTANCES: std::ops::RangeInclusive<u32> = 1..=7;
 const QUERY_COUNT: usize = 3_000;
-/// Rounds of all contenders in turn, and then of the fastest contenders.
+/// The number of rounds of all contenders in turn, and then of the fastest contenders.
 const ROUNDS: usize = 3;
 const FINAL_ROUNDS: usize = 15;
 const FINALISTS: usize = 4;
@@ -64,7 +64,7 @@ fn made(count: usize) -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// Data in `tests/data`.
+/// The fingerprints of a file in `tests/data`.
 fn shipped(name: &str) -> Vec<u64> {
     let path = format!("{}/tests/data/{name}.zst", env!("CARGO_MANIFEST_DIR"));
     let mut values = Vec::new();
@@ -156,7 +156,7 @@ fn compare(name: &str, mut values: Vec<u64>) -> f64 {
 
 struct Contender {
     searcher: Searcher,
-    /// Whether it takes part in further turns.
+    /// Whether the contender takes part in the final rounds.
     stays: bool,
     nanos: Vec<f64>,
 }
@@ -172,7 +172,8 @@ impl Contender {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Nanoseconds per query; ends early if the round takes long.
+    /// Runs a round, and returns nanoseconds per query. Skips the last queries if the round takes
+    /// long.
     fn round(&mut self, queries: &[u64], k: u32) -> f64 {
         let start = clock::nanos();
         let mut asked = 0_u32;
@@ -190,7 +191,7 @@ impl Contender {
     }
 }
 
-/// All contenders take part in the first turns, in later turns only contenders with `stays`.
+/// Runs rounds in turn: first with all contenders, in the final rounds only with those that stay.
 fn take_turns(contenders: &mut [Contender], queries: &[u64], k: u32, rounds: usize) {
     let first = rounds == ROUNDS;
     for round in 0..rounds {

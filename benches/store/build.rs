@@ -28,7 +28,7 @@ fn main() {
             bencher.iter_batched(
                 || tempfile::tempdir().expect("the system gives a directory"),
                 |folder| (build(&folder, &fingerprints), folder),
-                // One store at a time; its removal is not timed.
+                // One store exists at a time; the removal of a store is not timed.
                 BatchSize::PerIteration,
             );
         });

@@ -18,7 +18,7 @@ use random::Random;
 /// Long ids make large files quickly; a commit does not read them.
 const ID_LEN: usize = 60_000;
 const ROUNDS: usize = 5;
-/// The number of imported segments. An import of all would need the same space again.
+/// The number of imported segments: importing all of them would need twice the disk space.
 const IMPORTED: usize = 10;
 
 fn main() {
@@ -61,7 +61,7 @@ fn options() -> BuildOptions {
     BuildOptions::default().scheme(Scheme::named("1", 3).expect("it is a family")).threads(1)
 }
 
-/// A segment file of about `len` bytes.
+/// Writes a segment file of about `len` bytes.
 fn segment(folder: &Path, part: usize, len: usize) -> SegmentReceipt {
     let mut random = Random::new(part as u64 + 1);
     let path = folder.join(format!("part-{part:03}.fps"));

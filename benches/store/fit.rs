@@ -1,5 +1,5 @@
-//! Query times and the steps expected by the cost model, a row for each scheme, n and k.
-//! `tools/fit_costs.py` fits the unit costs to these rows.
+//! Prints a row for each scheme, n and k: the measured time of a query, and the steps that the cost
+//! model expects. `tools/fit_costs.py` fits the unit costs to these rows.
 //!
 //!     for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
 //!     python3 tools/fit_costs.py steps.*.tsv
@@ -44,7 +44,8 @@ fn main() {
             time(name, &fingerprints, &scheme, None);
         }
     }
-    // Crowded data: constant bits cause long gaps, or crowded blocks where masks contain them.
+    // Data with constant bits: they cause long gaps, or blocks with many values if a mask contains
+    // them.
     for (kind, mask) in [("crowded", u64::MAX >> 20), ("extended", 0xffff_ffff)] {
         for count in if measuring { vec![10_000, 100_000, 1_000_000] } else { vec![2_000] } {
             let mut fingerprints = Spread::Uniform.fingerprints(count);
@@ -95,12 +96,13 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
         PlanPath::Probe { tables } => ("probe", tables.iter().map(|t| t.table).collect()),
         PlanPath::Scan { table } => ("scan", vec![*table]),
     };
-    // An estimate may slightly miss the actual block boundaries; then readers choose another path.
+    // The block boundaries of an estimate may differ from the actual ones; if the searcher then
+    // chose another way than the estimate, there is no row.
     if (path == "scan") != estimate.radii.is_none() {
         return;
     }
     let mut searcher = store.searcher();
-    // The minimum, because other load only adds to the time of a round.
+    // The minimum over the rounds, because other load on the machine only adds to their times.
     let rounds = (0..ROUNDS).map(|_| ask(&mut searcher, queries, k).0);
     let nanos = rounds.fold(f64::INFINITY, f64::min);
     let (_, probes, candidates) = ask(&mut searcher, queries, k);
@@ -133,7 +135,7 @@ fn footprint(store: &Store, tables: &[TableIndex]) -> u64 {
     sections.filter(|info| hot(&info.section)).map(|info| info.len).sum()
 }
 
-/// Nanoseconds, probes and candidates per query.
+/// Runs the queries. Returns nanoseconds, probes and candidates per query.
 fn ask(searcher: &mut Searcher, queries: &[u64], k: u32) -> (f64, f64, f64) {
     let start = clock::nanos();
     let (mut asked, mut probes, mut candidates) = (0_u32, 0, 0);

@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// Joins a store with memory for all of it, and with at most 1 GiB.
+/// Joins a store with memory for all its fingerprints, and with at most 1 GiB.
 fn bounded(count: usize, rounds: usize) {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let values = Spread::Clustered.fingerprints(count);
@@ -69,8 +69,8 @@ fn bounded(count: usize, rounds: usize) {
     take_turns(&format!("join/k3/{}/store", count_name(count)), &contenders, rounds);
 }
 
-/// Clusters of distinct values, compared with clusters of the same values plus a tenth that are all
-/// equal.
+/// Measures clusters of distinct values, and clusters of the same values and a tenth more values
+/// that are all equal.
 fn crowded(count: usize, rounds: usize) {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let equal = count / 10;
@@ -207,7 +207,7 @@ impl Sum {
     }
 }
 
-/// Minimum, median and maximum.
+/// The minimum, the median and the maximum of the values.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -11,7 +11,7 @@ use data::{Spread, count_name, query_mix};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Writer, WriterOptions};
 
 const K: u32 = 3;
-/// Records of a batch.
+/// The number of records in a batch.
 const BATCH_LEN: usize = 1000;
 /// Odd, so that the median is the time of one round.
 const ROUNDS: usize = 21;
@@ -76,8 +76,8 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
             writer.finish().expect("the disk has room");
             writer = open();
         }
-        // One searcher follows the store and runs one query per new record: its time includes the
-        // data that it caches in memory.
+        // One searcher follows the store and runs a query for each new record. The time includes
+        // loading data into its caches.
         let start = clock::nanos();
         followed.refresh().expect("the store is whole");
         follower.follow(&followed);
@@ -102,7 +102,7 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let mut ratios = Vec::new();
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        // The stores take turns at being the first.
+        // The two stores alternate as the first one of a round.
         let (grown, whole) = match round % 2 {
             0 => (time(&mut one, &queries), time(&mut other, &queries)),
             _ => {

@@ -1,4 +1,5 @@
-//! The nearest match within a distance, compared with finding all: medians of rounds in turn.
+//! Compares finding the nearest match within a distance with finding all matches: medians of rounds
+//! in turn.
 #![deny(unsafe_code)]
 
 mod data;
@@ -45,7 +46,7 @@ fn main() {
     }
 }
 
-/// Returns the distance of the nearest match.
+/// A way to find the nearest match; returns its distance.
 type Ask = Box<dyn Fn(&mut Searcher, Fingerprint) -> u32>;
 
 fn compare(store: &Store, case: String, k: u32, queries: &[u64]) -> CaseTimes {

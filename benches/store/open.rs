@@ -1,5 +1,5 @@
-//! Opens a store whose files are in the page cache: mapped, in constant time for any number of
-//! fingerprints, or read into memory; and compares queries of both.
+//! Measures opening a store whose files are in the page cache, with both kinds of access: mapped,
+//! in constant time for any number of fingerprints, or read into memory. Then compares the queries.
 #![deny(unsafe_code)]
 
 mod data;
@@ -13,7 +13,7 @@ use fpstore::{Access, Builder, Fingerprint, OpenOptions, Store, Warm};
 
 const K: u32 = 3;
 const COUNTS: [usize; 2] = [10_000, 10_000_000];
-/// Number of stores open at a time; closing them is not timed.
+/// The number of stores that are open at a time; closing them is not timed.
 const OPEN_MAX: u64 = 64;
 
 fn main() {
@@ -71,7 +71,7 @@ fn time_open(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u6
     group.finish();
 }
 
-/// Both accesses in turn: opening, and queries of a warm store.
+/// Measures both kinds of access in turn: opening a store, and queries of a warm store.
 fn time_access(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u64]) {
     let mut group = criterion.benchmark_group(format!("access/k{K}/{}", count_name(count)));
     for (name, access) in [("map", Access::Map), ("memory", Access::Memory)] {

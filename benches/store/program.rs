@@ -65,7 +65,7 @@ fn main() {
     println!("\nhex lines: {ratio:.1} times as fast as sort -u");
 }
 
-/// The same fingerprints in three formats.
+/// Files with the same fingerprints in three formats.
 struct Files {
     bare: PathBuf,
     with_ids: PathBuf,

@@ -25,7 +25,7 @@ const COUNTS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
 const COUNT_IN_TESTS: usize = 10_000;
 /// Number of queries whose answers are compared between all contenders before the timing.
 const CHECKED_COUNT: usize = 6_000;
-/// Values compared by a scan in a round; limits the number of its queries.
+/// The number of values that a scan compares in a round, which limits the number of its queries.
 const SCANNED_PER_ROUND: usize = 20_000_000;
 
 fn main() {
@@ -57,9 +57,10 @@ struct Case {
     spread: Spread,
     count: usize,
     queries: Vec<u64>,
-    /// Earlier queries verified its pages; each query still tests the bits that record this.
+    /// A store whose pages were verified by queries. Each query still tests the bits that record
+    /// the verified pages.
     touched: Store,
-    /// The same files, completely verified, so that queries need not test these bits.
+    /// The same files, verified completely at once, so that queries need not test those bits.
     warmed: Store,
     bucketed: RawBucketed,
     linear: LinearScan,
@@ -86,7 +87,8 @@ impl Case {
         Case { spread, count, queries, touched, warmed, bucketed, linear, _folder: folder }
     }
 
-    /// Fails unless all contenders agree. Also touches every page that the queries will need.
+    /// Fails unless all contenders return the same matches. Also loads every page that the queries
+    /// need.
     fn check(&self) {
         let name = (self.spread.name(), self.count);
         let (mut touched, mut warmed) = (self.touched.searcher(), self.warmed.searcher());

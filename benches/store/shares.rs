@@ -49,7 +49,7 @@ fn main() {
     empty(&name, &folder.path().join("many"), &many, &values, rounds);
 }
 
-/// One join, compared with all its shares, each of which reads only its ranges.
+/// Compares one join with all its shares, each of which reads only its ranges of the store.
 fn ranges(case: &str, store: &Store, rounds: usize) {
     let plan = JoinPlan::of(store, K).expect("there is a plan for 3 bits");
     assert_eq!(plan.reads(), PlanReads::Ranges);
@@ -65,7 +65,7 @@ fn ranges(case: &str, store: &Store, rounds: usize) {
     println!("| {case} | the slowest share | {:.4} | | |", slowest / 1e9);
 }
 
-/// The same values, except that a tenth agree on their first 16 bits.
+/// The same values, but a tenth of them agree on their first 16 bits.
 fn crowded(values: &[u64]) -> Vec<u64> {
     let crowd = |(at, &value): (usize, &u64)| match at % 10 {
         0 => value & (u64::MAX >> 16) | 0x1234 << 48,
@@ -74,14 +74,15 @@ fn crowded(values: &[u64]) -> Vec<u64> {
     values.iter().enumerate().map(crowd).collect()
 }
 
-/// One join, compared with eight shares that each read everything.
+/// Compares one join with eight shares, each of which reads the whole store.
 fn everything(case: &str, store: &Store, rounds: usize) {
     let whole = || joined(store, &options());
     let shares = || all_shares(store, 8);
     take_turns(case, &[("one join", &whole), ("8 shares, of everything", &shares)], rounds);
 }
 
-/// Joins and batches over one segment, compared with the same fingerprints in 128 segments.
+/// Compares joins and batches over one segment with those over 128 segments of the same
+/// fingerprints.
 fn passes(name: &str, one: &Store, many: &Store, values: &[u64], rounds: usize) {
     let case = format!("join/k3/{name}/in-memory");
     let [of_one, of_many] = [one, many].map(|store| move || joined(store, &options()));
@@ -101,7 +102,7 @@ fn passes(name: &str, one: &Store, many: &Store, values: &[u64], rounds: usize) 
     take_turns(&case, &[("1 segment", &of_one), ("128 segments", &of_many)], rounds);
 }
 
-/// Batches of ten queries, before and after an empty segment is added.
+/// Compares batches of ten queries before and after an empty segment is added.
 fn empty(name: &str, path: &Path, store: &Store, values: &[u64], rounds: usize) {
     let with_empty =
         Builder::append(path, BuildOptions::default()).and_then(Builder::finish).expect("it grows");
@@ -151,7 +152,7 @@ fn batch(store: &Store, queries: &[Fingerprint], mode: BatchMode) -> Sum {
     sum
 }
 
-/// A store without ids, with the given number of segments.
+/// Builds a store without ids, with the given number of segments.
 fn store_of(path: &Path, values: &[u64], scheme: &str, segments: usize) -> Store {
     let scheme = Scheme::named(scheme, K).expect("it is a family");
     let mut store = None;
@@ -208,7 +209,7 @@ impl Sum {
     }
 }
 
-/// Minimum, median and maximum.
+/// The minimum, the median and the maximum of the values.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

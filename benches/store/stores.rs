@@ -1,5 +1,5 @@
-//! Queries of twelve stores opened as one, compared with one store of all their records: medians of
-//! rounds in turn.
+//! Compares queries of twelve stores opened as one with queries of one store of all their records:
+//! medians of rounds in turn.
 #![deny(unsafe_code)]
 
 mod data;
@@ -101,12 +101,12 @@ fn compare(spread: Spread, count: usize, query_count: usize, rounds: usize) {
     }
 }
 
-/// Adds a match to a checksum of all matches in order.
+/// Extends a checksum by a match; the result depends on the order of the matches.
 fn told(sum: u64, query: Fingerprint, found: Fingerprint) -> u64 {
     (sum.rotate_left(5) ^ query.value()).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ found.value()
 }
 
-/// Minimum, median and maximum.
+/// The minimum, the median and the maximum of the values.
 fn spread_of(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_unstable_by(f64::total_cmp);
     [0, values.len() / 2, values.len() - 1].map(|at| values[at])

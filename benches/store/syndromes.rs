@@ -1,9 +1,9 @@
 //! Compares syndrome tables to tables of whole values: bytes, and the distribution of query
 //! times, for single queries, batches, and queries with ids. One thread, data in memory.
 //!
-//! All stores have the same fingerprints and ids. They take turns, each with queries that differ
-//! from the previous turn, so that the cache is not warmed for any of them; all answers are
-//! compared before the timing.
+//! All stores contain the same fingerprints and ids. They take turns, each with other queries than
+//! the previous store, so that no store finds its pages in the cache; all answers are compared
+//! before the timing.
 //!
 //! - `FPSTORE_BENCH_N=100000000` measures only that number of fingerprints.
 //! - `FPSTORE_BENCH_FILE=prints.hex` measures the fingerprints of a file with one per line in hex.
@@ -63,7 +63,7 @@ fn read(path: &str) -> Vec<u64> {
     text.lines().filter(|line| !line.is_empty()).map(value).collect()
 }
 
-/// A store with one scheme, and its query times.
+/// A store with one scheme, and the times of its queries.
 struct Contender {
     name: String,
     store: Store,

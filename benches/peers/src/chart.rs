@@ -1,4 +1,5 @@
-//! A case as a chart: bytes a fingerprint against microseconds a query, both logarithmic.
+//! Draws a case as a chart: bytes per fingerprint against microseconds per query, on logarithmic
+//! axes.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use fpstore_plot::{Chart, Label, LogAxis, Marks, Size};
 use crate::data::count_name;
 use crate::report::Row;
 
-/// Draws every contender: fpstore in orange, contenders that miss matches as a ring.
+/// Draws every contender as a point: fpstore in orange, contenders that miss matches as a ring.
 pub fn draw(rows: &[Row], path: &Path) -> Result<()> {
     std::fs::write(path, svg(rows)).with_context(|| path.display().to_string())
 }

@@ -32,7 +32,7 @@ fn warm_asks(session: &mut dyn Session, queries: &[u64]) {
     }
 }
 
-/// `counters.py` counts the instructions in the function of this name.
+/// Runs the counted queries. `counters.py` finds this function by its name.
 #[inline(never)]
 fn counted_asks(session: &mut dyn Session, queries: &[u64]) {
     for &needle in queries {

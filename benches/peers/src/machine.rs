@@ -10,12 +10,12 @@ pub struct Machine {
     pub name: String,
     /// Year, month and day.
     pub date: String,
-    /// Versions by name of the crate or program.
+    /// The version of each crate or program, by its name.
     pub versions: BTreeMap<String, String>,
 }
 
 impl Machine {
-    /// Reads them from the system.
+    /// Reads the machine, the date and the versions from the system.
     pub fn look() -> Self {
         let (brand, cores, memory) = match sysinfo::System::new_all() {
             Ok(system) => {

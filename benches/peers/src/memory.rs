@@ -5,7 +5,8 @@ use std::path::Path;
 
 use cap::Cap;
 
-/// Counts the requested bytes; costs one atomic addition for each allocation.
+/// The allocator of the process: counts the requested bytes, by one atomic addition for each
+/// allocation.
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 

@@ -1,4 +1,4 @@
-//! Filters near values with the best instruction set of the processor.
+//! Selects the values within `k` bits of a needle, with the best instruction set of the processor.
 
 use multiversion::multiversion;
 
@@ -6,8 +6,10 @@ use multiversion::multiversion;
 const GROUP_LEN: usize = 32;
 
 /// Appends the values within `k` bits of `needle`.
-/// Selected at run time: AVX-512 counts the bits of eight values at once, AVX2 looks up half bytes
-/// of four; other processors use their own or the compiler's popcount.
+///
+/// The instruction set is selected at run time: AVX-512 counts the bits of eight values at once,
+/// AVX2 those of four values by looking up half bytes; other processors use the `popcount`
+/// instruction or a replacement for it by the compiler.
 #[multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512bw+avx512dq+avx512vpopcntdq+avx2+popcnt+bmi1+bmi2+lzcnt",
     "x86_64+avx2+popcnt+bmi1+bmi2+lzcnt",
@@ -17,7 +19,7 @@ pub fn scan(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     push_near(values, needle, k, found);
 }
 
-/// Same as [`scan`], compiled for the instruction set of its caller.
+/// Like [`scan`], but compiled for the instruction set of the calling function.
 #[inline(always)]
 pub fn push_near(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     let (groups, rest) = values.as_chunks::<GROUP_LEN>();
@@ -26,7 +28,7 @@ pub fn push_near(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
             push_each(group, needle, k, found);
         }
     }
-    // Short buckets, and the ends of long buckets, are also vectorised.
+    // In groups of eight, short buckets and the ends of long buckets are vectorised, too.
     let (eights, rest) = rest.as_chunks::<8>();
     for eight in eights {
         if any_near(eight, needle, k) {

@@ -1,5 +1,5 @@
-//! Four raw sorted tables with the best instruction set: bounds or binary search, with and without
-//! prefetching.
+//! Four raw sorted tables, searched with the best instruction set of the processor: with stored
+//! bucket bounds or binary search, with and without prefetching.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -17,7 +17,8 @@ const LINE_VALUES: usize = 8;
 /// Number of values of a bucket that are prefetched before the first use, as in `baseline`.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
-/// The distinct fingerprints, rotated to bring another block to the front, ascending.
+/// The distinct fingerprints in each table: rotated to bring the block of the table to the front,
+/// ascending.
 pub type Values = [Vec<u64>; TABLE_COUNT];
 /// The start of each block's bucket in each table, followed by the end of the last bucket.
 pub type Bounds = [Vec<u32>; TABLE_COUNT];
@@ -25,9 +26,9 @@ pub type Bounds = [Vec<u32>; TABLE_COUNT];
 /// The method to find a bucket.
 #[derive(Clone, Debug)]
 pub enum Find {
-    /// By two array accesses.
+    /// Two accesses to an array of bucket bounds.
     Bounds(Rc<Bounds>),
-    /// By binary search.
+    /// A binary search.
     Search,
 }
 
@@ -36,11 +37,11 @@ pub enum Find {
 pub struct RawTables {
     pub values: Rc<Values>,
     pub find: Find,
-    /// Whether all buckets are prefetched before the first is compared.
+    /// Whether the buckets of all tables are prefetched before the first bucket is compared.
     pub ahead: bool,
 }
 
-/// Sorts the tables.
+/// Makes the sorted tables of the fingerprints.
 pub fn sort(fingerprints: &[u64]) -> Values {
     std::array::from_fn(|table| {
         let rotation = BLOCK_BITS * table as u32;
@@ -50,7 +51,7 @@ pub fn sort(fingerprints: &[u64]) -> Values {
     })
 }
 
-/// Counts the buckets; at most 2^32 - 1 values.
+/// Computes the bounds of the buckets, of at most 2^32 - 1 values.
 pub fn bound(values: &Values) -> Bounds {
     std::array::from_fn(|table| {
         let mut bounds = vec![0_u32; (1 << BLOCK_BITS) + 1];
@@ -89,7 +90,8 @@ impl RawTables {
     }
 }
 
-/// The end of a bucket: doubles the step from its start, then bisects, because buckets are short.
+/// The end of the bucket that `values` begins with. Doubles the step from its start, and then
+/// bisects: buckets are short compared with the table.
 #[inline(always)]
 fn end_of(values: &[u64], block: usize) -> usize {
     let mut step = 1;
@@ -139,7 +141,7 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether the query also finds this match in the bucket of an earlier table.
+/// Whether a match with the difference `diff` was already found in a table before this one.
 #[inline(always)]
 fn seen_before(diff: u64, table: usize) -> bool {
     (0..table).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)

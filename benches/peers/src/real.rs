@@ -16,12 +16,12 @@ const FILES: [&str; 4] = [
 ];
 const SEED: u64 = 0x6670_7374_6f72_6503;
 
-/// `count` values: the real ones, then copies of all of them in turn, with each bit flipped with
-/// probability 1/8.
+/// Makes `count` values: the real fingerprints, then copies of all of them in turn, with each bit
+/// flipped with probability 1/8.
 ///
-/// Copies preserve much of the bias of bits and of the crowded prefixes of the originals, but they
-/// differ from the original in 8 bits on average and from one another in 14: most queries still
-/// have few answers.
+/// The copies keep much of the bias of bits and of the frequent prefixes of the originals, but they
+/// differ from their original in 8 bits on average and from each other in 14 bits: most queries
+/// still have few answers.
 pub fn fingerprints(count: usize) -> Result<Vec<u64>> {
     let mut originals = Vec::new();
     for name in FILES {

@@ -38,9 +38,9 @@ pub struct Row {
     pub p50_most_us: f64,
     pub p99_us: f64,
     pub mean_us: f64,
-    /// 99th percentile over the queries with at most ten matches.
+    /// The 99th percentile of the times of queries with at most ten matches.
     pub p99_few_us: Option<f64>,
-    /// Its median relative to fpstore-2, by rounds; `None` if they did not take turns.
+    /// The median over the rounds of the ratio to fpstore-2; `None` if the two did not take turns.
     pub p50_ratio: Option<f64>,
     pub loop_per_cpu_second: f64,
     pub batch_per_cpu_second: Option<f64>,
@@ -195,7 +195,7 @@ fn table(text: &mut String, case: &str, rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// Formats with at least three digits.
+/// Formats a number with at least three digits.
 fn digits(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),

@@ -1,4 +1,5 @@
-//! Rounds in turn: single queries, then many queries, each contender after the other.
+//! Measures the contenders in turn: in each round each contender answers single queries, and then
+//! many queries.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,14 +8,14 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::contenders::{Built, Session};
 
-/// Number of pairs of clock readings that measure the cost of a reading.
+/// Number of pairs of consecutive clock readings from which the cost of a reading is computed.
 const CLOCK_PAIRS: usize = 10_001;
-/// Answers with more matches are excluded from the percentile of short answers.
+/// Queries with more matches are excluded from the percentile of queries with few matches.
 const FEW: usize = 10;
 /// The minimum number of queries for a contender in a part of a round, however slow it is.
 const QUERIES_MIN: usize = 12;
 
-/// The length of a measurement.
+/// The limits of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundLimits {
     pub rounds: u32,
@@ -28,11 +29,11 @@ pub struct Timing {
     pub p50: f64,
     pub p99: f64,
     pub mean: f64,
-    /// 99th percentile over the queries with at most ten matches.
+    /// The 99th percentile of the times of queries with at most ten matches.
     pub p99_few: Option<f64>,
     /// Minimum and maximum of the medians of the rounds.
     pub p50_range: (f64, f64),
-    /// Median over the rounds of the ratio of its median to the median of the first contender.
+    /// The median over the rounds of the ratio: median of this contender / median of the first one.
     pub p50_ratio: f64,
     /// Queries per second of CPU time, one after the other, without clock readings in between.
     pub loop_rate: f64,
@@ -40,7 +41,7 @@ pub struct Timing {
     pub many_rate: Option<f64>,
     pub single_count: usize,
     pub batch_count: usize,
-    /// Matches of the batch.
+    /// The number of matches of the batch.
     pub match_count: usize,
 }
 
@@ -135,7 +136,8 @@ fn time_singles(
     }
 }
 
-/// Runs queries for a few milliseconds or to the end of `needles`; returns the mean query time.
+/// Runs queries for a few milliseconds, or until the end of `needles`. Returns the mean time of a
+/// query in seconds.
 fn seconds_of_one(session: &mut dyn Session, needles: &[u64]) -> f64 {
     let start = Instant::now();
     let mut count = 0;

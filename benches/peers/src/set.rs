@@ -34,7 +34,7 @@ impl Source {
 #[derive(Debug)]
 pub struct Set {
     pub source: Source,
-    /// The number of draws, repeats included.
+    /// The number of drawn values, repeats included.
     pub drawn: usize,
     pub values: Vec<u64>,
 }
@@ -44,7 +44,7 @@ impl Set {
     ///
     /// # Errors
     ///
-    /// The shipped data cannot be read.
+    /// If the fingerprints in the repository cannot be read.
     pub fn draw(source: Source, drawn: usize) -> Result<Self> {
         let mut values = match source {
             Source::Uniform => Spread::Uniform.fingerprints(drawn),
@@ -61,7 +61,8 @@ impl Set {
         Ok(Set { source, drawn, values })
     }
 
-    /// A third are stored, a third are stored with 1 to 3 flips, a third are random.
+    /// Query fingerprints: a third are stored, a third are stored with 1 to 3 flipped bits, a third
+    /// are random.
     pub fn queries(&self, count: usize) -> Vec<u64> {
         query_mix(&self.values, count)
     }

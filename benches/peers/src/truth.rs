@@ -7,7 +7,7 @@ use crate::set::Set;
 pub struct Truth<'a> {
     pub k: u32,
     pub sample: &'a [u64],
-    /// For each query the values within `k`, in ascending order.
+    /// For each query of the sample the values within `k`, in ascending order.
     pub answers: Vec<Vec<u64>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Truth<'a> {
         Truth { k, sample, answers }
     }
 
-    /// Runs the sample on a contender.
+    /// Runs the sample on a contender, and compares its answers with the true answers.
     pub fn compare(&self, contender: &Built) -> Checked {
         let mut session = contender.index.session();
         let (mut found_count, mut true_count, mut reported_count) = (0, 0, 0);

@@ -1,5 +1,5 @@
-//! Prints the hash and name of each picture in a folder, with the default settings of czkawka
-//! except for 8 by 8 bits: `Gradient` of `image_hasher`, with the Lanczos filter.
+//! Prints the hash and name of each picture in a folder. The hash has 8 by 8 bits; its other
+//! settings are the defaults of czkawka: `Gradient` of `image_hasher`, with the Lanczos filter.
 
 use std::error::Error;
 

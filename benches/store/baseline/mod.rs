@@ -12,13 +12,13 @@ const LINE_VALUES: usize = 8;
 /// the L1 cache.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
-/// Matches by distance, then fingerprint.
+/// Distance and fingerprint of each match, sorted by distance, then by fingerprint.
 pub type Matches = Vec<(u32, u64)>;
 
 /// The baseline: four raw sorted tables, each with another 16-bit block in front.
 ///
-/// A query at k = 3 compares one bucket of each table, value by value: no searching, no
-/// decoding, no checksums, and at n fingerprints `32 n + 2^20` bytes of memory.
+/// A query at k = 3 compares one bucket of each table, value by value: without binary search,
+/// decoding or checksums. For n fingerprints it needs `32 n + 2^20` bytes of memory.
 ///
 /// # Source
 ///
@@ -31,7 +31,7 @@ pub struct RawBucketed {
 
 #[derive(Debug)]
 struct RawTable {
-    /// The left rotation of a fingerprint that brings the block to the front.
+    /// The left rotation of a fingerprint that brings the block of this table to the front.
     rotation: u32,
     /// Rotated distinct values, ascending.
     values: Vec<u64>,
@@ -40,13 +40,13 @@ struct RawTable {
 }
 
 impl RawBucketed {
-    /// Tables of the distinct values among at most 2^32 - 1 fingerprints.
+    /// Makes the tables of the distinct values among at most 2^32 - 1 fingerprints.
     pub fn new(fingerprints: &[u64]) -> Self {
         let table = |number: usize| RawTable::new(fingerprints, BLOCK_BITS * number as u32);
         RawBucketed { tables: std::array::from_fn(table) }
     }
 
-    /// Bytes of values and bounds.
+    /// The bytes of all values and bounds.
     pub fn memory_len(&self) -> usize {
         let len = |table: &RawTable| 8 * table.values.len() + 4 * table.bounds.len();
         self.tables.iter().map(len).sum()
@@ -110,12 +110,12 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether the query also finds this match in the bucket of an earlier table.
+/// Whether a match with the difference `diff` was already found in a table before this one.
 fn seen_before(diff: u64, table_number: usize) -> bool {
     (0..table_number).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)
 }
 
-/// Calls the closure with every value that may be within 3 bits of `needle`, and few others.
+/// Calls the closure with every value within 3 bits of `needle`, and with few other values.
 #[inline]
 fn for_each_near(values: &[u64], needle: u64, mut report: impl FnMut(u64)) {
     let (groups, rest) = values.as_chunks::<GROUP_LEN>();
@@ -134,9 +134,9 @@ fn for_each_near(values: &[u64], needle: u64, mut report: impl FnMut(u64)) {
 /// Whether a value that differs by `diff` can be within 3 bits.
 ///
 /// On targets without a popcount instruction, clearing the lowest set bit three times is faster,
-/// and faster still on only the low 32 bits, because SSE2 processes four of them at a time. The
-/// low 32 bits of a distant value have at most 3 flips only once in a million. Selecting the
-/// instruction at run time would need `unsafe`; use `-C target-cpu=native` instead.
+/// and even faster on only the low 32 bits, because SSE2 processes four numbers of 32 bits at a
+/// time. The low 32 bits of a random value have at most 3 flips only once in a million. Selecting
+/// the instruction at run time would need `unsafe`; use `-C target-cpu=native` instead.
 #[inline]
 fn may_be_near(diff: u64) -> bool {
     if cfg!(any(target_feature = "popcnt", not(target_arch = "x86_64"))) {
@@ -156,7 +156,7 @@ pub struct LinearScan {
 }
 
 impl LinearScan {
-    /// A scan of the distinct values among `fingerprints`.
+    /// Makes a scan of the distinct values among `fingerprints`.
     pub fn new(fingerprints: &[u64]) -> Self {
         let mut values = fingerprints.to_vec();
         values.sort_unstable();

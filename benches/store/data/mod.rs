@@ -33,7 +33,7 @@ impl Spread {
         }
     }
 
-    /// `count` fingerprints in random order; clustered ones have repeats.
+    /// Makes `count` fingerprints in random order; clustered fingerprints contain repeats.
     pub fn fingerprints(self, count: usize) -> Vec<u64> {
         let mut random = Random::new(DATA_SEED);
         let mut values: Vec<u64> = Vec::with_capacity(count);
@@ -52,7 +52,8 @@ impl Spread {
     }
 }
 
-/// Alternating queries: a stored fingerprint, a stored one with 1 to 3 bits flipped, a random one.
+/// Queries of three kinds in turn: a stored fingerprint, a stored fingerprint with 1 to 3 flipped
+/// bits, a random fingerprint.
 pub fn query_mix(stored: &[u64], count: usize) -> Vec<u64> {
     let mut random = Random::new(QUERY_SEED);
     (0..count)
@@ -82,7 +83,7 @@ pub struct Counts {
     pub counts: Vec<usize>,
     /// The value of `FPSTORE_BENCH_N`.
     pub chosen: Option<usize>,
-    /// Whether it runs under `cargo bench`, not `cargo test`.
+    /// Whether the bench runs under `cargo bench`, not `cargo test`.
     pub measuring: bool,
 }
 

@@ -3,15 +3,15 @@
 
 /// First bit and length of the five blocks, starting at the least significant bit.
 const BLOCKS: [(u32, u32); 5] = [(0, 12), (12, 13), (25, 13), (38, 13), (51, 13)];
-/// Three passes sort the leading 25 or 26 bits.
+/// The number of bits in a radix pass: three passes sort the leading 25 or 26 bits.
 const DIGIT_BITS: u32 = 9;
 
 /// Calls `found` once with every pair of values within 3 bits; the values must be distinct.
 ///
-/// These settings were the fastest on the machine of the measurements. The sort key consists of
-/// only the leading bits, because values that agree on them are compared in any order. Radix passes
-/// take 9 bits each, and all counts are collected in one pass. Permuted values are moved with the
-/// key, so a comparison needs no other table.
+/// These settings were the fastest on the machine of the measurements. The sort key contains only
+/// the leading bits, because values that agree on them are compared in any order. Radix passes take
+/// 9 bits each, and one pass collects the counts of all digits. Whole permuted values are sorted,
+/// so a comparison needs no look-up.
 pub fn near_pairs(values: &[u64], mut found: impl FnMut(u64, u64)) {
     let mut permuted = vec![0; values.len()];
     let mut scratch = vec![0; values.len()];
@@ -56,7 +56,7 @@ fn at_most_3(mut word: u64) -> bool {
     word == 0
 }
 
-/// A bit order with two blocks first, then the others.
+/// An order of the bits in which two blocks come first.
 struct Order {
     blocks: [usize; 5],
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Odd, so that the median is the time of one round.
+/// The number of rounds; odd, so that the median is the time of one round.
 const ROUNDS: usize = 21;
 
 /// A closure that answers queries and returns a checksum of the matches.
@@ -12,7 +12,7 @@ pub type AnswerAll<'a> = Box<dyn FnMut(&[u64]) -> u64 + 'a>;
 /// One way to answer the queries of a case.
 pub struct Contender<'a> {
     pub name: &'static str,
-    /// The length of the file, or of the tables in memory.
+    /// The length in bytes of the file, or of the tables in memory.
     pub len: u64,
     pub queries: &'a [u64],
     pub run: AnswerAll<'a>,

@@ -18,10 +18,10 @@ struct Mapped {
     k: u32,
 }
 
-/// A store with a given scheme, or with the planner's choice within the default budget.
+/// Builds a store with a given scheme, or with the planner's choice within the default budget.
 ///
-/// The file is evicted from the page cache after the opening is timed. `Store::warm` then reads and
-/// verifies it before the first query, as in a freshly started frontend.
+/// After the opening is timed, the file is evicted from the page cache. `Store::warm` then reads
+/// and verifies the file before the first query, as in a freshly started server.
 pub fn build(
     name: &'static str,
     scheme: Option<&str>,

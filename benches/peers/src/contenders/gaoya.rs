@@ -1,4 +1,4 @@
-//! `gaoya`: its SimHash index, hash tables over combinations of blocks.
+//! The SimHash index of `gaoya`: hash tables over combinations of blocks.
 
 use ::gaoya::simhash::SimHashIndex;
 use anyhow::Result;
@@ -11,10 +11,10 @@ struct Gaoya {
     values: Vec<u64>,
 }
 
-/// An index of all combinations of `blocks - k - 1` of `blocks` blocks.
+/// Builds an index of all combinations of `blocks - k - 1` of `blocks` blocks.
 ///
-/// Its distance limit is exclusive, so it is built with `k + 1`; then its answers are exact, with
-/// tables for one flip more than `k`.
+/// The distance limit of the index is exclusive, so the index is built with `k + 1`: its answers
+/// are then exact, but its tables are those for `k + 1` flips.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32) -> Result<Built> {
     let distance = k as usize + 1;
     let (index, cost) = timed(|| {

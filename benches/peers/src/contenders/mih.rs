@@ -19,11 +19,11 @@ struct Mih {
     k: u32,
 }
 
-/// An index of `blocks` blocks. It is written to a file and read back, and both are timed. Queries
-/// use the index that was read, so that there are never two in memory.
+/// Builds an index of `blocks` blocks, writes it to a file and reads it back; both are timed.
+/// Queries use the index that was read, so that there are never two indexes in memory.
 ///
-/// It gets the values in ascending order, its best case: values with the same leading block are
-/// then adjacent.
+/// The index gets the values in ascending order, which is its best case: values with the same
+/// leading block are then adjacent.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32, folder: &Path) -> Result<Built> {
     let (index, cost) = timed(|| {
         let mut values = set.values.clone();

@@ -14,7 +14,7 @@ use crate::memory;
 use crate::raw;
 use crate::set::Set;
 
-/// All contenders; the first one is the reference for the others.
+/// All contenders. Ratios are relative to the first one.
 pub const NAMES: [&str; 13] = [
     "fpstore-2",
     "fpstore-syndrome",
@@ -33,7 +33,7 @@ pub const NAMES: [&str; 13] = [
 
 /// A built index of any kind.
 pub trait Index {
-    /// The state of one thread that queries the index, reused from one query to the next.
+    /// Makes the buffers of one thread that queries the index, reused from query to query.
     fn session(&self) -> Box<dyn Session + '_>;
 }
 
@@ -52,17 +52,17 @@ pub trait Session {
     fn values(&mut self, needle: u64, found: &mut Vec<u64>);
 }
 
-/// An index and the cost of making it.
+/// An index and the cost of building it.
 pub struct Built {
     pub name: &'static str,
     pub settings: String,
     pub index: Box<dyn Index>,
     /// The heap that the index keeps, plus its file if queries read a mapping of the file.
     pub bytes: u64,
-    /// Its resident memory, where the system reports it separately.
+    /// The resident memory of the index, where the system reports it separately.
     pub resident_bytes: Option<u64>,
     pub build_seconds: f64,
-    /// The time from a file in the page cache to the first query.
+    /// The time to open the index from a file in the page cache, up to the first query.
     pub open_seconds: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Built {
 /// prevents the machine from swapping and is never printed as a result.
 fn expected_bytes(name: &str, count: usize) -> f64 {
     let n = count as f64;
-    // Sparse hash tables: a bitmap and counts for all keys of a block, and all ids.
+    // The sparse hash tables of mih: a bitmap and counts for all keys of a block, and all ids.
     let mih = |blocks: i32| f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.0 + 60.0 * n;
     match name {
         "fpstore-2" | "fpstore-syndrome" | "fpstore-auto" => 40.0 * n,
@@ -105,7 +105,7 @@ pub fn obstacle(name: &str, set: &Set, k: u32, memory_gib: f64) -> Option<String
 ///
 /// # Errors
 ///
-/// The error of the library or the disk.
+/// If the library or the disk reports an error.
 pub fn build(
     name: &str,
     set: &Set,
@@ -133,11 +133,11 @@ pub fn build(
     }
 }
 
-/// The cost of building something.
+/// The cost of building an index or tables.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     seconds: f64,
-    /// Heap that the result keeps.
+    /// The heap bytes that the result keeps.
     bytes: u64,
     /// The growth of the process memory; too small if the build reused memory freed by other
     /// contenders.

@@ -10,15 +10,15 @@ use crate::near;
 use crate::raw::{self, Bounds, Find, RawTables, Values};
 use crate::set::Set;
 
-/// Tables shared by the contenders of one case, built once, and their cost.
+/// The raw tables shared by the contenders of one case, built once, and the cost of building them.
 #[derive(Default)]
 pub struct Shared {
     values: Option<(Rc<Values>, Cost)>,
     bounds: Option<(Rc<Bounds>, Cost)>,
 }
 
-/// Four raw tables with the instruction set selected at run time. The tables are shared, but each
-/// contender reports their whole size.
+/// Searches four raw tables with the instruction set selected at run time. The tables are shared,
+/// but each contender reports the whole size of its tables.
 pub fn raw(
     name: &'static str,
     set: &Set,
@@ -55,7 +55,7 @@ pub fn raw(
     })
 }
 
-/// The baseline of the other benches, unchanged.
+/// The baseline of `benches/store`, unchanged.
 pub fn baseline(set: &Set) -> Result<Built> {
     let (tables, cost) = timed(|| Ok(RawBucketed::new(&set.values)))?;
     Ok(Built {
@@ -107,7 +107,7 @@ impl Index for RawTables {
     }
 }
 
-/// A closure that replaces the contents of a vector by the answer.
+/// A session that calls a closure, which replaces the contents of a vector by the answer.
 struct Asking<F> {
     found: Vec<u64>,
     search: F,
