@@ -5,9 +5,9 @@
 
 SET is reader, writer or program; the default is all of them. Each is a release build in an empty
 folder, without the time to fetch crates. Seconds are the processor time of all cores together, so
-that other load on the machine changes them little. For the library, the bytes are the size of a
-program that opens and queries a store, or that also builds one. `cargo build --release --timings`
-has the time of each crate.
+that other load on the machine changes them little. For reader and writer, the bytes are the size of
+a small program that uses the library. `cargo build --release --timings` prints the time of each
+crate.
 """
 
 import os

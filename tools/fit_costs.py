@@ -6,8 +6,8 @@
 
 takes the minimum time of each row over the runs, because other load only adds to it (the steps are
 taken from the last run), and prints the constants for src/plan/unit_costs.rs and the quality of the
-fit. Every row is weighted by its relative error. Costs are not negative, and a touch costs at least
-as much in a larger memory region. Needs numpy and scipy.
+fit. The fit minimises relative errors. Costs are not negative, and the cost of a touch does not
+decrease with the size of the memory region. Needs numpy and scipy.
 """
 
 import csv
@@ -18,13 +18,15 @@ from scipy.optimize import lsq_linear
 
 STEPS = ["query", "table", "probe", "block", "chunk", "whole_chunk", "range", "head_passed",
          "head_compared", "extra_byte", "candidate", "scanned"]
-# Rows cannot separate a look-up from the steps after it; without a minimum one cost may become 0.
+# The least cost of some steps. The rows cannot separate a look-up from the steps after it, so that
+# without a minimum one of the costs may become 0.
 LEAST = {"probe": 3, "block": 2, "chunk": 12, "range": 5}
 TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
 
 
 def touch_shares(footprint):
-    """The weight of each known footprint for this footprint, as in UnitCosts::touch_at."""
+    """The weights by which the costs at the known footprints are interpolated at this footprint, as
+    in UnitCosts::touch_at."""
     place = min(max((numpy.log2(max(footprint, 1)) - TOUCH_BITS[0]) / 2, 0), 6)
     below = min(int(place), len(TOUCH_BITS) - 2)
     shares = numpy.zeros(len(TOUCH_BITS))
@@ -45,17 +47,18 @@ def main():
     matrix, nanos = [], []
     for row in rows:
         number = {name: float(row[name]) for name in row if name not in ("scheme", "path")}
-        # Measured, because the expected number holds for stored queries only.
+        # The measured number, because the expected number holds for stored queries only.
         found = number["work_candidates"]
         steps = [1, number["tables"], number["probes"], number["blocks"], number["chunks"],
                  number["whole_chunks"], number["ranges"],
                  number["heads_passed"], number["heads_compared"], number["extra_bytes"], found,
                  number["scanned"]]
-        # Same formula as in UnitCosts::nanos.
+        # The formula of UnitCosts::nanos.
         waited = 3 * 12 if number["probes"] else 0
         touched = number["lines"] + number["blocks"] + found + waited
         shares = touched * touch_shares(number["footprint"])
-        # Cumulative, so that non-negative parts yield an ascending sequence.
+        # Cumulative shares, so that the cost at a footprint is a sum of non-negative parts and does
+        # not decrease with the footprint.
         matrix.append(steps + list(numpy.cumsum(shares[::-1])[::-1]))
         nanos.append(number["nanos"])
     matrix, nanos = numpy.array(matrix), numpy.array(nanos)

@@ -4,7 +4,7 @@
 #     tools/fuzz.sh [SECONDS] [TARGET]...
 #     tools/fuzz.sh --check      # only compiles the targets
 #
-# The fuzzer is guided by coverage, which stable Rust can measure. New inputs are written to
+# Coverage, which stable Rust can measure, guides the fuzzer. New inputs are written to
 # target/fuzz/corpus; the seeds are in tools/fuzz/corpus. Failing inputs are written to
 # target/fuzz/failures. To repeat a failure:
 #
@@ -22,7 +22,7 @@ seconds=${1:-60}
 [ $# -gt 0 ] && shift
 units=1
 if [ "$seconds" -lt 30 ]; then
-    # Compiles in half the time, and runs at least half as many inputs a second.
+    # These options halve the compile time, and reduce the speed of the fuzzer by at most a half.
     units=16
     export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 fi

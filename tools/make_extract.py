@@ -17,7 +17,7 @@ STORE_LINES = 8000
 FIRST_QUERIES = 500
 HEX_LINES = 3000
 
-# The name of each copy here, and its name in the collection.
+# The licences: the name of each file in tests/data, and its name in the collection.
 LICENCES = {
     "Apache-2.0.txt": "kubevela+kubevela.io.LICENSE",
     "chinese-poetry+chinese-poetry.LICENSE": "chinese-poetry+chinese-poetry.LICENSE",
@@ -60,7 +60,8 @@ def extract_tang(data: Path, out: Path) -> None:
 
 
 def extract_pairs(data: Path, out: Path, name: str, pairs: str, line_count: int | None) -> None:
-    """The first lines, or all, and the pairs whose values are both in them."""
+    """The first `line_count` lines of a file, or all, and the pairs whose values are both in
+    them."""
     values = read(data / f"{name}.hex.zst")[:line_count]
     header, *rows = read(data / f"{name}.{pairs}.tsv.zst")
     kept = set(values)
@@ -72,7 +73,7 @@ def extract_pairs(data: Path, out: Path, name: str, pairs: str, line_count: int 
 def copy_licences(data: Path, out: Path) -> None:
     out.mkdir(exist_ok=True)
     for name, origin in LICENCES.items():
-        # Only the contents: the collection may be read-only.
+        # Copies only the contents and not the permissions, because the collection may be read-only.
         shutil.copyfile(data / origin, out / name)
 
 
@@ -83,7 +84,7 @@ def read(path: Path) -> list[str]:
 
 def write(path: Path, lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines).encode("utf-8")
-    # One worker and a known length, because the frame depends on both.
+    # The bytes of the frame depend on the number of workers and on the known length.
     command = ["zstd", "-19", "-T1", "-cq", f"--stream-size={len(text)}"]
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True)
     path.write_bytes(done.stdout)

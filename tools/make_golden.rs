@@ -1,7 +1,7 @@
 //! Writes the golden stores of `tests/golden`: `cargo run --example make_golden tests/golden`.
 //!
-//! `tests/golden/README.md` describes their contents. `tests/library/golden.rs` checks that they
-//! are written byte for byte and read.
+//! `tests/golden/README.md` describes the stores. `tests/library/golden.rs` checks that the library
+//! writes the same bytes, and that it reads the stores.
 
 use std::path::Path;
 
@@ -47,8 +47,9 @@ fn worked_example(path: &Path) -> Result<(), Error> {
     builder.finish().map(drop)
 }
 
-/// Overflow entries, restart points, long varints, values with several ids or without an id: 6 000
-/// values of which 5 000 are neighbours, in one table.
+/// Writes a store with one table of 6 000 values, of which 5 000 are consecutive numbers. It
+/// contains overflow entries, restart points, long varints, and values with several ids or without
+/// an id.
 fn crowded(path: &Path) -> Result<(), Error> {
     let mut builder = Builder::with_options(path, options("1")?)?;
     for i in 0..5000 {
@@ -65,7 +66,8 @@ fn crowded(path: &Path) -> Result<(), Error> {
     builder.finish().map(drop)
 }
 
-/// Two segments, the second with a label, and deletions in both: single ids and whole fingerprints.
+/// Writes a store of two segments, the second with a label, and with deletions in both: of single
+/// ids and of whole fingerprints.
 fn lived(path: &Path) -> Result<(), Error> {
     worked_example(path)?;
     let mut builder = Builder::append(path, options("2")?.label("2026-11"))?;
@@ -78,9 +80,9 @@ fn lived(path: &Path) -> Result<(), Error> {
     writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
 }
 
-/// Tables led by the two halves, the second with syndromes of 12 bits. The values are evenly
-/// distributed. Every tenth has a twin with the same key in the second table: their upper halves
-/// differ by a word with syndrome 0.
+/// Writes a store with a table for each half of the bits, the second with syndromes of 12 bits. The
+/// values are evenly distributed. Every tenth value has a twin with the same key in the second
+/// table: their upper halves differ by a word with syndrome 0.
 fn syndromes(path: &Path) -> Result<(), Error> {
     let scheme = Scheme::named("2", 3)?.with_syndromes(12)?;
     let options = BuildOptions::default().scheme(scheme).store_id(STORE_ID);
@@ -95,7 +97,8 @@ fn syndromes(path: &Path) -> Result<(), Error> {
     builder.finish().map(drop)
 }
 
-/// A four-byte sketch with each id: the sketch of id `n` is n, n + 1, n + 2, n + 3.
+/// Writes a store with a sketch of four bytes for each id: the sketch of id `n` is n, n + 1, n + 2,
+/// n + 3.
 fn sketched(path: &Path) -> Result<(), Error> {
     let mut builder = Builder::with_options(path, options("2")?.sketch_len(4))?;
     for (value, id) in [(5, 10), (u64::MAX, 20), (5, 30), (1 << 63, 40)] {

@@ -15,7 +15,7 @@ git diff "$1" -- '*.rs' >target/mutants.diff
 status=0
 timeout --signal=INT "${2:-45}m" \
     cargo mutants --workspace --in-diff target/mutants.diff --shuffle || status=$?
-# 3: a test took too long, so it noticed the mutant. 124: the time is over.
+# 3: a test took too long, which counts as noticing the mutant. 124: MINUTES are over.
 case $status in
     3) ;;
     124) [ ! -s target/mutants.out/missed.txt ] || exit 2 ;;

@@ -18,9 +18,9 @@ run() {
 
 # 8 000 poems of one edition, on lines of fingerprint, tab, id.
 run build tests/data/tang_store.tsv.zst -s target/tour.fps --force
-# Three poems of the other edition: which stored poems are nearly the same?
+# Looks up three poems of the other edition: which stored poems are nearly the same?
 run query d6616c5086e8d3fa 838a482fd44c5ac9 49f4f95bd8ffeea7 -s target/tour.fps
-# A distance beyond the tuning of the store: as exact, but slower; see --explain.
+# A distance beyond the tuned distance of the store is as exact, but slower; see --explain.
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --explain
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --format json
 run info -s target/tour.fps

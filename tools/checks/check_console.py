@@ -98,7 +98,7 @@ def write_fingerprints(path, first, count):
 
 
 def serve_ends_in_order():
-    """A server on a console answers requests, and Ctrl-C shuts it down cleanly."""
+    """Checks that a server on a console answers requests, and that Ctrl-C shuts it down cleanly."""
     server = Console(*PROGRAM, "serve", "pages.fps", "--listen", "127.0.0.1:0")
     address = server.wait_for(r"at (http://127\.0\.0\.1:\d+)")[1]
     with urllib.request.urlopen(f"{address}/healthz", timeout=PATIENCE) as answer:
@@ -113,7 +113,7 @@ def serve_ends_in_order():
 
 
 def interrupted_job_changes_nothing():
-    """Ctrl-C ends a long job cleanly: status 130, a message, and an unchanged store."""
+    """Checks that Ctrl-C ends a long job cleanly: status 130, a message, an unchanged store."""
     before = files_of("parts.fps")
     job = Console(*PROGRAM, "compact", "--all", "-s", "parts.fps", "--max-rate", "100kB/s")
     job.wait_for("read|tables|%")
@@ -125,12 +125,13 @@ def interrupted_job_changes_nothing():
 
 
 def no_command_waits_for_keys():
-    """A command that would read keys from the console reports how to pass the input."""
+    """Checks that a command without input does not wait for keys, but reports how to pass it."""
     Console(*PROGRAM, "query", "--from", "-", "-s", "pages.fps").check_end(2, "no input: name a file")
 
 
 def names_in_other_scripts():
-    """Names and ids are printed unchanged, on consoles of any code page and in pipes."""
+    """Checks that names and ids are printed unchanged, on a console of any code page and in a
+    pipe."""
     name = "größe-鳥.fps"
     pathlib.Path("bird.tsv").write_text("00000000000000ff\tVögel/鳥\n", encoding="utf-8")
     run("build", "bird.tsv", "-s", name)

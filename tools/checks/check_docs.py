@@ -75,7 +75,7 @@ def tracked(*patterns):
 
 
 def split(text):
-    """The lines outside of fences as (number, line), and the fenced blocks of a page."""
+    """The lines of a page outside of fences, as (number, line), and its fenced blocks."""
     prose, blocks = [], []
     between, fence, body, start = [], None, [], 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -145,7 +145,7 @@ def line_pattern(line):
 
 
 def disagreement(shown, printed):
-    """The first expected line that is missing at its place in `printed`, or None."""
+    """The first expected line that `printed` does not contain at its position, or None."""
     def pattern(lines):
         return "".join(
             r"(?:.*\n)*?" if line.strip() == "..." else line_pattern(line) + r"[ \t]*\n"

@@ -6,10 +6,10 @@ program, and writes that bypass these points. Takes the path of the program; nee
     python3 tools/checks/check_faults.py target/debug/fpstore
 
 Each command runs on the same files: first undisturbed, then once for each call that changes files in
-its folder, with this call failing. Afterwards each file and each store must be valid, and equal either
-to its state before or to the result of the undisturbed command. A failed command reports the reason,
-and if its whole effect took place nevertheless, it reports that. The repeated command completes the
-work, and no temporary file is left.
+its folder, with this call failing. Afterwards each file and each store must be valid, and either
+unchanged or equal to the result of the undisturbed command. A failed command must report the
+reason, and if its whole effect took place nevertheless, it must report that. The repeated command
+must complete the work, and leave no temporary file.
 """
 
 import collections
@@ -24,7 +24,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Injected errors: a full disk, a broken disk, or a folder of another user.
+# The injected error of each call: a full disk, a broken disk, or a folder of another user.
 ERRORS = {
     "write": "ENOSPC", "writev": "ENOSPC", "pwrite64": "ENOSPC", "copy_file_range": "ENOSPC",
     "sendfile": "ENOSPC", "fallocate": "ENOSPC", "ftruncate": "EIO", "fsync": "EIO",
@@ -33,12 +33,13 @@ ERRORS = {
 }
 CALL = re.compile(r"(\d+) +(\w+)\((.*)")
 TEMPORARY = re.compile(r"(^|/)\.[^/]*(tmp-|\.lock$)|/#\d+$")
-# Messages that an effect took place, or may have taken place.
+# Matches messages that an effect took place, or may have taken place.
 TELLS = re.compile(
     r"(was|were|are|is|been|may have been) (added|deleted|replaced|complete|published|committed|"
     r"expired|labelled|compacted|imported|built|written|in the store|there)|took place|took effect"
 )
-# Commands, each with the commands that prepare its input.
+# SETUP are commands that make two stores. COMMANDS are the tested commands by title, each after the
+# commands that prepare its input.
 SETUP = ["build first.tsv -s store.fps --label 2026-09", "build third.tsv -s other.fps"]
 COMMANDS = {
     "build": ([], "build first.tsv -s new.fps"),
@@ -105,7 +106,7 @@ class Place:
         return done.stdout
 
     def state(self):
-        """The visible state: the contents of stores, and the bytes of other files."""
+        """The visible contents of the folder: the dumps of stores, and the bytes of other files."""
         found = {}
         for path in sorted(self.folder.iterdir()):
             name = path.name
@@ -131,8 +132,9 @@ class Place:
         return [path for path in paths if TEMPORARY.search(path) or "/.fpstore-" in path]
 
     def changes(self, command):
-        """For each call that changes files of the folder: its name, and its number among calls of this
-        name. Of consecutive similar calls on one file, only the first and the last are included."""
+        """For each call that changes files of the folder: its name, and its number among calls with
+        this name. Of consecutive similar calls on one file, only the first and the last are
+        included."""
         trace = self.folder.with_name("trace")
         done = self.run(command, ["strace", "-f", "-y", "-o", trace, "-e", "trace=" + ",".join(ERRORS)])
         if done.returncode != 0:

@@ -28,7 +28,7 @@ TOLERANCE = 1.10
 
 
 def count(program, name, function):
-    """The instructions of one workload within its function, on all threads."""
+    """The instructions that one workload executes in `function` and its callees, on all threads."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
                f"--toggle-collect=*{function}*", program, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Checks the files of tools/operations with third-party tools: 'promtool' tests the alert rules and
-# parses the metrics of a running server, 'systemd-analyze' rates the unit file, and check_proxies.py runs
-# the unit's server behind nginx and Caddy. All are Debian packages (prometheus, systemd, nginx, caddy);
-# checks without an installed tool are skipped with a message.
+# parses the metrics of a running server, 'systemd-analyze' rates the unit file, and
+# check_proxies.py runs the unit's server behind nginx and Caddy. The tools are in the Debian
+# packages prometheus, systemd, nginx and caddy; a check whose tool is missing is skipped with a
+# message.
 set -eu
 cd "$(dirname "$0")/../.."
 fpstore=${FPSTORE_BIN:-$PWD/target/debug/fpstore}

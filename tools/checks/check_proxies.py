@@ -37,7 +37,7 @@ READ, WRITE = "r" * 32, "w" * 32
 
 
 def as_user(user, command):
-    """The command as another user, whose group opens the socket. Only root can change users."""
+    """The command, run as another user in the group of the socket. Only root can change users."""
     if os.getuid() != 0:
         return command
     return ["setpriv", f"--reuid={user}", f"--regid={user}", f"--groups={GROUP}", *command]
@@ -50,7 +50,7 @@ def free_port():
 
 
 class Connection(http.client.HTTPConnection):
-    """A connection to the proxy, which connects again after the proxy has closed it."""
+    """A connection to the proxy. It connects again if the proxy has closed it."""
 
     def connect(self):
         context = ssl.create_default_context()
@@ -60,7 +60,8 @@ class Connection(http.client.HTTPConnection):
 
 
 class Place:
-    """A folder with the store, the tokens and the certificate; it replaces the installed folders."""
+    """A folder with the store, the tokens and the certificate, in place of the installed
+    folders."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -111,7 +112,7 @@ class Place:
         self.wait("the server is ready", lambda: self.metric("fpstore_ready") == 1)
 
     def metric(self, name, port=None):
-        """A metric, from the listener for metrics, without a token."""
+        """The value of a metric, requested from the listener for metrics, without a token."""
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port or self.metrics, timeout=PATIENCE)
             connection.request("GET", "/metrics")
@@ -158,7 +159,8 @@ def check_proxy(place, name, number):
     assert place.ask(place.connect(), "POST", "/v1/check-and-add", item)[0] == 403
     status, answer = place.ask(connection, "POST", "/v1/check-and-add", item, WRITE)
     assert status == 200 and json.loads(answer)["added"] == 1, answer
-    # With HTTP/2, because Caddy stops reading an HTTP/1.1 body once a part of the answer is sent.
+    # The stream uses HTTP/2, because Caddy stops reading an HTTP/1.1 body once a part of the answer
+    # is sent.
     stream = ["curl", "-skN", "--http2", "-XPOST", "--resolve", f"{NAME}:{place.tls}:127.0.0.1",
               "-H", f"Authorization: Bearer {READ}", "-H", "Content-Type: application/x-ndjson",
               f"https://{NAME}:{place.tls}/v1/query?k=3"]
@@ -174,7 +176,7 @@ def check_proxy(place, name, number):
     for _ in range(1000):
         assert place.ask(connection, "GET", query)[0] == 200
     opened = place.metric("fpstore_connections_total") - before
-    # Two of these connections are for the metrics.
+    # `opened` includes two connections for the metrics.
     assert opened < 20, f"{name}: {opened} connections for 1000 requests"
     log = lambda: (place.folder / "access.log").read_text().splitlines()
     asked = lambda: [line for line in map(json.loads, log()) if line["path"] == "/v1/query"]
@@ -229,7 +231,7 @@ def check_nginx(place):
 
 def check_caddy(place):
     text = place.adapted((OPERATIONS / "Caddyfile").read_text())
-    # The certificate of this folder, and no administration at a port that may be taken.
+    # Caddy uses the certificate of this folder, and no administration port, which may be in use.
     text = text.replace(f"{NAME} {{\n", f"https://{NAME}:{place.tls} {{\n\ttls {place.folder}/{NAME}.pem "
                         f"{place.folder}/{NAME}.key\n", 1)
     inside = place.folder / "caddy"

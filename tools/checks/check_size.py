@@ -39,7 +39,7 @@ def packages():
 
 
 def code_lines(path):
-    """The lines of code of a file, up to its test module, without items that only tests use."""
+    """The number of lines of code of a file, up to its test module, without items for tests."""
     count, block, skipped = 0, False, None
     for line in path.read_text().splitlines():
         text = line.strip()
@@ -128,7 +128,7 @@ def crate_count(options):
 
 
 def measured():
-    """Each size: its package or build, the counted thing, and the number."""
+    """All sizes: the package or build, what is counted, and the number."""
     for package, folder in packages():
         yield package, "lines", lines_of(folder)
         if package not in ("fpstore-cli", "fpstore-python"):

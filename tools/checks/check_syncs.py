@@ -18,9 +18,9 @@ CALLS = "fcntl,write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fd
     "rename,renameat,renameat2,linkat,unlink,unlinkat,mkdir,mkdirat"
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
-# A path, preceded by its base directory if the call names that directory by a descriptor.
+# Matches a path in a call, and the directory to which it is relative if the call contains one.
 PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"')
-# Outputs are unlinked files until they are complete.
+# Matches the path of an unlinked file: outputs are unlinked until they are complete.
 OUTPUT = re.compile(r"/#\d+$")
 TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
 
@@ -52,7 +52,7 @@ class Checker:
     def __init__(self, folder):
         self.folder = folder
         self.unsynced_files = set()
-        # For each directory the names in it that a power loss may undo.
+        # For each directory: the names in it that a power loss may undo.
         self.unsynced_names = {}
         # The unlinked file of each descriptor.
         self.unnamed = {}
@@ -82,7 +82,7 @@ class Checker:
         elif name == "unlink":
             self.unlink(path)
         elif name == "mkdir" and not os.path.basename(path).startswith("."):
-            # Work folders have names with a dot, and need not survive a power loss.
+            # Names of work folders begin with a dot; these folders need not survive a power loss.
             self.changed(path)
         elif name not in ("mkdir", "fcntl") and re.search(r"/(MANIFEST|\.tmp-[^/]*|(segment|deletion)-[^/]*)$", path) \
                 or OUTPUT.search(path):
@@ -112,7 +112,7 @@ class Checker:
             if outputs:
                 self.faults.append(f"the manifest was replaced before {outputs} were synced")
             others = self.unsynced_names.get(os.path.dirname(to), set()) - {"MANIFEST"}
-            # In a new directory the rename of the directory publishes the files.
+            # The files of a new directory are published only when the directory is renamed.
             if others and not TEMPORARY.search(os.path.dirname(to)):
                 self.faults.append(f"the manifest was replaced before {sorted(others)} were synced")
         self.changed(to)

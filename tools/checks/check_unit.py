@@ -51,7 +51,8 @@ class Filter:
 
     def add(self, action, name, *compared):
         number = self.lib.seccomp_syscall_resolve_name(name.encode())
-        # Groups include the calls of all processors; negative numbers belong to other processors.
+        # Groups contain the calls of all processor architectures; a negative number marks a call
+        # that this architecture lacks.
         if number >= 0:
             rules = (Compared * len(compared))(*compared)
             done = self.lib.seccomp_rule_add_array(
@@ -85,8 +86,8 @@ def calls_of(words):
 
 
 def allowed_by(unit):
-    """The system calls permitted by the lines of SystemCallFilter, the first of which is a list of
-    allowed calls."""
+    """The system calls permitted by SystemCallFilter. Its first line lists allowed calls; later
+    lines add calls, or remove them if they start with ~."""
     allowed = calls_of(["@default"])
     for line in settings(unit, "SystemCallFilter"):
         named = calls_of(line.removeprefix("~").split())
@@ -111,7 +112,7 @@ def exec_filtered(unit, refused, command):
     others.add(ERRNO | errno.EPERM, "mprotect", Compared(2, MASKED, PROT_EXEC, PROT_EXEC))
     for name in filter(None, refused.split(",")):
         others.add(ERRNO | errno.EPERM, name)
-    # Loaded first, because the list may not allow loading another filter.
+    # The list of allowed calls is loaded last, because it may not allow loading another filter.
     others.load()
     listed.load()
     os.execv(command[0], command)
@@ -121,7 +122,8 @@ class Server:
     def __init__(self, unit, program, folder, refused=""):
         [started] = settings(unit, "ExecStart")
         command = shlex.split(started)
-        # Replaced below: the files of tokens have another owner, and the port may be in use.
+        # These options are replaced below: the token files belong to another user, and the port may
+        # be in use.
         for option in ("--token-file", "--write-token-file", "--metrics-listen"):
             at = command.index(option)
             del command[at:at + 2]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the jobs of .github/workflows call existing scripts with existing options.
 
-So every job can be repeated on any other machine.
+This keeps every job repeatable on any other machine.
 
     python3 tools/checks/check_workflows.py
 

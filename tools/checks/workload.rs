@@ -2,7 +2,8 @@
 //!
 //!     cargo run --release --example workload -- query-2
 //!
-//! Only instructions in functions whose names start with `counted` are counted, not the data setup.
+//! Only instructions in functions whose names start with `counted` are counted: the preparation of
+//! the data is excluded.
 
 #[path = "../../benches/store/data/mod.rs"]
 mod data;
@@ -28,7 +29,7 @@ fn main() -> Result<()> {
     let mut values = Spread::Clustered.fingerprints(COUNT);
     let scheme = if name == "query-4" { "4" } else { "2" };
     if name == "crowded" {
-        // Twenty constant bits crowd the blocks of the first table.
+        // With twenty constant leading bits, all values are in few blocks of the first table.
         values.iter_mut().for_each(|value| *value >>= 20);
     }
     let queries: Vec<Fingerprint> =

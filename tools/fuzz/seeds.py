@@ -1,6 +1,6 @@
 """Makes the seeds in tools/fuzz/corpus from the golden stores, from tests/data and from scratch.
 
-The folder also has inputs found by the fuzzer; this script replaces only the seeds named `seed-*`.
+The folder also contains inputs found by the fuzzer; this script replaces only the files `seed-*`.
 Takes the path of the program, which writes segments with recipes and df tables. Parquet needs pyarrow.
 
     python3 tools/fuzz/seeds.py target/debug/fpstore
@@ -45,7 +45,7 @@ for store in sorted(golden.glob("*.fps")):
         if file.suffix == ".fpd":
             seed("deletions", f"{store.stem}-{int(file.stem[-4:], 16)}", file.read_bytes())
 
-# Kernels: needle, positions of blocks, and gaps in varints.
+# Inputs of the kernels: a needle, positions of blocks, and gaps as varints.
 rng = random.Random(1)
 for number in range(6):
     gaps = bytes(rng.choice([rng.randrange(128), rng.randrange(128), 0x80 | rng.randrange(128)])

@@ -33,7 +33,7 @@ from copy_model import Ambiguous, Record, Unknown, Unreadable, pyarrow
 from hostile_files import PASSAGES, Maker
 
 SECONDS_MAX = 120
-# The bytes between two records in the memory test.
+# The number of bytes between two records in the memory test.
 FLOOD_LEN = 32 << 20
 PEAK_OF = """import os, sys
 process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
@@ -59,7 +59,8 @@ def inputs(case, folder):
 
 
 def model_of(case, folder, left_out):
-    """All records of each file by its name, in reading order; None for a skipped file."""
+    """The records of each file, by the name of the file in reading order; None for a skipped
+    file."""
     files = sorted(case.files, key=lambda file: file.name.split("/"))
     corpus = {}
     for file in files:
@@ -79,7 +80,7 @@ def model_of(case, folder, left_out):
 
 
 def units_of(corpus):
-    """The compared units: all documents with a text, or their passages."""
+    """The units that the program compares: all documents with a text, or their passages."""
     documents = [one for records in corpus.values() for one in records or [] if one.kind == "doc"]
     return [unit for one in documents for unit in one.passages or [one]]
 
@@ -143,7 +144,7 @@ class Run:
             self.call(*args)
             raise Ambiguous from unknown
         status, out, told = self.call(*args)
-        # Damage outside of the columns that are read is found only during the copy.
+        # In Parquet, damage outside of the id and text columns is found only during the copy.
         loose = [file.name for file in case.files if file.format == "parquet" and file.damage[0] == "flip"]
         left_out = {name for name in loose if status == 2 and not self.outputs(name)}
         if left_out:
@@ -152,7 +153,7 @@ class Run:
         return status
 
     def outputs(self, name):
-        """The copies of a file."""
+        """The paths of the copies of a file."""
         return [path for path in self.folder.glob("out*/**/*") if path.name == Path(name).name]
 
     def decide(self, corpus):
@@ -172,12 +173,12 @@ class Run:
         if case.job in ("contamination", *PASSAGES) and any(one.reason == "bad id" for one in records):
             raise Ambiguous
         if case.job == "list" and None in corpus.values():
-            # The program adds the documents before the fault.
+            # The program adds the documents before the fault to the store; the model does not.
             raise Ambiguous
         kinds = collections.Counter(one.kind for one in records)
         bad_count = kinds["bad"] + kinds["damaged"]
         unreadable = [name for name, found in corpus.items() if found is None]
-        # Records of these formats cannot be marked or cut.
+        # Records of text files and web archives cannot be annotated or cut.
         takes_all = case.job not in ("annotate", "size", "cut")
         is_fit = takes_all or all(file.format not in ("text", "warc") for file in case.files)
         is_sound = not unreadable and (not bad_count or case.rules.skip_bad)
@@ -230,7 +231,8 @@ class Run:
             pairs = itertools.product(case.known, documents)
             held = {(shown(item), shown(one.id)) for (item, text), one in pairs if model.contains(one.text, text)}
             rows = [line.split("\t") for line in self.read("found.tsv").split("\n") if line]
-            # Skipped files were searched up to the fault.
+            # Rows of skipped files are not compared: the program searched these files up to the
+            # fault.
             left_out = {name for name, records in corpus.items() if records is None}
             if {(row[0], row[3]) for row in rows if row[2] not in left_out} != held:
                 raise Failed(f"found {rows}, by the model {held}")
@@ -245,7 +247,7 @@ class Run:
                 expected.append((shown(one.id), shown(fate), "stored"))
         if rows != expected:
             raise Failed(f"removed {rows}, by the model {expected}")
-        # In this output the id is the rest of the line.
+        # In this output the id is the text after the first tab.
         kept = [str(one.id) for one in documents if fates[id(one)] is None]
         ids_of = lambda lines: [line.split("\t", 1)[1] for line in lines.split("\n") if line]
         if case.job == "list" and ids_of(out) != kept:
@@ -367,7 +369,8 @@ def check_memory(program):
             with tempfile.TemporaryDirectory(prefix="fpstore-copies-") as folder:
                 (Path(folder) / name).write_bytes(gzip.compress(plain, mtime=0))
                 args = [program, "clean", name, "-o", f"out-{name}", "--max-document", "1MiB", "-q"]
-                # A child starts with the memory of its parent, so the parent must be small.
+                # The peak memory of a child includes the memory of its parent before exec, so the
+                # program is started by a small process.
                 args[:0] = [sys.executable, "-SE", "-c", PEAK_OF]
                 done = subprocess.run(args, cwd=folder, capture_output=True)
                 out = Path(folder) / f"out-{name}"

@@ -42,7 +42,7 @@ class Ambiguous(Exception):
 
 
 class Unknown(Exception):
-    """The file has damage that readers may or may not detect."""
+    """The expected result for a file with damage that readers may or may not detect."""
 
 
 @dataclasses.dataclass
@@ -61,7 +61,7 @@ class Record:
     id: object = None
     text: str = ""
     reason: str = ""
-    # The passages of a document, if passages are compared.
+    # The passages of the document, if passages are compared.
     passages: list = dataclasses.field(default_factory=list)
 
 
@@ -120,7 +120,7 @@ def has_zstd():
 
 
 def unzstd(raw):
-    """All frames, decompressed by pyarrow or by the program zstd."""
+    """All frames of zstd, decompressed by pyarrow or by the program zstd."""
     if not raw:
         raise Unreadable("an empty file is no zstd")
     if pyarrow:
@@ -239,7 +239,7 @@ def split_lines(content):
 
 
 def line_records(content, is_json, prefix, rules):
-    """A document per line. Trailing CR and LF are not part of it, and blank lines are skipped."""
+    """A document per line. CR and LF at the end are not part of it, and blank lines are skipped."""
     encoding, mark_len = check_head(content, rules)
     if mark_len:
         yield Record(content[:mark_len])
@@ -257,7 +257,7 @@ def line_records(content, is_json, prefix, rules):
 
 
 def is_too_long(length, rules):
-    """Whether a record is too long; a few bytes more are accepted."""
+    """Whether a record is too long; Ambiguous if it exceeds the limit by a few bytes."""
     if 0 < length - rules.max_len < 9:
         raise Ambiguous
     return length > rules.max_len
@@ -330,7 +330,8 @@ def row_records(content, is_tsv, prefix, rules):
 
 
 def archive_records(members, is_gzip, rules):
-    """The records of a web archive. In a copy an empty line follows each record, whatever the input had."""
+    """The records of a web archive. In a copy, one empty line follows each record, whatever number
+    of empty lines follows it in the input."""
     content = b"".join(members)
     ends = set()
     for member in members:
@@ -378,13 +379,13 @@ def archive_records(members, is_gzip, rules):
 
 
 def members_records(members, is_gzip, rules):
-    """The records of an archive. A damaged member is a damaged record if each other member has exactly
-    one record."""
+    """The records of a web archive. A damaged member counts as a damaged record if each other
+    member contains exactly one record."""
     if None not in members:
         return archive_records(members, is_gzip, rules)
     count_of = lambda member: sum(1 for _ in archive_records([member], True, rules))
     if rules.max_len < 64 << 20:
-        # A record may exceed the length limit.
+        # The damaged member may contain a record that exceeds the length limit.
         raise Ambiguous
     if len(members) == 1 or any(member is not None and count_of(member) != 1 for member in members):
         raise Unreadable("gzip is damaged")
@@ -398,7 +399,7 @@ def members_records(members, is_gzip, rules):
 
 
 def numbered(records, prefix, rules):
-    """Replaces ids of documents by record numbers, if the rules require it."""
+    """The records, with record numbers as the ids of documents if the rules require it."""
     for number, record in enumerate(records, 1):
         if rules.line_ids and record.kind in ("doc", "empty"):
             record.id = f"{prefix}{number}"
@@ -483,7 +484,8 @@ def shingles(words, count=2):
 
 
 def decide(documents, stored=(), near_min=0.87):
-    """For each document the first near document, which is kept in its place, or None."""
+    """For each document the first kept document that is near it and is kept in its place, or
+    None."""
     kept = [(words(text), shingles(words(text)), id) for id, text in stored]
     by_word = collections.defaultdict(list)
     for number, (tokens, _, _) in enumerate(kept):
@@ -531,7 +533,7 @@ def split_passages(record):
 
 
 def cut(record, format, is_removed):
-    """The bytes of a record after some, but not all, passages of its text are removed."""
+    """The bytes of a record after some of its passages, but not all, are removed."""
     spans = [one.raw for one in record.passages]
     if not any(is_removed):
         return record.raw
@@ -553,7 +555,7 @@ def cut(record, format, is_removed):
 
 
 def is_dropped(record, is_removed):
-    """Whether removed passages have half of the characters of all passages."""
+    """Whether the removed passages contain half of the characters of all passages."""
     lengths = [end - begin for begin, end in (one.raw for one in record.passages)]
     removed = sum(length for length, gone in zip(lengths, is_removed) if gone)
     return removed > 0 and 2 * removed >= sum(lengths)
@@ -563,7 +565,8 @@ def is_dropped(record, is_removed):
 
 
 def marked(record, format, name, value, encoding):
-    """A record with a new field at its end. A line that is too long is not marked."""
+    """The bytes of a record with a new field at its end. A line that is too long is not
+    annotated."""
     if record.reason == "too long" and encoding != "utf-8":
         raise Ambiguous
     if format == "jsonl":

@@ -4,11 +4,11 @@
     python3 tools/models/crawl.py target/release/fpstore --minutes 60
 
 During the whole run, one process follows the output of the crawler (add --follow), one finds new pages
-(dedup --add -), and one answers queries from the newest state (query - --refresh). Meanwhile pages are
-crawled again (add --replace, the same run given twice), ids are deleted, old labels expire, and
-segments are merged. A 'day' is a label; each day the first two processes are restarted. A server
-serves the store, and a follower (serve --follow) copies it; now and then the server or the follower
-is killed and started again.
+(dedup --add -), and one answers queries from the newest snapshot (query - --refresh). Meanwhile
+pages are crawled again (add --replace, the same run given twice), ids are deleted, old labels
+expire, and segments are merged. A 'day' is a label; each day the first two processes are restarted.
+A server serves the store, and a follower (serve --follow) copies it; now and then the server or the
+follower is killed and started again.
 
 Answers must contain every record that was durable before the query, and no record that was never added
 or was removed. At the end of each day, after all processes are idle, the whole store is compared with
@@ -35,7 +35,7 @@ import time
 
 K = 3
 DAYS_KEPT = 3
-# The days between two failovers.
+# The number of days between two failovers.
 DAYS_SERVED = 3
 # The longest wait in seconds; only a failure reaches it.
 PATIENCE = 120
@@ -112,7 +112,7 @@ class Process:
 
 
 class Served:
-    """A server of a store, or a follower of another one."""
+    """A server of a store, or a follower of another server."""
 
     def __init__(self, program, store, follow=None):
         self.program, self.store, self.follow = program, store, follow
@@ -186,7 +186,7 @@ class Crawl:
         served.start()
 
     def compare_copy(self):
-        """The follower has the newest state, and each of its records."""
+        """Checks that the follower gets the newest generation, and all records of it."""
         generation = json.loads(self.run("info", "--format", "json"))["generation"]
         is_there = lambda: self.copy.metric("fpstore_generation") == generation
         self.copy.wait(f"it has generation {generation}", is_there)
@@ -330,7 +330,7 @@ class Crawl:
         pages = [(name, self.page(self.random)[1]) for name in names]
         path = self.folder / "again.tsv"
         path.write_text("".join(line_of(value, name) for name, value in pages))
-        # Both states may be visible in between, so no query runs.
+        # Meanwhile a query could find the old or the new records, so no query runs.
         for _ in range(2):
             self.run("add", str(path), "--replace", "--run", run, "--label", self.label, "--wait")
         for name, value in pages:
@@ -348,7 +348,8 @@ class Crawl:
         self.counts["deleted"] += len(names)
 
     def compact(self):
-        # Not --one, which merges all labels into one, so that days could not expire separately.
+        # --one is not used: it would merge all labels into one, so that days could not expire
+        # separately.
         self.run("compact", *self.random.choice([[], ["--all"]]))
         self.counts["merges"] += 1
 

@@ -6,9 +6,9 @@
 Clients add (durable and pending), replace, delete and look up; meanwhile the disk is full for a while,
 or its syncs fail, and the server is killed or shut down and restarted. After each server the whole
 store is compared with the model and verified: it must contain all acknowledged records, no deleted
-records, and nothing else. If an answer reports a possible effect, both states are accepted until the
-store is compared. Any difference ends the run with status 1; the seed reproduces the requests, but not
-the timing of the threads.
+records, and nothing else. If an answer reports a possible effect, the model accepts the records
+with and without the effect until the store is compared. Any difference ends the run with status 1;
+the seed reproduces the requests, but not the timing of the threads.
 
 A full disk needs a small file system (mount, so root), failing syncs need strace; tests whose
 requirements are missing are skipped with a message.
@@ -29,7 +29,7 @@ import tempfile
 import threading
 import time
 
-# Space for the segments of ten minutes without merges.
+# The size of the file system: room for the segments of ten minutes without merges.
 SPACE = "48m"
 CLIENTS = 3
 # The effect reported with a failure of the server; any other value means no effect.
@@ -42,7 +42,7 @@ def fail(message):
 
 
 class Model:
-    """The possible state of each id: a set of fingerprints, with None if the id may be missing."""
+    """For each id the set of its possible fingerprints, with None if the id may be missing."""
 
     def __init__(self):
         self.ids = {}
@@ -70,7 +70,7 @@ class Server:
         command = [program, "serve", "-s", str(store), "--listen", "127.0.0.1:0", "--writable",
                    "--commit-every", "200ms", "--refresh-every", "1h"]
         if failing:
-            # From some call on, each call fails, as on a dead disk.
+            # From the call number `failing` on, each sync fails, as on a dead disk.
             call = f"inject=fsync,fdatasync:error=EIO:when={failing}"
             command = ["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", call,
                        *command]
@@ -89,7 +89,7 @@ class Server:
         self.reader.start()
 
     def end(self, name):
-        """Ends all processes of the server; returns the status of the first."""
+        """Ends the processes of the server; returns the status of the process started here."""
         if name == signal.SIGKILL:
             os.killpg(self.process.pid, name)
         else:
@@ -154,13 +154,13 @@ class Client(threading.Thread):
         names = [name for name, _ in items]
         self.own += names
         after = {name: {value} for name, value in items}
-        # Recorded before the request, so that the comparison always includes these ids.
+        # The ids are recorded before the request, so that the comparison always includes them.
         for name, value in items:
             self.model.set(name, {None})
         earlier = self.earlier()
         status, found, code = self.ask("POST", "/v1/check-and-add", body)
         if status == 200 and not found["durable"]:
-            # Only a crash may lose these records without a message.
+            # These records are pending: only a crash may lose them without a message.
             with self.model.lock:
                 self.model.pending.update(after)
             for name in names:

@@ -11,12 +11,14 @@ import tempfile
 import zlib
 from pathlib import Path
 
-# Longer than one unit of work, so that the files after it are in the next unit; it has no text.
+# A file without text that is longer than one unit of work, so that the files after it are in the
+# next unit.
 LONG = "m.txt"
 LONG_LEN = 66 << 20
-# Kinds of file changes.
+# The kinds of changes of files.
 HOW = ["bit", "cut", "empty", "gone", "swap", "tail", "old", "link"]
-# Changes of inputs. The reading of inputs with other damage is outside the scope of this test.
+# The kinds of changes of inputs. Reading inputs with other damage is outside the scope of this
+# test.
 HOW_INPUT = ["cut", "empty", "gone", "tail", "more", "more"]
 
 
@@ -48,7 +50,7 @@ def page(id, text):
 
 
 def write(folder, made):
-    """Writes the documents to files of all formats, in turn, before and after the long one."""
+    """Writes the documents to files of all formats in turn, before and after the long file."""
     folder.mkdir()
     parts = [made[at::10] for at in range(10)]
     # A document without text and a bad record, which must be kept in place.
@@ -83,7 +85,8 @@ def one_more(path, source):
 
 
 def damage(rng, how, one, other, older, folder):
-    """Changes a file; a link points into `folder`. Returns whether the file is different now."""
+    """Changes a file; `how` "link" moves it into `folder` and leaves a link. Returns whether the
+    file is different now."""
     before = one.read_bytes()
     if how == "gone":
         one.unlink()
@@ -158,7 +161,7 @@ def records(name, raw):
 
 
 def read(folder):
-    """All documents of a corpus: a list of records per file; a text file is one record without bytes."""
+    """A list of the records of each file of a corpus; a text file is one record without bytes."""
     def of_file(path):
         if path.name == LONG:
             return [(None, None)]

@@ -37,10 +37,10 @@ class File:
         elif self.pack == "zst":
             members = [model.zstd_frame(member) for member in members]
             if self.name.endswith(".zst"):
-                # Such a frame is not recognised by its first bytes.
+                # A skippable frame, whose first bytes do not identify the file as zstd.
                 members.insert(number % len(members), model.SKIPPABLE_FRAME)
         if how == "flip":
-            # In one member, often in its header.
+            # The flipped bit is in one member, often in its header.
             at = number % len(members)
             member = bytearray(members[at])
             member[number // 8 % (len(member) if number % 3 else 4)] ^= 1 << number % 8
@@ -79,7 +79,7 @@ class Case:
     is_named: bool
     threads: int
     out_end: str = ""
-    # Texts of a store, or of a benchmark.
+    # The texts of the compared store, or of the benchmark.
     known: list = dataclasses.field(default_factory=list)
 
 
@@ -111,14 +111,14 @@ class Maker:
         rules.copies = job != "list"
         rules.new_field = "mark" if job in ("annotate", "size") else ""
         formats = ["jsonl", "csv"] * 4 + ["tsv"] * 4 * (job not in PASSAGES)
-        # Text files have no lines, and marks and cuts are rejected.
+        # The jobs annotate, size and cut reject text files and web archives, so few are made.
         is_fit = job not in ("annotate", "size", "cut")
         formats += ["warc"] * (3 if is_fit else 1)
         formats += ["text"] * (3 if is_fit and job != "file" and not rules.line_ids else 0)
         if pyarrow and rules.max_len > 2000 and job not in PASSAGES:
             formats += ["parquet"] * 3
         if rng.random() < 0.15 and not rules.new_field and job not in PASSAGES:
-            # The format is set by an option, so all files have it.
+            # An option sets the format for all files.
             formats, rules.line_ids = ["lines"], False
         self.keys = [f"k{rng.randrange(1000)}" for _ in range(rng.randrange(2, 8))]
         if rng.random() < 0.2 and job not in PASSAGES:
@@ -194,7 +194,7 @@ class Maker:
     def id(self, case):
         self.count += 1
         kind = self.rng.random()
-        # An id that a store rejects is valid if nothing is added to a store.
+        # Jobs that add nothing to a store accept ids that a store would reject.
         if kind < 0.7 or case.job in ("contamination", *PASSAGES):
             return f"d{self.count}"
         return self.rng.choice([
@@ -210,7 +210,8 @@ class Maker:
         if kind < 0.85:
             text = self.variant(self.rng.choice(self.keys), case.job == "add")
             if kind < 0.1:
-                # In GBK the last byte of two of these is a backslash, and of one a bar.
+                # In GBK, the last byte of two of these signs is a backslash, and that of one sign a
+                # bar.
                 is_western = case.rules.encoding == "windows-1252"
                 sign = self.rng.choice("\u00ff" if is_western else "\u00ff\u4e2d\u4e57\u8c4c")
                 text += (" " + sign * 5) * self.rng.choice([1, 60])

@@ -38,7 +38,8 @@ from pathlib import Path
 import dedup_model as model
 
 ENDED = "an earlier run of the same cleaning completed"
-# The message of a refusal, the changes that explain it, and the reaction of the user.
+# For each refusal: a part of its message, the changes that explain it, and the reaction of the
+# user.
 REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
     (ENDED, set(), "begin"),
@@ -115,7 +116,7 @@ class Desk:
         return self.run("dump", "-s", "s.fps", folder=folder)
 
     def result(self, confirms, folder=None):
-        """The complete result of the command."""
+        """The complete result of the command: the outputs, the list and the store."""
         out = (folder or self.folder) / "out"
         left = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
         left["removed"] = out.with_name("out.tsv").read_bytes()
@@ -149,7 +150,8 @@ class Round:
         # The records that others added to the store.
         self.others = []
         self.is_restored = False
-        # Whether the documents were added to the store, and whether their inputs had been changed before.
+        # Whether the documents were added to the store, and whether their inputs were changed
+        # before that.
         self.was_added = self.added_changed = False
         self.desk.clear()
 
@@ -211,7 +213,7 @@ class Round:
         if status != 2 or not known:
             raise Failed("an error that nothing explains")
         says, causes, cure = known[0]
-        # A kill after the last step leaves a complete output.
+        # If the command was killed after its last step, the output is complete.
         is_done = says == ENDED or (
             says == " exists;" and not (self.desk.folder / "out" / JOB).exists()
         )
@@ -227,7 +229,8 @@ class Round:
             if not self.added_changed:
                 self.causes.discard("input")
             if self.is_restored or is_complete:
-                # The second of the two remedies: the user accepts the outputs as complete.
+                # The second of the two remedies in the message: the user accepts the outputs as
+                # complete.
                 shutil.rmtree(self.desk.folder / "out" / JOB)
                 return True
             self.is_restored = True
@@ -236,7 +239,7 @@ class Round:
             [path.unlink() for path in links if path.is_symlink()]
         self.force = cure == "force" and not is_done
         if self.force and "input" in self.causes:
-            # Otherwise outputs of removed inputs would remain.
+            # The outputs are removed, because otherwise outputs of removed inputs would remain.
             [path.unlink() for path in self.desk.files("output")]
         return False
 

@@ -29,7 +29,7 @@ class Batch:
         self.label = label
         values = [rng.getrandbits(64) for _ in range(BATCH - len(shared))] + shared
         self.records = {(f"{value:016x}", f"b{number}-{at}") for at, value in enumerate(values)}
-        # Possible results of a reader: {True}, {False}, or both while a command is running.
+        # Whether a reader may find the batch: {True}, {False}, or both while a command changes it.
         self.may_be = {False}
 
     def lines(self):
@@ -46,13 +46,14 @@ class Loop:
         self.folder = folder
         self.store = os.path.join(folder, "store.fps")
         self.batches = []
-        # This round expires smaller labels, including labels of records added during the round.
+        # Labels smaller than this one expire in this round, also those of records added during the
+        # round.
         self.expires_before = ""
-        # Typical seconds of a round.
+        # The typical duration of a round in seconds.
         self.typical = 0.2
         self.count = dict.fromkeys(
             ["rounds", "kills", "commands", "refused", "reads", "verified", "undecided"], 0)
-        # Commands that support waiting for each other use it.
+        # If the program has --wait, commands wait for each other.
         help = self.run(["add", "--help"])[1]
         self.wait = ["--wait=5"] if "--wait" in help else []
         self.run(["build", "-", "-s", self.store], input="ffffffffffffffff\tfirst\n", expect=0)
@@ -120,7 +121,8 @@ class Loop:
         return ["import", path, "-s", self.store] + self.wait, [batch], True
 
     def compact(self, busy):
-        # Labels are preserved, so that the model knows which records expire.
+        # Only kinds of compaction that preserve labels, so that the model knows which records
+        # expire.
         kind = self.rng.choice(["--all", "--tier"])
         return ["compact", kind, "-s", self.store], [], None
 
@@ -128,7 +130,7 @@ class Loop:
         return ["dump", "-s", self.store], [], None
 
     def state_of(self, text, when):
-        """For each batch whether it is present; fails if only a part of it is."""
+        """For each batch whether it is present; fails if only a part of a batch is present."""
         found = {}
         for line in text.splitlines():
             value, _, id = line.partition("\t")
@@ -192,7 +194,7 @@ class Loop:
         self.typical += 0.1 * (time.monotonic() - started - self.typical)
         for status, args, _, _, out, _ in ended:
             if status == 0 and args[0] == "dump":
-                # A reader must see a state of the store from some time in this round.
+                # A reader must see the store as it was at some time in this round.
                 self.state_of(out, "a reader")
                 self.count["reads"] += 1
         for status, args, touched, after, out, err in ended:

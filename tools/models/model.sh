@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the model test of tests/library/model with new seeds: random operations on stores, and after
-# each operation all ways to read are compared with a scan. Prints a line for each failure, and a summary.
+# Runs the model test of tests/library/model with new seeds: it makes random operations on stores,
+# and after each operation compares all ways to read with a scan. Prints a line for each failure,
+# and a summary.
 #
 #     tools/models/model.sh [SECONDS] [FIRST_SEED]
 #

@@ -26,7 +26,7 @@ def start(profile):
 
 
 def found(*names):
-    """The path of the first installed one of these programs."""
+    """The path of the first of these programs that is installed."""
     paths = [path for path in map(shutil.which, names) if path]
     if not paths:
         sys.exit(f"{' or '.join(names)} is not installed; see tools/pages/browser.py")
@@ -154,7 +154,8 @@ class Firefox(Browser):
 
     def open(self, address):
         super().open(address)
-        # A page of another origin runs in another process, which does not have the theme yet.
+        # A page of another origin runs in another process of the browser, where the theme is not
+        # set yet.
         self.show(self.theme)
 
     def show(self, theme):
@@ -163,7 +164,7 @@ class Firefox(Browser):
                     "arguments[0]", theme)
 
     def view(self, width, height, theme="light"):
-        # A window cannot be as narrow as a telephone, but its content can.
+        # A window cannot be as narrow as a telephone, but the page inside it can.
         self.call("POST", "/window/rect", {"width": max(width, 600), "height": height + 200})
         self.around(
             "const [width, height] = arguments, { style } = gBrowser.selectedBrowser;"

@@ -17,8 +17,8 @@ import time
 
 from browser import start
 
-# All displayed documents, with all folds open. Text marked as added is excluded from the first text,
-# text marked as removed from the second.
+# Returns all displayed documents, after opening all folds. `text` is the text without the words
+# marked as removed, `old` the text without the words marked as added.
 READ = """
 for (let more; (more = document.querySelector('#groups .fold, #groups button.more:not([aria-expanded=true])'));) more.click();
 const without = (box, names) => {
@@ -51,7 +51,7 @@ def key(browser, name):
 
 
 def bare(text):
-    """A text without white space, which is ignored in comparisons."""
+    """A text without its white space, which is ignored in comparisons."""
     return "".join(text.split())
 
 
@@ -117,7 +117,7 @@ def check(browser, page, docs, rows):
     assert browser.run("return document.querySelectorAll('article').length") == 0
     assert find(browser, "").startswith(f"{len(order):,}".replace(",", " ") + " group")
 
-    # Sort order, and groups that differ.
+    # The sort order, and the filter for groups whose documents differ.
     choose = "const it = document.getElementById(arguments[0]); it.value = arguments[1]; it.dispatchEvent(new Event('change'));"
     browser.run(choose, "order", "number")
     lowest = min(int(number) for number in groups)
@@ -126,7 +126,7 @@ def check(browser, page, docs, rows):
     browser.run("document.getElementById('differing').click()")
     browser.run("document.getElementById('differing').click()")
 
-    # Keys: into and out of the search field, between groups, and between pages.
+    # Keys lead into and out of the search field, between groups, and between pages.
     browser.run("document.activeElement.blur()")
     assert key(browser, "/") == "find"
     assert key(browser, "j") == "find", "letters that are typed are no commands"

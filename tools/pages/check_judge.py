@@ -31,7 +31,7 @@ def check(browser, page, folder):
     assert browser.run(STATUS) == f"0 of {count} judged" and count > 20, browser.run(STATUS)
     assert browser.run("return document.getElementById('save').disabled")
     expected = {}
-    # All pairs by keys, also those on the next page; no pair is skipped.
+    # Judges all pairs by keys, also the pairs on the next page; no pair is skipped.
     for number in range(count):
         here = browser.run(
             "const boxes = [...document.querySelectorAll('article')];"
@@ -44,7 +44,7 @@ def check(browser, page, folder):
         expected[here] = {"y": "1", "d": "0", "u": "-1"}[name]
     assert browser.run(STATUS) == f"{count} of {count} judged", browser.run(STATUS)
 
-    # By buttons: a changed judgement, and a withdrawn one.
+    # Changes one judgement and withdraws another one, by buttons.
     browser.call("POST", "/refresh", {})
     assert browser.run(STATUS) == f"{count} of {count} judged", "the browser kept them"
     names = browser.run(NAMES)

@@ -27,7 +27,7 @@ from browser import start
 SIZES = {"wide": (1280, 900), "narrow": (360, 740)}
 THEMES = ("light", "dark")
 
-# Measures the page from inside. Every plot must exist, be drawn, and be in its place.
+# Measures the plots, sizes, colours and requests of a page, in the browser.
 PROBE = """
 const plots = [...document.querySelectorAll('svg')].map(svg => {
   const box = svg.getBoundingClientRect();
@@ -68,7 +68,7 @@ return {
 };
 """
 
-# The faults of the printed page.
+# Returns the faults of a page in its printed form.
 PAPER = """
 const shown = query => [...document.querySelectorAll(query)].some(each => each.getClientRects().length);
 const faults = [];

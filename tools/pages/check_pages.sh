@@ -97,7 +97,7 @@ python3 tools/pages/check_judge.py "$folder/judge.html" "$folder/labels.tsv"
 "$fpstore" evaluate --docs "$folder/versions.jsonl" --pairs "$folder/labels.tsv" --keys 1 --quiet \
     >/dev/null
 
-# Checks the checks: each of these injected faults must be detected.
+# Injects a fault into a page: the check must detect it.
 broken() {
     name=$1 expected=$2
     mkdir -p "$folder/broken"

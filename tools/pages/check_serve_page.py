@@ -99,7 +99,7 @@ class Server:
 
 
 def fill(browser, **values):
-    """Fills in the form and submits it; waits for the answer."""
+    """Fills in the form, submits it, and waits for the answer."""
     browser.run(
         "const values = " + json.dumps(values) + """;
         for (const [id, value] of Object.entries(values)) {
@@ -129,7 +129,7 @@ class Faults(list):
 
 
 def same(seen, answer):
-    """Whether the page shows the answer of the server."""
+    """Whether the page shows the same matches as the answer of the server."""
     shown = [(m["fingerprint"], m["distance"], m["ids"]) for m in seen["matches"]]
     return shown == [(m["fingerprint"], m["distance"], m["ids"]) for m in answer["matches"]]
 
@@ -165,12 +165,12 @@ def use_fingerprints(browser, server, faults):
 
 
 def at(browser):
-    """The query part of the address."""
+    """The query part of the page's address."""
     return browser.run("return location.search")
 
 
 def wait(browser, holds):
-    """The visible state of the page once the condition holds, or after ten seconds."""
+    """What the page shows once the condition holds, or after ten seconds."""
     for _ in range(200):
         seen = browser.run(PROBE)
         if holds(seen):
@@ -239,7 +239,7 @@ def look(browser, name, picture, faults):
 
 
 def check(browser, server, name, use, picture):
-    """The faults of the page of a server."""
+    """The faults of the page that a server delivers."""
     faults, grounds = Faults(), {}
     for size, (width, height) in SIZES.items():
         for theme in THEMES:
@@ -284,7 +284,7 @@ def main():
         page.write_text(f"<title>A page</title><body><p>{text}</p></body>")
         subprocess.run([program, "build", "--docs", texts, "-s", documents, "-q"], check=True)
         browser = start(folder / "profile")
-        # Pictures are requested from this server, which answers although it has none of them.
+        # Pictures are requested from this server, which answers with its style sheet instead.
         near = Server(program, store, "--link", "{id}", "--image", "/page.css?{id}")
         by_text = Server(program, documents)
         try:

@@ -85,11 +85,11 @@ END
         esac
     done
     rm -rf "$apt"
-    # The linker reads the path of the C library from this file.
+    # libc.so is a linker script with absolute paths of the C library: they must be in `$root`.
     sed -i "s# /usr/aarch64-linux-gnu/# $root/usr/aarch64-linux-gnu/#g" "$root/usr/aarch64-linux-gnu/lib/libc.so"
 }
 
-# Wrappers for programs of the folder, which use the libraries of the folder.
+# Writes a wrapper for a program in `$root`, which makes it use the Debian libraries in `$root`.
 wrap() {
     {
         echo '#!/bin/sh'
@@ -108,7 +108,7 @@ prepare() {
         done
         wrap aarch64-linux-gnu-gcc aarch64-linux-gnu-gcc-12 ""
         wrap qemu qemu-aarch64 "-L '$root/usr/aarch64-linux-gnu'"
-        # The host linker must not use the libraries of the folder.
+        # The linker of the host must not use the Debian libraries in `$root`.
         printf '#!/bin/sh\nunset LD_LIBRARY_PATH\nexec cc "$@"\n' >"$bin/host-cc"
         chmod +x "$bin/host-cc"
         : >"$bin/ready"

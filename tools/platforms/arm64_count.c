@@ -30,7 +30,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static const uint32_t RET = 0xd65f03c0;
 
-/* A run of instructions without a branch. */
+/* A translated block: instructions without a branch between them. */
 struct run {
     uint64_t length;
     int inside; /* It is part of the function, not of a callee. */

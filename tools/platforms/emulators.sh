@@ -31,7 +31,7 @@ emulator_add() {
     esac
 }
 
-# Unpacks packages once.
+# Downloads Debian packages and unpacks them, unless that was done before.
 emulator_unpack() {
     mkdir -p "$emulators/got"
     for package in "$@"; do
@@ -45,18 +45,19 @@ emulator_unpack() {
     done
 }
 
-# A wine prefix in a separate folder, and `emulator` for Windows programs.
+# Makes a wine prefix in $emulators, and sets `emulator` for Windows programs.
 emulator_wine() {
     emulator=$emulators/wine
     [ ! -e "$emulators/windows/ready" ] || return 0
     libraries=$emulators/usr/lib/x86_64-linux-gnu
-    # The script of this name looks for the program in the installation path.
+    # Debian's script wineserver looks for the program in the installation path, so a link replaces
+    # it.
     ln -sf wineserver64 "$emulators/usr/lib/wine/wineserver"
     zlib=$emulators/usr/x86_64-w64-mingw32/lib/zlib1.dll
     cp "$zlib" "$libraries/wine/x86_64-windows"
     cat >"$emulator" <<SCRIPT
 #!/bin/sh
-# Without Gecko, Mono, menu entries and a display.
+# Runs wine without Gecko, Mono, menu entries and a display.
 export WINEPREFIX='$emulators/windows' WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe='
 export LD_LIBRARY_PATH='$libraries'
 unset DISPLAY
@@ -64,7 +65,7 @@ exec '$emulators/usr/lib/wine/wine64' "\$@"
 SCRIPT
     chmod +x "$emulator"
     rm -rf "$emulators/windows"
-    # Hides complaints about unneeded features, such as 32-bit programs.
+    # The output contains only complaints about unneeded features, such as 32-bit programs.
     "$emulator" wineboot --init >/dev/null 2>&1 || true
     system=$emulators/windows/drive_c/windows/system32
     cp "$zlib" "$system"

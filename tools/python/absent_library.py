@@ -13,10 +13,11 @@ WHY = f"{__name__} is not there for this Python"
 
 
 class Nothing:
-    """The stand-in for anything that a test module imports from the library."""
+    """The stand-in for any name that a test module imports from the library."""
 
     def __call__(self, *_, **__):
-        # Same as an attribute: a stand-in during import; inside a test it skips the test.
+        # A call has the same result as an attribute: during import another stand-in; during a test
+        # the test is skipped.
         return self.result
 
     def __getattr__(self, name):

@@ -29,7 +29,7 @@ for library in pyarrow pandas polars duckdb hypothesis imagehash matplotlib nbcl
         echo "check_free_threaded.sh: $library has no wheel for $python" >&2
         cp tools/python/absent_library.py "$site/$library.py"
         left_out="${left_out:+$left_out and }not $library" plugins="$plugins -p $library"
-        # A test with a process pool and a doctest need polars, which their names do not show.
+        # A test with a process pool and a doctest need polars, but have no polars in their names.
         [ "$library" != polars ] || left_out="$left_out and not come_back_from_other_processes" \
             docstring='--deselect tests/test_docs.py::test_docstrings_are_there_and_true[Store]'
     fi

@@ -25,7 +25,8 @@ install_package "$wheels"
 copy_tests
 (cd "$copy/bindings/python" && timeout 3000 python -m pytest tests/engines)
 
-# The environment that is shipped: fpstore with its dependencies, and the Python part of pyspark.
+# The environment that is packed for the executors: fpstore with its dependencies, and the Python
+# part of pyspark.
 python3 -m venv "$copy/small"
 "$copy/small/bin/pip" install --quiet --disable-pip-version-check numpy pyarrow "$wheels"/fpstore-*.whl
 site=$(python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')

@@ -47,7 +47,7 @@ deb $mirror trixie main
 LIST
     apt_sources update
     cd "$work"
-    # Without the patches of Debian, which are specific to its own builds.
+    # Only the original sources, without the patches of Debian, which are specific to its builds.
     apt_sources source --download-only "python$version" zlib
     for source in *.orig.tar.*; do tar -xf "$source"; done
     apt_sources download musl/trixie
@@ -73,7 +73,7 @@ SCRIPT
         CC="$triple-cc -fPIC" AR="$triple-ar" RANLIB=: ./configure --static --prefix="$work/zlib"
         make -s libz.a install
     )
-    # The platform suffix of modules in musl wheels.
+    # Sets the platform suffix that modules in musl wheels have.
     sed -i 's/^\( *\)x86_64-linux-gnu$/\1x86_64-linux-musl/' Python-*/configure
     mkdir build
     cd build

@@ -39,7 +39,7 @@ python_arm64() {
     python_numpy "$home/packages" 3.11 2.2.6 manylinux2014_aarch64
     cat >"$python" <<SCRIPT
 #!/bin/sh
-# The packages of the caller, then its own.
+# The packages of the caller come first, then the packages of this Python.
 PYTHONPATH=\${PYTHONPATH:+\$PYTHONPATH:}'$home/packages' PYTHONHOME='$home/root/usr' \\
     exec '$emulators/usr/bin/qemu-aarch64-static' -L '$home/root' '$home/root/usr/bin/python3.11' "\$@"
 SCRIPT
@@ -61,8 +61,9 @@ python_windows() {
     mv "$home"/got/unpacked/* "$home/root"
     rm -r "$home/got"
     python_numpy "$home/root" 3.11 1.24.4 win_amd64
-    # It ignores PYTHONPATH and searches only the paths in this file; the last one is the caller's wheel.
-    # Under wine its standard streams cannot be files, so they are pipes.
+    # This Python ignores PYTHONPATH and searches only the paths in python311._pth, so the wrapper
+    # writes the caller's PYTHONPATH to that file. Under wine its standard streams cannot be files,
+    # so they are pipes.
     cat >"$python" <<SCRIPT
 #!/bin/sh
 { printf '%s\r\n' python311.zip . "Z:\$(printf %s "\$PYTHONPATH" | tr / '\\\\')"; } >'$home/root/python311._pth'

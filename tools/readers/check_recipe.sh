@@ -35,12 +35,13 @@ with open(f"{folder}/texts.jsonl", encoding="utf-8") as lines, \
         open(f"{folder}/plain", "w", encoding="utf-8") as plain, \
         open(f"{folder}/numbered.jsonl", "w", encoding="utf-8") as numbered:
     for number, line in enumerate(lines):
-        # A prefix suffices, and Python is slow.
+        # A prefix of each text suffices, because Python is slow.
         text = json.loads(line)["text"][:500]
         plain.write(json.dumps(text) + "\n")
         numbered.write(json.dumps({"id": number, "text": text}) + "\n")
 PYTHON
-# A recipe as stores of earlier programs have it, without the lines for invisible characters.
+# A recipe as in stores of earlier releases, without the lines for invisible characters and
+# apostrophes.
 "$fpstore" fingerprint "$folder/numbered.jsonl" -v 2>&1 >"$folder/ours" |
     sed -n '/ignorables=\|apostrophes=/d; s/^fpstore: \([a-z-]*=.*\)/\1/p' >"$folder/earlier"
 

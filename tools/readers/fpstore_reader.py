@@ -50,7 +50,7 @@ class File:
             self.need(False, rule, at, "a text is not UTF-8")
 
     def check_start(self, magic, least_len, len_rule, newest=VERSION):
-        """The checks that must precede the CRC check."""
+        """Checks what must be checked before the CRC."""
         self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
         self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
         version, = struct.unpack_from("<H", self.data, 8)
@@ -90,7 +90,7 @@ class Segment(File):
          self.sketch_len, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
         directory_at = SEGMENT_FIXED + DESCRIPTOR * table_count
         used = directory_at + DIRECTORY_ENTRY * section_count
-        # The header must lie in the file before its CRC can be checked.
+        # The header must be complete before its CRC can be checked.
         need(SEGMENT_FIXED + 4 <= header_len <= len(data), 6, 12, f"a header of {header_len} bytes")
         self.check_crc(header_len)
         self.digest = sip_hash(data[:header_len])
@@ -529,7 +529,7 @@ def sip_hash(data):
 
     # The last byte of the last word is the length of the data, modulo 256.
     padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
-    # The two 0xee and the 0xdd distinguish the 128-bit output from the 64-bit one.
+    # The two constants 0xee and the 0xdd distinguish the 128-bit output from the 64-bit output.
     a, b = 0x736f6d6570736575, 0x646f72616e646f6d ^ 0xee
     c, d = 0x6c7967656e657261, 0x7465646279746573
     for word, in struct.iter_unpack("<Q", padded):
@@ -542,7 +542,7 @@ def sip_hash(data):
 
 
 def open_store(store):
-    """All segments. Starts over if a file is missing and the manifest has changed (6.1)."""
+    """Opens all segments. Starts again if a file is missing and the manifest has changed (6.1)."""
     manifest = Manifest(store)
     while True:
         try:
@@ -556,7 +556,8 @@ def open_store(store):
 
 
 def union(store):
-    """Each fingerprint once, in order, with its ids from all segments in segment order, each once."""
+    """Each fingerprint once, ascending, with its ids from all segments: in segment order, each
+    once."""
     ids_of = {}
     for segment in open_store(store):
         deletions = segment.deletions
@@ -583,7 +584,7 @@ def dump(store):
 
 
 def sketches(store):
-    """Prints each id and its sketch, in no particular order. Ignores deletions."""
+    """Prints the sketch of each id, in no particular order; deleted ids are included."""
     for segment in open_store(store):
         for ids in segment.ids_and_sketches():
             for text, sketch in ids:

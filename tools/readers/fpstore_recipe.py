@@ -194,7 +194,7 @@ def mix(z):
 
 
 def minima(hashes, bits, hash_in_round):
-    """The minima of 2^bits bins, with cleared low bits."""
+    """The minimum of each of 2^bits bins, with the low bits set to 0."""
     least, number = [None] * (1 << bits), 0
     while None in least:
         empty = [value is None for value in least]
@@ -236,7 +236,7 @@ def log2_steps(number):
 
 def simhash(counts, recipe):
     def weight(count):
-        """Weight in steps of 2^-16."""
+        """The weight of a feature in steps of 2^-16."""
         if recipe["count"] == "once":
             return 1 << 16
         return (1 << 16) + (log2_steps(count) >> 8) if recipe["count"] == "log" else count << 16

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes package recipes of a release: for Homebrew and conda, which build it from source, and for
-Scoop on Windows.
+"""Writes package recipes of a release: for Homebrew and conda, which build the program from source,
+and for Scoop on Windows.
 
     python3 tools/release/package_recipes.py DIST ADDRESS HOMEPAGE
 

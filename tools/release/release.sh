@@ -8,8 +8,8 @@
 # - packages for Debian and for RPM systems;
 # - SHA256SUMS.
 #
-# Then it tests them in environments where nothing else is installed.
-# docs/releasing.md explains it.
+# Then it tests these files in environments where nothing else is installed. docs/releasing.md
+# explains the steps.
 #
 #   sh tools/release/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
 #
@@ -64,7 +64,7 @@ for target in $targets; do
     [ "$target" = "$host" ] || cross_add "$target"
 done
 
-# The same time in every file of every build of this commit.
+# All files of all builds of this commit get the time of the commit.
 commit=$(git rev-parse HEAD)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct "$commit")}"
 export SOURCE_DATE_EPOCH
@@ -89,7 +89,7 @@ build_program() {
     fi
 }
 
-# Files written by the program itself: manual pages and completions.
+# Lets the program write its manual pages and completions.
 write_pages() {
     fpstore=$1 made=$2
     mkdir -p "$made/completions"
@@ -99,14 +99,14 @@ write_pages() {
     "$fpstore" completions fish >"$made/completions/fpstore.fish"
     "$fpstore" completions elvish >"$made/completions/fpstore.elv"
     "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
-    # The packages need compressed pages.
+    # The packages need compressed manual pages.
     mkdir "$made/man.gz"
     for page in "$made"/man/man1/*.1; do
         gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
     done
 }
 
-# The archive for a target: the program and the common files.
+# Makes the archive for a target: the program and the common files.
 pack() {
     place=$1 target=$2 made=$3 program=$4
     name=fpstore-$version-$target
@@ -115,7 +115,7 @@ pack() {
     mkdir "$place/$name"
     cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
     [ "$target" != "$host" ] || cp -R "$made/c/include" "$made/c/lib" "$place/$name"
-    # The pages keep their paths from the project, so that links between them work.
+    # The Markdown pages keep their paths in the project, so that links between them work.
     tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
         benches/README.md benches/peers/README.md bindings/python/README.md \
         bindings/c/README.md bindings/c/fpstore.h bindings/c/examples \
@@ -156,7 +156,7 @@ build() {
             esac
             [ "$target" = "$host" ] || build_program "$1" "$target"
             bill=fpstore-$version-$target.cdx
-            # Writes a bill next to the manifest of each package.
+            # Writes a bill of materials next to the Cargo.toml of each package.
             cargo cyclonedx --quiet --manifest-path crates/cli/Cargo.toml --target "$target" --format json \
                 --spec-version 1.5 --override-filename "$bill"
             sed -f tools/release/plain_bill.sed "crates/cli/$bill.json" >"$1/out/$bill.json"

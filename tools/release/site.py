@@ -63,7 +63,7 @@ def links(text):
 
 
 def place(page, target):
-    """The path in the project of a link target on a page."""
+    """The path, relative to the project, of the target of a link on a page."""
     return pathlib.Path(os.path.normpath(page.parent / target))
 
 
@@ -118,7 +118,7 @@ def stage(folder):
     lines = ["# Summary", "", "[fpstore](README.md)", f"[All pages]({SHELVES})"]
     for name, pages in [*found, ("More", rest)]:
         lines += ["", f"# {name}", ""]
-        # Link texts inside sentences begin with a small letter.
+        # Link texts from inside a sentence begin with a small letter.
         lines += [f"- [{text[:1].upper()}{text[1:]}]({page.as_posix()})" for text, page in pages]
     (folder / "src/SUMMARY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(BOOK.lstrip(), encoding="utf-8")
@@ -138,7 +138,7 @@ def without_sources(page, text, folder):
             shutil.copyfile(ROOT / path, goal)
             return link[0]
         if path.name == "README.md":
-            # mdBook renames such a page.
+            # mdBook renames README.md to index.html.
             return f"[{name}]({target.replace('README.md', 'index.html')})"
         return link[0] if path.suffix == ".md" else name
 
@@ -194,7 +194,7 @@ def check_links(site):
     return len(pages), faults
 
 
-# Elements wider than the page, unless they scroll by themselves.
+# Returns the faults of a page (scrolls sideways, no heading), and its background colour.
 WIDE = """
 const html = document.documentElement;
 return [html.scrollWidth > html.clientWidth && `scrolls sideways: ${html.scrollWidth} > ${html.clientWidth}`,

@@ -42,7 +42,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
     def copyfile(self, source, outputfile):
-        # The first request for an archive only checks that it exists, and closes the connection.
+        # The first request of cargo-binstall for an archive only checks that it exists, and closes
+        # the connection during the answer.
         with contextlib.suppress(OSError):
             super().copyfile(source, outputfile)
 

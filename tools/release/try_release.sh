@@ -29,7 +29,7 @@ add_libraries() {
     done
 }
 
-# The first steps of a user, with only the program, which `run` runs in the folder.
+# Takes the first steps of a user, with the program alone, which `run` starts in a root.
 use() {
     tmp=$1/tmp
     mkdir -p "$tmp"
@@ -115,7 +115,7 @@ for package in "$dist"/*.deb; do
     root=$work/debian
     mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/triggers"
     : >"$root/var/lib/dpkg/status"
-    # The required libraries are copied, not installed.
+    # The required libraries are copied to the root and not installed as packages.
     dpkg --root="$root" --force-depends --force-not-root --log=/dev/null --install "$package" >/dev/null 2>&1
     dpkg --root="$root" --status fpstore | grep -E '^(Version|Depends|Maintainer)'
     add_libraries "$root" "$root/usr/bin/fpstore"

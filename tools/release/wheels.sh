@@ -91,8 +91,8 @@ if [ "$source" = yes ]; then
     archive=$(ls "$empty"/fpstore-*.tar.gz)
     mkdir "$empty/unpacked"
     tar -xzf "$archive" -C "$empty/unpacked" --strip-components=1
-    # In a copy, so that cargo finds only the files of the archive. Without --locked, because cargo
-    # removes packages from Cargo.lock whose crates are not in the archive.
+    # Builds in a copy, so that cargo finds only the files of the archive. Without --locked, because
+    # cargo removes packages from Cargo.lock whose crates are not in the archive.
     (cd "$empty/unpacked" && PATH=$cross_tools/bin:$PATH maturin build --profile "$profile" --out "$empty")
     for python in ${PYTHONS:-python3}; do try "$(ls "$empty"/fpstore-*.whl)" "$python"; done
     mv "$archive" "$folder"
@@ -112,7 +112,7 @@ for target in $targets; do
             ;;
         *-linux-musl)
             wheel=$(build "$target" musllinux_1_2)
-            # No library of glibc.
+            # The module needs no library of glibc.
             "$cross_tools/bin/python" tools/release/needed.py "$wheel" libc.so libgcc_s.so.1 libunwind.so.1
             if [ "${target%%-*}" = "$(uname -m)" ] && [ -n "${MUSL_PYTHON:-}" ]; then
                 try "$wheel" "$MUSL_PYTHON"
@@ -127,7 +127,7 @@ for target in $targets; do
         *-apple-darwin)
             cross_frameworks "$CARGO_TARGET_DIR/frameworks" CoreFoundation IOKit
             wheel=$(RUSTFLAGS="$RUSTFLAGS -L framework=$CARGO_TARGET_DIR/frameworks" build "$target" "")
-            # Only system libraries.
+            # The module needs only libraries of the system.
             "$cross_tools/bin/python" tools/release/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
                 /System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation \
                 /System/Library/Frameworks/IOKit.framework/Versions/A/IOKit

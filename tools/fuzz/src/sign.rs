@@ -1,5 +1,5 @@
-//! Corrects the checksums of mutated bytes, like an attacker would: bugs in the code after the
-//! checksum tests are only found by files with correct checksums.
+//! Corrects the checksums of mutated bytes, as an attacker would: only files with correct checksums
+//! reach the code after the checksum tests.
 
 use std::hash::Hasher;
 
@@ -8,7 +8,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 const PAGE: usize = 4096;
 const HEADER_LEN_MAX: usize = 32_768;
 
-/// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.
+/// The digest of format-spec.md: SipHash-1-3 with an output of 128 bits and a key of zeros.
 pub fn digest(bytes: &[u8]) -> [u8; 16] {
     let mut hasher = SipHasher13::new_with_keys(0, 0);
     hasher.write(bytes);
@@ -34,7 +34,7 @@ pub fn entry(bytes: &[u8], number: usize) -> usize {
     80 + 16 * u16_at(bytes, 44) + 24 * number
 }
 
-/// Leaves the bytes unchanged.
+/// For inputs without checksums: leaves the bytes unchanged.
 pub fn nothing(_: &mut [u8]) {}
 
 /// Sets the CRC-32 in the last four bytes, for manifests, deletion files and df tables.

@@ -1,4 +1,4 @@
-//! A folder for the files of a target, and the oracle for stores in it.
+//! A folder for the files of a target, and a check of stores in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Hostile files must cause typed errors.
+/// Checks that the error for a hostile file is one of the types for damaged or unknown files.
 fn assert_typed(error: &Error) {
     assert!(matches!(error, Error::Corrupt { .. } | Error::UnsupportedVersion { .. }), "{error:?}");
 }

@@ -24,7 +24,8 @@ const LEN_MAX: [u64; 4] = [8, 40, 500, 1 << 20];
 
 type Documents = Vec<(DocumentPlace, String)>;
 
-/// The places and texts of the documents in a file, if it can be copied: UTF-16 cannot.
+/// The places and texts of the documents in a file; an error if the file cannot be copied, as with
+/// UTF-16.
 fn read(path: &Path, options: &DocumentOptions) -> Result<Documents, Error> {
     let mut documents = Documents::new();
     let files = DocumentFiles::find(&[path.into()], options)?;
@@ -36,7 +37,7 @@ fn read(path: &Path, options: &DocumentOptions) -> Result<Documents, Error> {
     Ok(documents)
 }
 
-/// Copies a file with these documents, without those that `is_kept` rejects.
+/// Copies a file that contains `documents`, without the documents that `is_kept` rejects.
 fn copy_of(
     path: &Path,
     options: &DocumentOptions,
@@ -55,8 +56,9 @@ fn copy_of(
     Ok(out)
 }
 
-/// The first bytes select the format, the options and the dropped documents. The other documents
-/// must be kept in order and be readable; without drops, copies of plain files must be identical.
+/// Copies a file: the first three bytes of the input select the format, the options and the dropped
+/// documents. The other documents must be kept in order and be readable; if none is dropped, copies
+/// of plain files must be identical.
 pub fn copy(bytes: &[u8]) {
     let Some((&[format, options, seed], bytes)) = bytes.split_first_chunk() else { return };
     without_hook(|| check(bytes, FORMATS[format as usize % FORMATS.len()], options, seed));
@@ -72,13 +74,15 @@ fn check(bytes: &[u8], format: DocumentFormat, options: u8, seed: u8) {
     let is_kept = |at: usize| (at as u64 + 1).wrapping_mul(2 * u64::from(seed) + 1) >> 2 & 1 > 0;
     let copied = match copy_of(&path, &options, &documents, is_kept) {
         Ok(copied) => copied,
-        // Other columns may be damaged, and a record may turn out to exceed the length limit.
+        // A copy reads more than the documents: other columns may be damaged, and a record may
+        // exceed the length limit.
         Err(_) if matches!(format, DocumentFormat::Parquet | DocumentFormat::Warc) => return,
         Err(error) => panic!("read, and not copied: {error:?}"),
     };
     let kept = || documents.iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, it)| &it.1);
     let again = match read(&file("copy", &copied), &options) {
-        // A text is rejected for many NUL bytes among few others, but not for few among many.
+        // A text is rejected for NUL bytes if they are many compared with its other bytes, so
+        // dropping documents may make the rest unreadable.
         Err(error) if error.to_string().contains("byte 0 is not") => return,
         again => again.expect("what is kept is read again"),
     };
@@ -89,7 +93,7 @@ fn check(bytes: &[u8], format: DocumentFormat, options: u8, seed: u8) {
         assert_eq!(copy_of(&path, &options, &documents, |_| true).unwrap(), bytes);
     }
     if is_lines && !is_compressed {
-        // An independent parser: a line ends at each LF.
+        // A simple independent parser, in which a line ends at each LF.
         let dropped = |number| {
             let of = documents.iter().position(|(place, _)| place.record() == number);
             of.is_some_and(|at| !is_kept(at))

@@ -1,4 +1,4 @@
-//! Documents in files of every format.
+//! Targets that read documents from files of every format.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
@@ -13,7 +13,8 @@ use crate::site::file;
 
 type Documents = Vec<(String, Option<u64>)>;
 
-/// The documents of a file, and the summary or the error. Fields are guessed unless `named` is set.
+/// The documents of a file, and the summary or the error. The names of fields are guessed unless
+/// `named` is set.
 fn read(
     bytes: &[u8],
     format: DocumentFormat,
@@ -38,7 +39,7 @@ fn read(
     (documents, done.map_err(|error| error.to_string()))
 }
 
-/// Reads a file with and without skipping, and checks that both agree.
+/// Reads a file with and without skipping bad records, and checks that both reads agree.
 fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
     use DocumentFormat::{Csv, JsonLines, Parquet, Tsv};
     // Fields are not guessed if bad records are skipped, so both reads get the names of the fields.
@@ -63,7 +64,7 @@ fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
     all
 }
 
-/// JSON Lines: another parser must read the same ids and texts.
+/// Reads JSON Lines: another parser must read the same ids and texts.
 pub fn json(bytes: &[u8]) {
     let documents = check(bytes, DocumentFormat::JsonLines);
     let mut hasher = TextHasher::new(&TextRecipe::default()).unwrap();
@@ -89,7 +90,7 @@ pub fn csv(bytes: &[u8]) {
     check(bytes, DocumentFormat::Csv);
 }
 
-/// Without quoting, each row is a line, and its fields are separated by tabs.
+/// Reads TSV: in a file without quotes, each row must be a line, and tabs must separate its fields.
 pub fn tsv(bytes: &[u8]) {
     check(bytes, DocumentFormat::Tsv);
 }
@@ -110,11 +111,11 @@ pub fn parquet(bytes: &[u8]) {
     });
 }
 
-/// The parser of Parquet is known to panic; the library must catch that. Any other panic ends the
-/// process.
+/// Calls `act`. The Parquet parser is known to panic, which the library must catch; any other panic
+/// ends the process.
 pub fn without_hook(act: impl FnOnce()) {
     static QUIET: Once = Once::new();
-    // The hook of the fuzzer ends the process even if a panic is caught.
+    // The panic hook of the fuzzer ends the process even if a panic is caught, so it is replaced.
     QUIET.call_once(|| panic::set_hook(Box::new(|_| {})));
     if let Err(reason) = panic::catch_unwind(AssertUnwindSafe(act)) {
         let text = reason.downcast_ref::<String>().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Fingerprint files.
+//! Targets that read fingerprint files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use fpstore::{Error, IdRef, Radix};
 
 use crate::site::file;
 
-/// The records of a file, in written form, and the summary.
+/// The records of a file, as fingerprint and id, and the summary or the error.
 fn read(
     path: &Path,
     options: &InputOptions,
@@ -20,7 +20,7 @@ fn read(
     (records, done)
 }
 
-/// Reads a file with and without skipping, and checks that both agree.
+/// Reads a file with and without skipping bad records, and checks that both reads agree.
 fn check(path: &Path, options: InputOptions) -> Vec<(u64, Option<String>)> {
     let (all, skipping) = read(path, &options.skip_bad(true));
     let (first, strict) = read(path, &options);
@@ -42,7 +42,7 @@ fn check(path: &Path, options: InputOptions) -> Vec<(u64, Option<String>)> {
     all
 }
 
-/// Lines of text: records that were read can be written and read again.
+/// Reads lines of text: the records must be the same after they are written and read again.
 pub fn lines(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let radix = if first & 1 == 0 { Radix::Hex } else { Radix::Decimal };
@@ -60,13 +60,13 @@ pub fn lines(bytes: &[u8]) {
             id.as_ref().map_or(format!("{value}\n"), |id| format!("{value}\t{id}\n"))
         })
         .collect();
-    // Without guessing: of two decimal columns either could be the fingerprint or the id.
+    // Columns are not guessed: of two decimal columns, either could be the fingerprint.
     let (again, done) = read(&file("written.txt", written.as_bytes()), &options.exact(true));
     assert_eq!(done.unwrap().record_count, records.len() as u64);
     assert_eq!(again, records);
 }
 
-/// Binary records: the records must match the bytes.
+/// Reads binary records: they must match the bytes.
 pub fn binary(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let (format, len) =

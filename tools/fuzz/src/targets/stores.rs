@@ -1,4 +1,4 @@
-//! Files of stores, with correct checksums.
+//! Targets that read the files of a store, with corrected checksums.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn copy_of(name: &'static str) -> &'static Path {
     })
 }
 
-/// A segment, with a manifest that contains it.
+/// Checks a store of one segment, with a manifest that lists it.
 pub fn segment(bytes: &[u8]) {
     static MANIFEST: OnceLock<Vec<u8>> = OnceLock::new();
     let manifest =
@@ -72,7 +72,8 @@ pub fn mutate_segment(bytes: &mut [u8], seed: u32) -> usize {
                 (entry(bytes, below(sections)) + field, len)
             }
             _ => {
-                // Half of the mutations are at the start, where counts and first entries are.
+                // Half of the mutations are near the start of the section, which contains counts
+                // and first entries.
                 let place = entry(bytes, below(sections));
                 let len = u64_at(bytes, place + 16);
                 let limit = if below(2) == 0 { len.min(128) } else { len };
@@ -98,7 +99,7 @@ pub fn mutate_segment(bytes: &mut [u8], seed: u32) -> usize {
     bytes.len()
 }
 
-/// A manifest, and the files of a golden store.
+/// Checks a manifest next to the files of a golden store.
 pub fn manifest(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     sign::crc_at_end(&mut bytes);
@@ -109,7 +110,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// A deletion file of a golden store, with a manifest that contains it.
+/// Checks a deletion file of a golden store, with a manifest that lists it.
 pub fn deletions(bytes: &[u8]) {
     static MANIFEST: OnceLock<Vec<u8>> = OnceLock::new();
     let manifest = MANIFEST.get_or_init(|| fs::read(golden("lived.fps").join("MANIFEST")).unwrap());

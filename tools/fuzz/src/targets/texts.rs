@@ -1,4 +1,4 @@
-//! Recipes, and the lists and tables that they reference.
+//! Targets that read recipes, and the lists and tables named in recipes.
 
 use fpstore_text::{
     DfTable, GivenWeights, Recipe, StopWords, TextHasher, TextRecipe, TextResources,
@@ -6,7 +6,7 @@ use fpstore_text::{
 
 use crate::sign;
 
-/// A recipe that was read is written identically, and can make fingerprints.
+/// Reads a recipe: it must be written identically, and must be able to make fingerprints.
 pub fn recipe(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let _ = TextRecipe::named(text);
@@ -19,10 +19,11 @@ pub fn recipe(bytes: &[u8]) {
     }
 }
 
-/// Weights and stop words: the order of the lines does not change the id.
+/// Reads a list as weights and as stop words: the order of its lines must not change its id.
 pub fn weights(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // At another position a CR can become part of a line end, and a byte order mark part of a line.
+    // In another order of the lines, a CR could become part of a line end, and a byte order mark
+    // part of a line.
     let text = text.replace(['\r', '\u{feff}'], "");
     let text = text.as_str();
     let backwards: Vec<&str> = text.lines().rev().collect();
@@ -36,7 +37,7 @@ pub fn weights(bytes: &[u8]) {
     assert_eq!(weights.id(), again.unwrap().id());
     let mut recipe = TextRecipe::named("simhash").unwrap();
     let resources = TextResources::default().weights(weights).stop_words(words);
-    // Two spellings of a feature can have different weights.
+    // It is an error if two spellings of a feature have different weights.
     let Ok(()) = resources.name_in(&mut recipe) else { return };
     if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
         let start: String = text.chars().take(500).collect();
@@ -44,7 +45,7 @@ pub fn weights(bytes: &[u8]) {
     }
 }
 
-/// A table of document frequencies that was read is written identically.
+/// Reads a table of document frequencies: it must be written identically.
 pub fn df(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     sign::crc_at_end(&mut bytes);
@@ -57,7 +58,7 @@ pub fn df(bytes: &[u8]) {
     let resources = TextResources::default().df_table(table);
     resources.name_in(&mut recipe).unwrap();
     if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
-        // If the table covers no documents, all features have weight 0.
+        // If the table was counted over no documents, all features have weight 0.
         assert!(hasher.fingerprint("one two three four five six").is_some() || is_empty);
     }
 }
