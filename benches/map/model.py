@@ -80,8 +80,8 @@ class Blocking:
         return self.combinations * n * insert + self.candidates * candidate
 
     def moves(self, n):
-        """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions;
-        none for the leading blocks of the tables."""
+        """Number of moves of values to partitions. For each first block that leads no table, each
+        value is moved once, or twice if there are more than 2^10 partitions."""
         return n * (self.firsts - LED) * (2 if n > CACHED_VALUES * PARTITIONS else 1)
 
     def more_reads(self, n, memory):

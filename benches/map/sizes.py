@@ -31,14 +31,14 @@ import measured
 
 
 def row_of(program, n, folder):
-    """Returns a row as a dictionary."""
+    """Takes all measurements at n fingerprints; returns the row as a dictionary."""
     rounds = 3 if n <= 10**7 else 1
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         at = measured.At(program, scratch, n, rounds)
         measured.write_random(at.input, n, measured.SEED)
         build = measured.median_cpu(rounds, lambda: at.build("4GiB"))
         size = at.segment().stat().st_size
-        # Other files written by the build would evict the store from the page cache.
+        # The input and other files of the build must not keep the store out of the page cache.
         measured.evict(at.input)
         measured.read_back(at.segment())
         query, *spread = at.single_queries()

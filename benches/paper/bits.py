@@ -34,7 +34,7 @@ def zeros_above(numbers):
 
 
 def leading_positions(values):
-    """For each bit (63 is the highest): the sorted neighbours whose highest difference it is."""
+    """For each bit: the number of neighbours in sorted order whose highest differing bit it is."""
     distinct = np.unique(values)
     return np.bincount(63 - zeros_above(distinct[1:] ^ distinct[:-1]), minlength=64)
 

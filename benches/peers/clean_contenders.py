@@ -66,7 +66,7 @@ def faiss_hash(texts, threads):
     import faiss
 
     index = faiss.IndexBinaryMultiHash(64, 4, 16)
-    # If 7 bits differ, one of four blocks has at most one of them.
+    # If 7 bits differ, one of four blocks contains at most one of them, so one flip suffices.
     index.nflip = 1
     return by_faiss(index, texts, threads)
 

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 
-# Vocabulary of a synthetic corpus.
+# The number of words in the vocabulary of a synthetic corpus.
 WORDS = 60_000
 # The similarity threshold of near documents.
 NEAR = 0.8

@@ -91,7 +91,7 @@ def made(kind, count, rng):
 
 
 def features(text, recipe):
-    """The features of a text. Words of ASCII letters and digits need no tables, which are slow."""
+    """The features of a text. ASCII letters and digits need no Unicode tables, which are slow."""
     words = text.split()
     if len(words) < 2 or not all(word.isascii() and word.isalnum() for word in words):
         return fpstore_recipe.features(text, recipe)
@@ -110,7 +110,7 @@ def matrix(texts, recipe):
 
 
 def truth(rows, least, max_pairs):
-    """The pairs (None if there are too many) and the kept documents by the definition."""
+    """All similar pairs (None if there are too many), and the documents that cleaning must keep."""
     sizes = numpy.diff(rows.indptr).astype(numpy.int64)
     turned, pairs, kept = rows.T.tocsr(), [], numpy.ones(len(sizes), dtype=bool)
     for start in range(0, len(sizes), ROWS):

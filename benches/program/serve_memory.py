@@ -87,7 +87,7 @@ def watch(server, stored, until):
 def measure(server, kind, count, stored, seconds):
     before = anonymous(server.process.pid)
     clients, threads, counts = slow_clients(server, kind, count, stored)
-    # The end of the measurement: some seconds after the slow clients have sent their requests.
+    # The end of the measurement. It becomes earlier once the slow clients have sent their requests.
     end = [time.time() + 600]
 
     def ended():

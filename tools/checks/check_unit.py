@@ -72,7 +72,7 @@ def settings(unit, name):
 
 
 def calls_of(words):
-    """The system calls of names and groups."""
+    """The system calls in `words`, which are names of calls and of groups of calls."""
     calls = set()
     for word in words:
         if not word.startswith("@"):

@@ -134,7 +134,7 @@ class Run:
         return args
 
     def go(self):
-        """Raises Failed, or Ambiguous for an inconclusive case."""
+        """Runs and compares the case; raises Failed, or Ambiguous for an inconclusive case."""
         case, folder = self.case, self.folder
         args = self.command()
         try:

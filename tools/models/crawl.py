@@ -256,7 +256,7 @@ class Crawl:
             return self.model.durable.get(name, (otherwise,))[0]
 
     def follow(self, stop):
-        """Sends pages of the crawler until it is stopped, and records which are durable."""
+        """Sends pages of the crawler until it is stopped, and notes which pages are durable."""
         source = random.Random(self.random.getrandbits(64))
         follower = Process(self.program, "add", "--follow", "-s", self.store, "-q", "--label",
                            self.label, "--batch-count", "50", "--batch-seconds", "0.3")

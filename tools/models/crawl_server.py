@@ -211,7 +211,7 @@ class Client(threading.Thread):
         self.settle(status, code, earlier, before, {name: {None} for name in names})
 
     def settle(self, status, code, earlier, before, after):
-        """A change that took effect also commits the earlier pending changes."""
+        """Records a change. If it took effect, it also committed the earlier pending changes."""
         if status == 200 or code == DONE:
             self.durable([*earlier, *after])
         self.note(status, code, before, after, list(after))

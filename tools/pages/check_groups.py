@@ -105,7 +105,7 @@ def check(browser, page, docs, rows):
             browser.run("document.querySelector('.pager button:last-child').click()")
     assert seen == len(order), f"{seen} of {len(order)} groups were shown"
 
-    # Search: an id, words across a change, a query without results, and an empty query.
+    # Searches for an id, for words across a marked change, for absent words, and for nothing.
     some = order[len(order) // 2]
     identity = groups[some][-1][0]
     assert "1 group of" in find(browser, identity) or identity in "".join(name for name, *_ in sum(groups.values(), []))

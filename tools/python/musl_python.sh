@@ -26,7 +26,7 @@ version=$($native -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 loader=$folder/ld-musl-x86_64.so.1
 python=$folder/python/bin/python$version
 
-# apt-get with its own sources, whose lists are in the folder.
+# Runs apt-get with separate sources, whose package lists are in FOLDER.
 apt_sources() {
     apt-get --quiet --quiet -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- \
         -o "Dir::State::lists=$folder/lists" -o APT::Sandbox::User=root "$@"
@@ -63,7 +63,7 @@ SCRIPT
     printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$cross_tools/bin/python" >"$triple-ar"
     chmod +x "$triple-cc" "$triple-ar"
     ln -s "$(command -v readelf)" "$triple-readelf"
-    # dpkg-architecture would print such folders, too.
+    # dpkg-architecture would print folders of this machine, too, so a failing command replaces it.
     printf '#!/bin/sh\nexit 1\n' >dpkg-architecture
     chmod +x dpkg-architecture
     PATH=$work:$PATH

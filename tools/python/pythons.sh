@@ -26,7 +26,7 @@ python_arm64() {
     rm -rf "$home"
     mkdir -p "$home/state/lists/partial" "$home/cache/archives/partial" "$home/root" "$home/packages"
     : >"$home/state/status"
-    # The package lists of the other architecture are stored in this folder.
+    # The package lists of the other architecture are stored in $home.
     python_apt() {
         apt-get --quiet --quiet -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Architectures=arm64 \
             -o Dir::State="$home/state" -o Dir::State::status="$home/state/status" -o Dir::Cache="$home/cache" \

@@ -106,7 +106,7 @@ impl Row {
     }
 }
 
-/// Appends the rows to the lines in `folder`.
+/// Appends the rows to the file of results in `folder`, one line each.
 pub fn append(folder: &Path, rows: &[Row]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(LINES);

@@ -266,7 +266,7 @@ int main(int argc, char **argv) {
 
     check_growth(searcher);
 
-    /* From here on another process changes the store; its fingerprints stay the same. */
+    /* From here on, another process changes the store, but not the set of its fingerprints. */
     puts("threads");
     fflush(stdout);
     for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, search, store) == 0);

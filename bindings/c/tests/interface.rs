@@ -110,7 +110,8 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
     }
 }
 
-/// Runs a program. From its first line on, changes the store: adds an already stored record again.
+/// Runs a program. Once it has printed its first line, adds a stored record again and again, until
+/// the program ends.
 fn run_beside_changes(command: &mut Command, store: &Path) -> String {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());

@@ -126,7 +126,7 @@ fn too_slow(most: Duration, late: Elapsed) -> ClientError {
     ClientError::connection(doing)(late)
 }
 
-/// The files of a server.
+/// The files of a server, as the source of a backup.
 struct Remote<'a> {
     url: String,
     asking: RefCell<(&'a mut Client, &'a Runtime)>,

@@ -69,9 +69,9 @@ impl FromStr for PassageUnit {
 pub struct Passage<'a> {
     /// The passage, without white space at its ends.
     pub text: &'a str,
-    /// Its range of bytes in the text.
+    /// The range of the passage in the text, in bytes.
     pub bytes: Range<usize>,
-    /// Its range of characters (Unicode scalar values, as in Python) in the text.
+    /// The range of the passage in the text, in characters (Unicode scalar values, as in Python).
     pub chars: Range<usize>,
 }
 

@@ -90,7 +90,7 @@ struct CheckedRequest {
     k: u32,
     price: Price,
     durable: bool,
-    /// `None` if texts must be hashed.
+    /// `None` if the items contain texts, which must be hashed first.
     records: Option<Vec<NewRecord>>,
 }
 

@@ -17,8 +17,8 @@ pub(crate) enum File {
     OpenApi,
 }
 
-/// The content security policy: it allows scripts, styles and requests of this server only, and any
-/// pictures.
+/// The content security policy: it allows scripts and styles from this server, requests to this
+/// server, and pictures from anywhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src http: https: data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";

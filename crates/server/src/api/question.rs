@@ -273,7 +273,7 @@ impl Job {
     ) -> Result<bool, Stopped> {
         let max_answer = self.server.limits.max_answer;
         let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
-        // Reading the clock takes a tenth of the time of a cheap search, which also reads it.
+        // Reading the clock costs a tenth of a cheap search, and the search also reads it itself.
         let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
         let mut is_late = false;
         let Progress { count, bytes: written, sum, cut } = progress;

@@ -67,7 +67,7 @@ impl LineQueue {
         self.0.0.lost.load(Relaxed)
     }
 
-    /// Waits until all lines are written, at most for `most`.
+    /// Waits until all lines are written, but not longer than `most`.
     pub fn flush(&self, most: Duration) {
         let queue = &self.0.0;
         let is_busy = |state: &mut State| state.is_writing || !state.waiting.is_empty();

@@ -34,7 +34,7 @@ impl MemoryBudget {
         self.most
     }
 
-    /// The bytes in memory now.
+    /// The bytes that are charged now.
     pub(crate) fn held(&self) -> u64 {
         self.held.load(Relaxed)
     }

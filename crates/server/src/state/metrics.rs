@@ -69,11 +69,11 @@ struct RouteCounts {
 /// The counters and the faults of scrubbing, for the metrics and for `/readyz`.
 #[derive(Debug, Default)]
 pub(crate) struct Scrubbed {
-    /// Finished passes.
+    /// The number of finished passes.
     pub(crate) passes: AtomicU64,
-    /// Failed passes.
+    /// The number of failed passes.
     pub(crate) failures: AtomicU64,
-    /// Bytes read, repeated reads included.
+    /// The number of bytes read by scrubbing, repeated reads included.
     pub(crate) bytes: AtomicU64,
     /// Pages whose checksums were compared, in finished passes.
     pub(crate) pages: AtomicU64,

@@ -46,9 +46,9 @@ pub struct Server {
     socket_mode: u32,
     anyone_may_write: bool,
     drain_delay: Duration,
-    /// Ends the thread that follows the store when dropped.
+    /// Dropping it ends the thread that follows the store.
     _following: Sender<()>,
-    /// Ends the thread that scrubs when dropped, if there is one.
+    /// Dropping it ends the thread that scrubs, if there is one.
     _scrubbing: Option<Sender<()>>,
 }
 

@@ -57,7 +57,7 @@ fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<Compacti
                     let _ = server.refresh();
                 }
             }
-            // Another process is merging.
+            // Another process is merging, or the server is ending: no fault.
             Err(Error::Compacting { .. } | Error::Interrupted) => {}
             Err(error) => {
                 server.metrics.merge_failures.fetch_add(1, Relaxed);

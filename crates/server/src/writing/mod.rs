@@ -37,7 +37,7 @@ const QUEUE_LEN: usize = 1024;
 /// The handle of the writer thread.
 pub(super) struct Writing {
     sender: SyncSender<Task>,
-    /// The parts of the thread, until it starts.
+    /// The parts from which the thread is made; `None` once it has started.
     start: Mutex<Option<Start>>,
 }
 

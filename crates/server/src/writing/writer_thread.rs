@@ -264,7 +264,7 @@ impl WriterThread {
         opened
     }
 
-    /// The writer, if the store is still the one at the start of the server.
+    /// The writer, if the store is still the store that the server opened at its start.
     fn same_writer(&mut self) -> StoreResult<&mut Writer> {
         let writer = self.writer.writer()?;
         if Identity::of(writer.store(), &self.server.path) == self.identity {

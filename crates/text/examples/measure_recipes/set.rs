@@ -26,7 +26,7 @@ pub struct Set {
     pub texts: Vec<String>,
     /// The kind of shingle of each document. Labels are known only for two documents of a kind.
     kinds: Vec<bool>,
-    /// Whether the documents of a kind are in Chinese.
+    /// For each kind of shingle, whether its documents are in Chinese.
     is_chinese: [bool; 2],
     /// Whether a document is the first one of those with equal shingles.
     first: Vec<bool>,
@@ -129,7 +129,7 @@ impl Set {
         (d <= K_MAX).then_some(d)
     }
 
-    /// The views that contain both documents: all documents, and perhaps one half.
+    /// The views that contain both documents: the whole set, and a half if it contains both.
     fn views_of(&self, (a, b): (u32, u32)) -> impl Iterator<Item = usize> {
         let [a, b] = [a, b].map(|number| usize::from(self.second_half[number as usize]));
         std::iter::once(0).chain((a == b).then_some(1 + a))

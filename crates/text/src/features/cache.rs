@@ -16,7 +16,7 @@ pub(crate) struct HashCache {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// The feature, with its length in the last byte; 0 in an empty slot.
+    /// The bytes of the feature, with its length in the last byte; 0 in an empty slot.
     key: [u64; 2],
     hash: u64,
 }

@@ -228,8 +228,8 @@ impl TextHasher {
         hashes
     }
 
-    /// A hasher of the same recipe for [`TextHasher::finish_distinct`] and
-    /// [`TextHasher::finish_both`] alone.
+    /// A hasher of the same recipe whose only results are those of
+    /// [`TextHasher::finish_distinct`] and [`TextHasher::finish_both`].
     pub fn counting(&self) -> Self {
         let mut counting = self.clone();
         counting.features.mode = Mode::Last;

@@ -175,7 +175,7 @@ fn inert_len(text: &str) -> usize {
         };
         at += match first {
             ..0x80 => 1,
-            // U+5000 to U+9FFF, and U+4E00 to U+4FFF.
+            // U+5000 to U+9FFF; in the second line, U+4E00 to U+4FFF.
             0xe5..=0xe9 => 3,
             0xe4 if second >= 0xb8 => 3,
             // U+3001 and U+3002.

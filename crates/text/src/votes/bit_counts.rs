@@ -61,7 +61,7 @@ impl BitCounts {
         self.waiting_len = 0;
     }
 
-    /// The counts, bit 0 first, and the number of words; all are set to 0.
+    /// Returns the counts, bit 0 first, and the number of words, and sets all of them to 0.
     pub(crate) fn take(&mut self) -> ([u32; 64], u32) {
         let mut counts = [0; 64];
         let waiting = self.waiting.iter().take(self.waiting_len).map(|&word| (word, 0));

@@ -201,7 +201,7 @@ fn a_text_without_words_is_its_own_feature() {
             }
             let listed = hasher.features(text);
             assert_eq!((listed.len(), listed[0].count), (1, 1));
-            // A single word makes it an ordinary text.
+            // With a single word, the text is an ordinary text: its features are its words.
             let worded = format!("{text} a {text}");
             assert_eq!(hasher.fingerprint(&worded), hasher.fingerprint("a"));
             assert_eq!(hasher.fingerprint("a"), stored.fingerprint("a"));

@@ -47,7 +47,7 @@ fn before(recipe: &TextRecipe) -> TextRecipe {
     stored(recipe, &["ignorables=", "apostrophes=", "letter-ngram="])
 }
 
-/// The recipe in a store without these lines.
+/// The recipe that is read from the text of `recipe` without the lines `unknown`.
 fn stored(recipe: &TextRecipe, unknown: &[&str]) -> TextRecipe {
     let text = recipe.to_recipe();
     let is_known = |line: &&str| !unknown.iter().any(|start| line.starts_with(start));

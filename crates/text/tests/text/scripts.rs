@@ -163,8 +163,8 @@ fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     }
 }
 
-/// UAX #29 treats a run of these signs as a single word, so with words as tokens any edit would
-/// replace the only feature.
+/// UAX #29 treats a run of signs (of Yi or cuneiform) as a single word, so with words as tokens any
+/// edit would replace the only feature.
 #[test]
 fn edited_texts_of_signs_are_found() {
     for (name, first, sign_count) in [("Yi", 0xa000, 1100), ("cuneiform", 0x12000, 900)] {

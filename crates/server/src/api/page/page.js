@@ -157,7 +157,7 @@ function bits(query, found) {
   return box;
 }
 
-// The URL of an id by a template; null unless it is an HTTP URL.
+// The URL that a template makes of an id; null unless it is an HTTP URL.
 function address(template, id) {
   if (!template) return null;
   const part = template === "{id}" ? id : encodeURIComponent(id);

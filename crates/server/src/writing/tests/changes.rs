@@ -79,7 +79,7 @@ fn labels_expiry_imports_and_merges_hold_whichever_operation_fails() {
             });
             let (passed, is_labelled) = passed;
             let case = format!("{fault:?} at operation {fails_at}");
-            // With a sound disk everything that was acknowledged is written.
+            // Once the disk works again, everything that was acknowledged is written.
             runtime.block_on(async {
                 add(writing, live, vec![record(30, "late")], 3, true).await.unwrap();
                 there.insert("late".into());

@@ -57,7 +57,7 @@ async fn add(
     writing.add(live, items, durable, deadline()).await.map(added)
 }
 
-/// Records with cheap comparisons within 3 bits.
+/// An addition that compares records within 3 bits, which is cheap.
 fn cheap(records: Vec<NewRecord>) -> Items {
     Items { records, k: 3, pairs: Default::default(), ahead: None, is_last_try: false }
 }
@@ -198,7 +198,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                 fail_points::forget(folder.path()).len() as u64
             });
             let case = format!("{fault:?} at operation {fails_at}");
-            // With a sound disk everything that was acknowledged is written.
+            // Once the disk works again, everything that was acknowledged is written.
             runtime.block_on(async {
                 let late = vec![record(30, "late")];
                 add(writing, &shared.live, late, 3, true).await.unwrap();
