@@ -1,5 +1,4 @@
-//! Entry points for the fuzz targets in tools/fuzz into private code. Only built with `--cfg
-//! fuzzing`.
+//! Gives the fuzz targets in tools/fuzz access to private code. Only built with `--cfg fuzzing`.
 #![allow(missing_docs, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use crate::bytes::checksum::Digest;
@@ -11,8 +10,8 @@ pub fn kernels(bytes: &[u8]) {
     crate::search::check_kernels(bytes);
 }
 
-/// Reads a manifest, and checks that encoding it yields the same bytes. Returns whether it is
-/// readable.
+/// Parses a manifest, and checks that encoding it yields the same bytes. Returns whether parsing
+/// succeeded.
 pub fn manifest(bytes: &[u8]) -> bool {
     let read = Manifest::read(bytes);
     if let Ok(manifest) = &read {
@@ -21,8 +20,9 @@ pub fn manifest(bytes: &[u8]) -> bool {
     read.is_ok()
 }
 
-/// Reads a deletion file for the first segment with deletions in a manifest, and checks that
-/// encoding it yields the same bytes. Returns a manifest that names the file, and the file name.
+/// Parses a deletion file for the first segment with deletions in a manifest, and checks that
+/// encoding it yields the same bytes. Returns a manifest that refers to the file, and the file
+/// name.
 pub fn deletions(bytes: &[u8], manifest: &[u8]) -> Option<(Vec<u8>, String)> {
     let mut manifest = Manifest::read(manifest).unwrap();
     let entry = manifest.segments.iter_mut().find(|entry| entry.deletions.is_some())?;

@@ -28,25 +28,25 @@
 //! # How it works
 //!
 //! A store has a few *tables*. Each table holds the whole set: the bits of every fingerprint are
-//! permuted so that the bits of the *mask* lead, and the permuted values are sorted and compressed to
-//! about `64 - log2 n + 4` bits each. A query for distance `k` assigns each table a *radius*. In
+//! permuted so that the bits of the *mask* lead, and the permuted values are sorted and compressed
+//! to about `64 - log2 n + 4` bits each. A query for distance `k` assigns each table a *radius*. In
 //! each table it finds every stored value whose leading bits differ from the query in at most
-//! `radius` places, and keeps the values within `k` in all 64 bits. The radii are chosen so that
-//! every difference of at most `k` bits lies within the radius of at least one table; this is proven
-//! before a search uses them, see [`Scheme::covers`]. If probes would cost more than a scan of one
-//! table, the search scans that table.
+//! `radius` bits, and keeps the values within `k` in all 64 bits. The radii are chosen so that a
+//! value within `k` of the query is within the radius of at least one table; this is proven before
+//! a search uses them, see [`Scheme::covers`]. If probes would cost more than a scan of one table,
+//! the search scans that table.
 //!
 //! `format-spec.md` in the repository specifies the files byte for byte.
 //!
 //! A `Writer` adds, deletes and merges records, and removes expired segments. Each reader keeps the
-//! state that it opened until [`Store::refresh`]. The documentation of `Writer` has a diagram.
-//! `writer::CheckedWriter` adds a record only if no near record is stored.
+//! snapshot that it opened until [`Store::refresh`]. The documentation of `Writer` has a diagram.
+//! `writer::CheckedWriter` adds a record only if no near-duplicate of it is stored.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | none | [`Store`], [`Searcher`], [`verify`]: everything for a read-only frontend; [`join`]: batches of queries, near pairs; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, for serving or copying a store |
+//! | none | [`Store`], [`Searcher`], [`verify`]: everything for a read-only frontend; [`join`]: batches of queries, pairs of near-duplicates; [`plan`]: the costs of queries and stores; [`state`]: the files of a snapshot, for serving or copying a store |
 //! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; in the module `join`: clusters, deduplication, pairs in order; the module `profile`: statistics of a store or an input |
 //! | `serde` | the module `rows`: answers as rows of lines, tables and JSON; reports such as [`info::StoreInfo`] for JSON |
 //!
@@ -56,12 +56,12 @@
 //!
 //! # Guarantees
 //!
-//! * Only builds, merges and joins start threads, and nothing is logged. [`SearchStats`] counts
+//! * Only builds, merges and joins start threads. The library logs nothing. [`SearchStats`] counts
 //!   the steps of a search.
 //! * [`Store`] is cheap to clone and can be shared. A [`Searcher`] belongs to one thread and
 //!   stops allocating once its buffers have grown.
-//! * Errors are typed and contain the file, the place and the violated rule. A failed search
-//!   returns no partial answer.
+//! * Errors are typed and contain the file, the position in the file, and the violated rule. A
+//!   failed search returns no partial answer.
 //! * Reading a page that is not in memory blocks the calling thread. Asynchronous callers should
 //!   run searches on separate threads, or [`Store::warm`] the store first.
 
@@ -96,8 +96,8 @@ pub use writing::builder::temporary::{TemporaryBuilder, TemporaryStore};
 pub use writing::builder::{BuildOptions, BuildReport, Builder, SchemeChoice, SegmentReceipt};
 #[cfg(feature = "write")]
 pub use writing::directory::Waiting;
-/// Counts and lengths of a store, its segments, tables and sections, as reported by [`Store::info`];
-/// and changes between its states, as reported by [`Store::log`].
+/// Counts and lengths of a store, its segments, tables and sections, as reported by
+/// [`Store::info`]; and the changes between its snapshots, as reported by [`Store::log`].
 pub mod info {
     pub use crate::store::log::{Act, Change};
     pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
@@ -128,7 +128,7 @@ pub use writing::writer::options::WriterOptions;
 #[cfg(feature = "write")]
 pub use writing::{input, writer};
 
-/// The example of the README, as a test.
+/// The examples in the README, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

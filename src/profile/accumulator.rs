@@ -1,4 +1,4 @@
-//! Counting over distinct fingerprints, in one pass.
+//! Computes [`Statistics`], except for tables, from distinct fingerprints in one pass.
 
 use std::cmp::Reverse;
 
@@ -11,13 +11,14 @@ use crate::profile::statistics::{
 };
 use fpstore_base::Fingerprint;
 
-/// The most fingerprints over which pairs of bits are counted.
+/// Maximum number of fingerprints from which the correlations of bits are computed.
 const PAIR_SAMPLE_MAX: u64 = 1 << 20;
-/// The least correlation of two bits that is reported.
+/// Minimum absolute correlation of a reported pair of bits.
 const CORRELATION_MIN: f64 = 0.3;
-/// The least reported correlation in standard deviations: chance causes 7 once in 10^11 pairs.
+/// Minimum correlation of a reported pair of bits, in standard deviations: chance causes 7 in one
+/// of 10^11 pairs.
 const CORRELATION_DEVIATIONS: f64 = 7.0;
-/// The minimum number of zeros, and of ones, of each bit of a pair.
+/// Both bits of a reported pair have at least this many zeros and this many ones.
 const SCARCE: u64 = 16;
 const HEAVIEST_MAX: usize = 10;
 
@@ -26,14 +27,15 @@ const HEAVIEST_MAX: usize = 10;
 pub(super) struct Accumulator {
     bits: BitCounts,
     pairs: PairCounts,
-    /// One block of 64 fingerprints in `pair_stride` is counted for pairs.
+    /// Pairs of bits are counted in one of every `pair_stride` blocks of 64 fingerprints.
     pair_stride: u64,
     blocks: u64,
     /// For each bit, the number of records with a one, the first record of a fingerprint excluded.
     more_ones: [u64; 64],
     record_count: u64,
     duplicates: SizeCounts,
-    /// Ascending by count, then descending by fingerprint: the first is the next to be dropped.
+    /// The fingerprints with the most records: ascending by record count, then descending by
+    /// fingerprint. A fingerprint with more records replaces the first.
     heaviest: Vec<(u64, Reverse<u64>)>,
     popcounts: [u64; 65],
     double_count: u64,
@@ -45,7 +47,7 @@ pub(super) struct Accumulator {
 }
 
 impl Accumulator {
-    /// An accumulator for about `expected_count` distinct fingerprints.
+    /// `expected_count` is the approximate number of distinct fingerprints.
     pub(super) fn new(expected_count: u64) -> Self {
         Accumulator {
             bits: BitCounts::new(),
@@ -112,7 +114,8 @@ impl Accumulator {
     /// The statistics without tables. One distinct fingerprint in 2^`halvings` was pushed.
     pub(super) fn finish(self, counted: Counted, tuned_k: u32, halvings: u32) -> Statistics {
         let mut pairs = self.pairs;
-        // A partial block is counted only if all blocks are counted.
+        // The last block has fewer than 64 fingerprints: pairs are counted in it only without
+        // sampling.
         let all = self.pair_stride == 1;
         let (ones, n) = self.bits.finish(|rows, len| {
             if all {
@@ -170,7 +173,7 @@ pub(super) fn share(ones: u64, of: u64) -> f64 {
     if of == 0 { 0.5 } else { ones as f64 / of as f64 }
 }
 
-/// Whether the number fits into the 53 bits that a double keeps.
+/// Whether an `f64`, which has 53 significant bits, represents the number exactly.
 fn is_double(value: u64) -> bool {
     value.leading_zeros() + value.trailing_zeros() >= 11
 }

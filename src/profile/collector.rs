@@ -13,20 +13,20 @@ use crate::scheme::Scheme;
 use crate::writing::builder::SchemeChoice;
 use fpstore_base::Fingerprint;
 
-/// The most records in the sample of records. It contains 655 records, give or take 26, of a
-/// fingerprint with one record in a hundred.
+/// Maximum size of the sample of records. A fingerprint with one percent of all records has 655
+/// records in the sample, give or take 26.
 const RECORD_SAMPLE_MAX: usize = 1 << 16;
-/// The minimum number of records in this sample for a fingerprint to be reported.
+/// A fingerprint is reported as heavy only if it has this many records in the sample of records.
 const SAMPLED_MIN: u64 = 50;
 const HEAVIEST_MAX: usize = 10;
 
 /// Collects the fingerprints of records and makes [`Statistics`] of them.
 ///
-/// Up to `exact_max` distinct fingerprints everything is exact. If there are more, it keeps one
-/// half of them, or a quarter, and so on, chosen by a hash of the fingerprint. Then the counts of
-/// distinct fingerprints are counts of that sample, while the counts of records stay exact. Heavy
-/// fingerprints outside the sample are found in a second sample, of records. The same records in
-/// the same order give the same statistics.
+/// Up to `exact_max` distinct fingerprints everything is exact. If there are more, the collector
+/// keeps one half of the distinct fingerprints, or a quarter, and so on, chosen by a hash of the
+/// fingerprint. Then the counts of distinct fingerprints are counts of that sample, while the
+/// counts of records stay exact. Heavy fingerprints outside the sample are found in a second
+/// sample, of records. The same records in the same order give the same statistics.
 ///
 /// # Examples
 ///
@@ -80,8 +80,8 @@ impl Collector {
         }
     }
 
-    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons and is not needed for
-    /// any finding.
+    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons, and from which
+    /// reports derive no problem.
     #[must_use]
     pub fn without_nearest(mut self) -> Self {
         self.wants_nearest = false;
@@ -100,7 +100,7 @@ impl Collector {
         self.distinct.push(fingerprint);
     }
 
-    /// The scheme of a store of the records so far.
+    /// The scheme that `choice` yields for a store of the records pushed so far.
     ///
     /// # Errors
     ///
@@ -116,9 +116,9 @@ impl Collector {
         choice.resolve(kept_count << halvings.min(63), sampler)
     }
 
-    /// The statistics of the records, with the tables that a store of `scheme` would have.
+    /// The statistics of the records, and of the tables that a store of `scheme` would have.
     ///
-    /// Sorts once for each table.
+    /// Sorts the distinct fingerprints once for each table.
     pub fn finish(self, scheme: &Scheme) -> Statistics {
         let kept = self.distinct.finish_counted();
         let halvings = kept.halvings;
@@ -173,7 +173,8 @@ fn table_of(
     table.finish(None, index, scale)
 }
 
-/// The fingerprints with the most records, by a sample of the records.
+/// The fingerprints with the most records, found in a sample of the records. Counts are estimated
+/// if `exact` has none.
 fn heaviest(
     sample: Sampler,
     record_count: u64,
@@ -230,7 +231,7 @@ mod tests {
             let few = one.candidates_per_probe < 1.0;
             assert!(few || (ratio - 1.0).abs() < 0.2, "{ratio}: {one:?}");
         }
-        // 300 000 values with 8 varying bits.
+        // 300 000 values in 2^8 prefix groups.
         assert!((exact.tables[0].candidates_per_probe / 1171.9 - 1.0).abs() < 0.01);
     }
 
@@ -241,7 +242,7 @@ mod tests {
         assert!(collector.scheme(&choice).is_ok());
         (0..50_000_u64).for_each(|i| collector.push(Fingerprint::new(scramble(i) >> 32)));
         let scheme = collector.scheme(&choice).unwrap();
-        // Only the low 32 bits vary, so each table must have its share of them.
+        // Only the low 32 bits vary, so each mask must contain some of them.
         assert!(scheme.masks().iter().all(|mask| mask & 0xffff_ffff != 0), "{scheme:x?}");
         assert_eq!(collector.finish(&scheme).record_count, 50_000);
     }

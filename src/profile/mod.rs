@@ -31,7 +31,7 @@ pub use statistics::{
 };
 pub use table::{GapClass, PrefixGroup, TableStatistics};
 
-/// The statistics of a store; reads all of it.
+/// Computes the statistics of a store; reads the whole store.
 ///
 /// It makes one pass over all records and one over each table. Everything is exact, except that
 /// pairs of bits are counted over at most 2^20 fingerprints spread over the store, and the nearest
@@ -54,11 +54,11 @@ pub fn profile(store: &Store) -> Result<Statistics> {
     profile_with(store, None)
 }
 
-/// As [`profile`], with an observer that is informed of the progress and may end the work.
+/// Like [`profile`], but with an observer that is informed of the progress and may end the work.
 ///
 /// # Errors
 ///
-/// As [`profile`]; [`Error::Interrupted`] if the observer ends the work.
+/// The errors of [`profile`], and [`Error::Interrupted`] if the observer ends the work.
 pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statistics> {
     let info = store.info();
     if info.width != Width::FULL {
@@ -75,7 +75,8 @@ pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statist
     let watch = Watch::new(observer, Phase::Read, Some(info.fingerprint_count()));
     let snapshot = store.snapshot();
     match snapshot.segments() {
-        // The order does not matter here, and sorting a large table into another order takes long.
+        // A single segment is read in the order of its first table: statistics do not depend on the
+        // order, and `for_each` would first sort a large table.
         [only] if only.deleted.is_none() => {
             accumulate_segment(&only.segment, has_ids, &watch, &mut accumulator)?
         }
@@ -93,7 +94,7 @@ pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statist
         let watch = watch.next(Phase::Search, None);
         statistics.nearest = Some(NearestDistances::of_store(store, sample, n, &alike, &watch)?);
     }
-    // Deleted fingerprints stay in the tables, where probes meet them, until a compaction.
+    // Deleted fingerprints remain in the tables until a compaction, and cost time in probes.
     statistics.deleted_in_tables = info.deleted_fingerprints();
     let watch = watch.next(Phase::Tables, None);
     for open in snapshot.segments() {

@@ -1,8 +1,8 @@
-//! The distances to the nearest other fingerprint, and the k proposed from them.
+//! The distances of fingerprints to their nearest other fingerprint, and the k proposed from them.
 //!
-//! There are two kinds of such neighbours. Most near copies are few bits away, and their number
-//! falls with the distance. Unrelated fingerprints ("strangers") get more numerous with each bit. A
-//! k in the gap between the two kinds finds the copies and not the strangers.
+//! A nearest fingerprint is of one of two kinds. Near copies are few bits away, and their number
+//! falls with the distance. The number of unrelated fingerprints ("strangers") grows with each bit.
+//! A k in the gap between the two kinds finds the copies and not the strangers.
 
 use crate::base::error::Result;
 use crate::join::{for_each_nearest_other, searched_count};
@@ -12,13 +12,13 @@ use crate::search::kernel::{Kernel, Task, Vector};
 use crate::store::Store;
 use fpstore_base::watch::Watch;
 
-/// The largest distance that is searched.
+/// Maximum distance at which a nearest fingerprint is searched for.
 const DISTANCE_MAX: u32 = 24;
-/// The minimum number of fingerprints with a neighbour, for a proposal.
+/// A k is proposed only if this many fingerprints have another one within it.
 const NEAR_MIN: u64 = 8;
-/// The share of queries that may find a stranger within the proposed k.
+/// Maximum share of queries that find a stranger within the proposed k.
 const CHANCE_MAX: f64 = 0.01;
-/// Counts that differ by less than this share of the fingerprints are about equal.
+/// Counts that differ by less than this share of the fingerprints are taken as equal.
 const EVEN_SHARE: f64 = 0.005;
 
 /// The distances to the nearest other fingerprint, for a sample of all fingerprints.
@@ -26,22 +26,24 @@ const EVEN_SHARE: f64 = 0.005;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct NearestDistances {
-    /// The fingerprints in the sample: all of them if there are few.
+    /// The number of fingerprints in the sample: of all fingerprints if there are few.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// By distance, 0 to 24: the number of fingerprints of the sample whose nearest other
     /// fingerprint has that distance. Equal fingerprints count as one, so the count at 0 is 0.
     pub counts: Vec<u64>,
-    /// By distance, 0 to 24: the share of fingerprints that would have another one within that
-    /// distance if the bits were independent, with their actual shares of ones.
+    /// By distance, 0 to 24: the share of fingerprints that would have another fingerprint within
+    /// that distance if the bits were independent, with their actual shares of ones.
     pub by_chance: Vec<f64>,
-    /// The k at the end of the near copies, where the gap starts; `None` without a visible gap.
+    /// The k at the start of the gap between near copies and strangers; `None` without a visible
+    /// gap.
     pub proposed_k: Option<u32>,
 }
 
 impl NearestDistances {
-    /// The distances in a store, for the first fingerprints of a sample of it. `alike` is, by
-    /// distance, the mean number of matches by chance of a query with the same shares of ones.
+    /// Searches a store for the nearest other fingerprint of the first fingerprints of its
+    /// `sample`. `alike[d]` is the mean number of matches by chance within distance `d`, for a
+    /// query with the same shares of ones.
     pub(super) fn of_store(
         store: &Store,
         sample: &Sample,
@@ -60,7 +62,7 @@ impl NearestDistances {
         Ok(NearestDistances::new(searched, counts, fingerprint_count, alike))
     }
 
-    /// The distances among distinct values, for the first fingerprints of a sample of them.
+    /// Searches distinct values for the nearest other value of the first fingerprints of `sample`.
     pub(super) fn of_values(values: &[u64], sample: &Sample, alike: &[f64]) -> Self {
         let kernel = Kernel::detect();
         let mut counts = vec![0; DISTANCE_MAX as usize + 1];
@@ -82,7 +84,7 @@ impl NearestDistances {
         NearestDistances { fingerprint_count: searched as u64, counts, by_chance, proposed_k }
     }
 
-    /// The share of the sample that has another fingerprint within `k` bits; up to 24.
+    /// The share of the sample that has another fingerprint within `k` bits, for `k` up to 24.
     pub fn share_within(&self, k: u32) -> f64 {
         let within: u64 = self.counts.iter().take(k as usize + 1).sum();
         within as f64 / self.fingerprint_count.max(1) as f64
@@ -98,7 +100,7 @@ fn count(counts: &mut [u64], distance: u32) {
 /// The k at the gap between near copies and strangers.
 ///
 /// It is the smallest distance where the counts, each averaged with its two neighbours, are about
-/// lowest. Before it the counts must be four times as high, and beyond it twice as high.
+/// lowest. Some count before it must be four times as high, and some count beyond it twice as high.
 /// `strangers` is the number of fingerprints without another one within the counted distances.
 /// Within the proposed distance, chance must cause almost no neighbours.
 fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
@@ -114,7 +116,7 @@ fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let is_gap = |&(at, &level): &(usize, &f64)| {
         let (before, beyond) = smoothed.split_at(at);
         let beyond = highest(beyond).max(strangers as f64);
-        // If nearly no neighbours are left, strangers may be far beyond.
+        // A count of nearly zero is a gap, too, even if there are no strangers within 24 bits.
         let parts = 2.0 * level <= beyond || level <= even;
         at <= last && 4.0 * level <= highest(before) && parts
     };
@@ -125,7 +127,7 @@ fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     (near >= NEAR_MIN).then_some(gap as u32)
 }
 
-/// The distance of the nearest other value among distinct ones, up to [`DISTANCE_MAX`].
+/// The distance from `wanted` to the nearest other of the distinct values, up to [`DISTANCE_MAX`].
 #[derive(Clone, Copy)]
 struct NearestOf<'a> {
     values: &'a [u64],

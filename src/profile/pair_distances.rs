@@ -1,4 +1,4 @@
-//! The distances of all pairs of a list of values.
+//! Counts all pairs of a list of values by their distance.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 use crate::base::error::Result;
 use crate::bytes::distances::distances_from;
 
-/// Values that a thread compares with all later ones at a time.
+/// Number of values in a work item: a thread compares each of them with all later values.
 const RANGE_LEN: usize = 64;
 
 /// The number of pairs of values at each Hamming distance from 0 to 64: every value with every
@@ -19,7 +19,8 @@ const RANGE_LEN: usize = 64;
 /// [`Error::Interrupted`](crate::Error::Interrupted) if the observer ends the work.
 pub fn pair_distances(values: &[u64], observer: Option<Observer>) -> Result<[u64; 65]> {
     let watch = Watch::new(observer, Phase::Join, Some(values.len() as u64));
-    // Early values have many later ones: small ranges keep all threads busy to the end.
+    // The first ranges take the longest, as their values have the most later values. Ranges are
+    // small so that all threads are busy to the end.
     let ranges = (0..values.len()).step_by(RANGE_LEN);
     let ranges = ranges.map(|start| start..values.len().min(start + RANGE_LEN));
     let mut sums = [0; 65];
@@ -40,8 +41,8 @@ pub fn pair_distances(values: &[u64], observer: Option<Observer>) -> Result<[u64
 }
 
 fn distances_in(values: &[u64], range: Range<usize>) -> [u64; 65] {
-    // Equal distances often follow each other. With four histograms in turn, an addition need not
-    // wait for the previous one.
+    // Equal distances often follow each other. They are counted in four histograms in turn, so that
+    // an addition need not wait for the previous one.
     let mut counts = [[0_u64; 65]; 4];
     for first in range {
         distances_from(values[first], &values[first + 1..], |_, distances| {

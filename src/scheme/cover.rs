@@ -1,8 +1,8 @@
-//! The exhaustive proof that radii over masks miss no pattern of at most k flips.
+//! Proves that probes of tables with given masks and radii find every value within k flipped bits.
 //!
-//! It searches for a counterexample over the *atoms* that the masks generate: sets of bits that lie
-//! in exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
-//! of three flips it tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
+//! The proof is an exhaustive search for a counterexample over the *atoms* of the masks: sets of
+//! bits that lie in exactly the same masks. Two masks of 32 bits have two atoms, so instead of
+//! C(64, 3) patterns of three flips the search tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
 
 use crate::bytes::mask::low_bits;
 
@@ -12,9 +12,9 @@ pub type Radius = Option<u32>;
 /// Whether for every pattern of at most `k` flips the mask of some table contains no more flips
 /// than the radius of the table. Counts `steps` down and returns `None` when they are used up.
 ///
-/// A counterexample puts at least `radius + 1` flips into every mask in play. The search takes a
-/// table that still lacks flips and tries each atom of its mask in turn. A tried atom is closed for
-/// later tries, so no pattern occurs twice.
+/// A counterexample puts at least `radius + 1` flips into the mask of every table that has a
+/// radius. The search takes a table that still lacks flips and tries a flip in each atom of its
+/// mask. A tried atom is closed for the next atoms, so no pattern occurs twice.
 pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
@@ -25,7 +25,7 @@ pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -
     search.counterexample(every_table, lacking, every_atom, k).map(|found| !found)
 }
 
-/// A set of tables in play, one bit each.
+/// A set of tables that have a radius, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TableSet([u64; TABLE_COUNT_MAX / 64]);
 
@@ -73,10 +73,10 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The state of a search: the flips that each table lacks, and the bits left in each atom.
+/// The state of a search: the flips that each table lacks, and the unflipped bits of each atom.
 ///
 /// An *atom* is a set of bits that lie in exactly the same masks, so only the number of flips in it
-/// matters. There are at most 64 atoms, so a set of atoms is a word.
+/// matters. There are at most 64 atoms, so a set of atoms fits into a `u64`.
 struct Search<'a> {
     /// For each atom: the tables whose mask contains it.
     atoms: Vec<TableSet>,
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The most tables a segment can have.
+/// Maximum number of tables of a segment (rule R-6 of format-spec.md).
 pub(crate) const TABLE_COUNT_MAX: usize = 256;
 
 /// C(n,0) + C(n,1) + ... + C(n,r).
@@ -279,7 +279,7 @@ mod tests {
         assert!(proven(&halves, &[Some(32), None], 64));
     }
 
-    /// Small fingerprints of 8 bits, all patterns, random masks and radii.
+    /// Compares the proof with a test of all patterns of 8 bits, for random masks and radii.
     #[test]
     fn the_proof_agrees_with_brute_force_on_small_masks() {
         let mut state = 20_261_121_u64;

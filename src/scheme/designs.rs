@@ -9,9 +9,10 @@ use crate::bytes::permutation::{Permutation, Permuted};
 /// How blocks of bits are joined to masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Design {
-    /// This many disjoint blocks, one table each.
+    /// Disjoint blocks, as many as the number, with one table for each.
     Blocks(u32),
-    /// Every choice of all blocks except k: k flips touch at most k blocks.
+    /// A mask for every choice of all blocks except k. As k flips touch at most k blocks, some mask
+    /// contains no flip.
     ///
     /// # Source
     ///
@@ -23,7 +24,8 @@ pub(crate) enum Design {
     /// The affine hyperplanes of AG(k,2): any k points lie in some hyperplane, so they miss the
     /// parallel one.
     Hyperplanes { k: u32 },
-    /// Each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other 48; for k = 3.
+    /// Each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other 48 bits; for k
+    /// = 3.
     ///
     /// # Source
     ///
@@ -62,7 +64,7 @@ impl Design {
         *self == Design::Nested16
     }
 
-    /// The masks over these [`Design::block_count`] blocks.
+    /// The masks over `blocks`, of which there must be [`Design::block_count`].
     pub(crate) fn masks(&self, blocks: &[u64]) -> Vec<u64> {
         match *self {
             Design::Blocks(_) => blocks.to_vec(),
@@ -79,7 +81,7 @@ impl Design {
     }
 }
 
-/// A member of a family: a design over blocks of these widths.
+/// A member of a family: a design and the widths of its blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) design: Design,
@@ -118,7 +120,7 @@ impl Member {
     }
 }
 
-/// The masks of a covering design as unions of blocks: any 3 blocks miss one of them.
+/// The masks of a covering design, each as a list of blocks: any 3 blocks are outside some mask.
 fn covering(tables: u32) -> &'static [&'static [usize]] {
     match tables {
         6 => COVERING_6_4_3,
@@ -129,10 +131,10 @@ fn covering(tables: u32) -> &'static [&'static [usize]] {
     }
 }
 
-/// Covering design C(6,4,3) by complements: any 3 of 6 blocks miss one of these pairs.
+/// The complements of covering design C(6,4,3): any 3 of 6 blocks are outside one of these pairs.
 const COVERING_6_4_3: &[&[usize]] = &[&[0, 3], &[0, 4], &[1, 2], &[1, 5], &[2, 5], &[3, 4]];
 
-/// Covering design C(8,5,3) by complements.
+/// The complements of covering design C(8,5,3): any 3 of 8 blocks are outside one of these triples.
 const COVERING_8_5_3: &[&[usize]] = &[
     &[0, 2, 3],
     &[0, 4, 5],
@@ -144,7 +146,7 @@ const COVERING_8_5_3: &[&[usize]] = &[
     &[3, 5, 6],
 ];
 
-/// Covering design C(11,6,3) by complements.
+/// The complements of covering design C(11,6,3): any 3 of 11 blocks are outside one of these fives.
 const COVERING_11_6_3: &[&[usize]] = &[
     &[0, 1, 4, 8, 10],
     &[0, 1, 5, 6, 7],
@@ -159,7 +161,7 @@ const COVERING_11_6_3: &[&[usize]] = &[
     &[6, 7, 8, 9, 10],
 ];
 
-/// The 14 planes of the affine space AG(3,2) over the 8 bytes.
+/// The 14 planes of the affine space AG(3,2), whose points are the 8 bytes.
 const PLANES_OF_AG_3_2: &[&[usize]] = &[
     &[0, 2, 4, 6],
     &[1, 3, 5, 7],
@@ -198,7 +200,7 @@ fn unions(blocks: &[u64], designs: &[&[usize]]) -> Vec<u64> {
     designs.iter().map(|design| design.iter().fold(0, |mask, &b| mask | blocks[b])).collect()
 }
 
-/// Appends the union of `mask` and `wanted` blocks, for every choice of them from `blocks`.
+/// For every choice of `wanted` blocks from `blocks`: appends their union with `mask` to `out`.
 fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
     if wanted == 0 {
         out.push(mask);
@@ -210,7 +212,7 @@ fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
 }
 
 /// The points of the projective space PG(3,2) are blocks 1 to 15; the mask of table `a` joins the
-/// points with an odd inner product with `a`, the complement of a plane.
+/// points with an odd inner product with `a`; they are the complement of a plane.
 fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
     (1..=15_u32)
         .map(|a| {
@@ -222,7 +224,7 @@ fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The masks of both halves of the points, for every normal vector except zero.
+/// For every normal vector except zero: one mask for each of the two halves of the points.
 fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
     let half = |normal: u32, side: u32| {
         (0..1_u32 << k)

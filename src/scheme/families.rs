@@ -89,8 +89,8 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Names, `k` and radii, at least one entry for each family: with these radii for its first tables
-/// and 0 for the others, the named member covers `k`.
+/// Names of members with `k` and radii, at least one entry for each family: with these radii for
+/// its first tables and radius 0 for its other tables, the member covers `k`.
 #[cfg(test)]
 pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
     ("1", 3, &[3]),
@@ -119,7 +119,7 @@ pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
     ("16", 3, &[]),
 ];
 
-/// A family with one member, not considered by the planner under this name.
+/// A family with one member, and without designs for the planner.
 const fn one(
     name: &'static str,
     alias: &'static str,
@@ -130,7 +130,7 @@ const fn one(
 }
 
 impl Family {
-    /// The argument in `name`, if it names a member of this family; empty for a family without an
+    /// The argument in `name`, if `name` is a member of this family; empty for a family without an
     /// argument.
     pub(super) fn argument_in<'n>(&self, name: &'n str) -> Option<&'n str> {
         if self.alias == Some(name) {
@@ -142,7 +142,7 @@ impl Family {
     }
 }
 
-/// The member of a family by its name, for distance `k` where the family depends on it.
+/// Finds the member with this name. `k` is the distance, for families whose masks depend on it.
 pub(crate) fn member(name: &str, k: u32) -> Result<Member> {
     let found = FAMILIES.iter().find_map(|family| Some((family, family.argument_in(name)?)));
     match found {
@@ -170,7 +170,7 @@ fn even(design: Design) -> Result<Member> {
     Ok(Member::even(design))
 }
 
-/// Accepts `5`, or the widths of the blocks: `26+19+19`.
+/// Parses the argument of `blocks-M`: a number such as `5`, or widths such as `26+19+19`.
 fn blocks(argument: &str, _: u32) -> Result<Member> {
     let numbers: Option<Vec<u32>> = argument.split('+').map(|n| n.parse().ok()).collect();
     match numbers.as_deref() {
@@ -190,7 +190,7 @@ fn widths_fit(widths: &[u32]) -> bool {
     sum == Some(64) && !widths.contains(&0)
 }
 
-/// Accepts `5`, or `5-for-2` with its own distance.
+/// Parses the argument of `choose-R`: `5` for distance `k`, or `5-for-2` for distance 2.
 fn choose(argument: &str, k: u32) -> Result<Member> {
     let (count, own) = match argument.split_once("-for-") {
         Some((count, own)) => (count, own.parse().ok()),
@@ -232,7 +232,7 @@ fn covering_from_3(tables: u32, k: u32) -> Vec<Design> {
 }
 
 fn hyperplanes(k: u32) -> Result<Member> {
-    // With k = 6 there would be 126 tables, too many to store.
+    // With k = 6 there would be 126 tables, which take too much space.
     if !(1..=5).contains(&k) {
         return refuse(format!("hyperplanes: k must be 1 to 5, not {k}"));
     }
@@ -281,7 +281,7 @@ mod tests {
             names.extend([Some(family.name), family.alias].into_iter().flatten());
             if let Some(alias) = family.alias {
                 assert_eq!(masks_of(family.name, 3).unwrap(), masks_of(alias, 3).unwrap());
-                // An earlier family must not accept the name.
+                // No family before this one in the list may accept its alias.
                 let general = FAMILIES.iter().find_map(|f| Some((f.name, f.argument_in(alias)?)));
                 assert_eq!(general, Some((family.name, "")), "{alias}");
             }

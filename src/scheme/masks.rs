@@ -15,7 +15,7 @@ use fpstore_base::lists;
 ///
 /// let halves = Scheme::named("2", 3)?;
 /// assert_eq!(halves.masks(), [0xffff_ffff_0000_0000, 0x0000_0000_ffff_ffff]);
-/// // Three flips leave one of the halves with at most one of them.
+/// // Of any three flips, one of the two halves contains at most one.
 /// assert!(halves.covers(3, &[Some(1), Some(1)]));
 /// assert!(!halves.covers(4, &[Some(1), Some(1)]));
 /// # Ok::<(), fpstore::Error>(())
@@ -60,8 +60,8 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for an invalid hex
-    /// number.
+    /// The errors of [`Scheme::from_masks`], and [`Error::InvalidScheme`] with the line number for
+    /// an invalid hex number.
     pub(crate) fn from_mask_list(text: &str, k: u32) -> Result<Self> {
         let mut masks = Vec::new();
         for (line, content) in lists::rows(text) {
@@ -81,7 +81,8 @@ impl Scheme {
     /// smaller.
     ///
     /// If the heads of a table extend beyond its mask, as they do from about 10^9 fingerprints on,
-    /// the known bits count towards `bits`, and fewer are stored.
+    /// the bits of the head outside the mask count towards `bits`, and the stored syndromes are
+    /// shorter.
     ///
     /// A syndrome replaces the bits of a tail outside the mask, at most 32. A table still holds
     /// whole values if there are more such bits, as with a mask of few bits and short heads, or if
@@ -114,15 +115,15 @@ impl Scheme {
         Err(Error::InvalidScheme { reason })
     }
 
-    /// The scheme of existing tables, given the mask of each and its syndrome bits as in
+    /// The scheme of existing tables, given as pairs of a mask and the argument of
     /// [`Scheme::with_syndromes`].
     pub(crate) fn of_tables(tables: impl Iterator<Item = (u64, u32)>, k: u32) -> Result<Self> {
         let (masks, bits): (Vec<u64>, Vec<u32>) = tables.unzip();
         Scheme::from_masks(masks, k)?.with_syndromes(bits.into_iter().max().unwrap_or(0))
     }
 
-    /// The bits of the syndromes of the tables after the first, see [`Scheme::with_syndromes`];
-    /// 0 if they hold whole values.
+    /// The length of syndromes in the tables after the first, in bits, see
+    /// [`Scheme::with_syndromes`]; 0 if they hold whole values.
     pub fn syndrome_bits(&self) -> u32 {
         self.syndrome_bits
     }
@@ -153,7 +154,7 @@ impl Scheme {
     }
 }
 
-/// The reason why masks cannot form a scheme, or `None`.
+/// The reason why masks cannot form a scheme (rule R-7 of format-spec.md), or `None`.
 pub(crate) fn fault_of_masks(masks: &[u64]) -> Option<String> {
     let most = TABLE_COUNT_MAX;
     if masks.is_empty() || masks.len() > most {

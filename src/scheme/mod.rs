@@ -1,5 +1,5 @@
-//! Schemes: the masks of a store, the families they come from, and the proof that radii over
-//! them miss nothing.
+//! Schemes: the masks of a store, the families they come from, and the proof that probes with given
+//! radii miss no value.
 //!
 //! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs. The format
 //! checks the masks of a header, the planner chooses radii and lays out masks for data, and writers
