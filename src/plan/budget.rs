@@ -4,17 +4,17 @@ use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
 
-/// The least `k` for which [`Budget::Default`] is larger.
+/// From this `k` on [`Budget::Default`] allows 18.5 instead of 12 bytes for each fingerprint.
 const LARGE_K: u32 = 6;
-/// Bytes of [`Budget::Default`] in addition to the bytes for each fingerprint.
+/// Bytes that [`Budget::Default`] allows in addition to the bytes for each fingerprint.
 const DEFAULT_FOR_ALL: f64 = (1 << 20) as f64;
 
 /// The space that tables may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// 12 bytes for each fingerprint, 18.5 where `k` is 6 or more, and 1 MiB for all, since space
-    /// matters less in small stores.
+    /// 12 bytes for each fingerprint (18.5 if `k` is 6 or more), plus 1 MiB for the whole store,
+    /// since space matters less in small stores.
     #[default]
     Default,
     /// This number of bytes.
@@ -29,8 +29,8 @@ impl Budget {
         let n = fingerprint_count as f64;
         match *self {
             Budget::Default => {
-                // Two halves fit. For a large `k` three blocks fit as well, which reduce the time
-                // of a query to a half or two thirds.
+                // The family of two halves fits. For a large `k` three blocks fit as well, which
+                // reduce the time of a query to a half or two thirds.
                 let each = if k < LARGE_K { 12.0 } else { 18.5 };
                 n * each + DEFAULT_FOR_ALL
             }
@@ -43,7 +43,7 @@ impl Budget {
 impl FromStr for Budget {
     type Err = Error;
 
-    /// Reads bytes such as `12GB`, `500MiB` or `4096`, or bytes for each fingerprint such as
+    /// Parses bytes such as `12GB`, `500MiB` or `4096`, or bytes for each fingerprint such as
     /// `16B/fp`. Letters may be small or capital; `k` is 1000 and `Ki` is 1024.
     ///
     /// ```

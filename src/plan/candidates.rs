@@ -8,18 +8,18 @@ use crate::plan::syndromes::{Syndromes, suitable_bits, with_syndromes};
 use crate::scheme::designs::{Design, Member, even_widths};
 use crate::scheme::{FAMILIES, Scheme, member};
 
-/// Up to this number of tables every layout is considered. With more tables the other layouts
-/// gain less, and they take as long to estimate.
+/// Designs of up to this number of tables are considered in every layout, larger ones only in the
+/// natural and the dealt one: there the other layouts gain less, and take as long to estimate.
 const TABLES_IN_ALL_LAYOUTS: usize = 8;
-/// Designs of more tables are not considered.
+/// Designs with more tables than this are not considered.
 const TABLES_MAX: usize = 64;
 
-/// A scheme to estimate.
+/// A scheme whose size and speed are to be estimated.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) masks: Vec<u64>,
-    /// The number of bits of syndromes in the tables after the first; 0 for whole values.
+    /// The length of syndromes in the tables after the first, in bits; 0 for whole values.
     pub(super) syndrome_bits: u32,
 }
 
@@ -29,8 +29,8 @@ impl Candidate {
         Candidate { name, masks, syndrome_bits: 0 }
     }
 
-    /// The same masks with syndromes of the suitable number of bits for `count` fingerprints plus
-    /// `extra`; `None` unless there are two tables and syndromes support `k`.
+    /// The same masks with syndromes. Their length is the suitable length for `count` fingerprints
+    /// plus `extra` bits. `None` unless there are two tables and syndromes support `k`.
     fn with_syndromes(&self, count: u64, k: u32, extra: u32) -> Option<Self> {
         if self.masks.len() != 2 || !(1..=ERRORS_MAX).contains(&k) {
             return None;
@@ -62,7 +62,7 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
             }
         }
     }
-    // Crowded fingerprints, as shown by a sample, may need longer syndromes than even ones.
+    // Unevenly distributed fingerprints, as a sample may show, can need longer syndromes.
     let extra = if model.is_some() { [0, 2, 4].as_slice() } else { &[0] };
     let with = |extra: &u32| {
         found.iter().filter_map(|whole| whole.with_syndromes(count, k, *extra)).collect::<Vec<_>>()
@@ -72,11 +72,11 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
     found
 }
 
-/// The scheme with this name, for `count` fingerprints. The name may end with a layout, as
-/// `halves-live`, and with syndromes, as `halves-syndrome`. Without a model of the data every
-/// layout is the natural one. A name accepted without a model is accepted with any model: if the
-/// data do not allow the layout, it is the natural one, and if no mask of the layout is long enough
-/// for syndromes, the tables hold whole values.
+/// The scheme with this name, for `count` fingerprints. The name may end with a layout
+/// (`halves-live`) and with syndromes (`halves-syndrome`). Without a model of the data every layout
+/// is the natural one. A name accepted without a model is accepted with any model: if the data do
+/// not allow the layout, the natural layout replaces it, and if no mask of the layout is long
+/// enough for syndromes, the tables hold whole values.
 pub(crate) fn scheme_by_name(
     name: &str,
     count: u64,
@@ -94,8 +94,8 @@ pub(crate) fn scheme_by_name(
     }
 }
 
-/// Whether the scheme of a name depends on the data, by its layout or by the length of its
-/// syndromes.
+/// Whether the scheme of this name depends on the data, because of its layout or because of the
+/// length of its syndromes.
 pub(crate) fn depends_on_data(name: &str) -> bool {
     let split = Syndromes::split(name);
     split.is_ok_and(|(masks, syndromes)| {
@@ -107,15 +107,16 @@ fn masks_of(member: &Member, layout: Layout, model: Option<&SampleModel>) -> Vec
     member.design.masks(&layout.blocks(&member.widths, model))
 }
 
-/// Widths of the blocks to consider. Tables with a larger radius get wider blocks: a flip costs
-/// probes, and values that share a short prefix cost candidates.
+/// The lists of block widths to consider: even widths, and lists in which the tables with a larger
+/// radius have wider blocks, so that their probes find fewer candidates.
 fn widths_of(design: Design, k: u32) -> Vec<Vec<u32>> {
     let count = design.block_count();
     let mut all = vec![even_widths(64, count)];
     if let Design::Blocks(blocks @ 2..) = design
         && blocks <= k + 1
     {
-        // Radii sum to k - blocks + 1, so this many tables have a radius larger by one.
+        // Radii sum to k - blocks + 1, so this many tables have a radius that is larger by one than
+        // the radius of the other tables.
         let wider = (k + 1 - blocks) % blocks;
         for extra in (1..=6).map(|step| 2 * step) {
             if wider == 0 || 64 / blocks + extra > 48 {

@@ -2,24 +2,28 @@
 //! number.
 //!
 //! Writers choose the layout of a table with [`Cut::of_gaps`]. The cost model uses the same
-//! functions to predict the layout of a future table, and to infer from a layout how its values
-//! crowd. So `Density::of_layout` assumes the rule for tails in this file.
+//! functions to predict the layout of a future table, and to infer from a layout how unevenly the
+//! values are distributed. So `Density::of_layout` depends on the rule for tails in this file.
 
 use crate::bytes::packing::WIDTH_MAX;
 use crate::format::codec::HeadCodec;
 
-/// The least mean number of values in a block of a large table, empty blocks included. At 4 bytes
-/// of index a block this keeps the index within one bit a value, however values crowd.
+/// Minimum mean number of values in a block of a large table, empty blocks included. The index has
+/// 4 bytes for each block, so it takes at most one bit for each value, however unevenly values are
+/// distributed.
 const VALUES_PER_BLOCK_MIN: u64 = 32;
-/// The same below `LARGE_TABLE_MIN` values: up to 52 values a block, so that nearly all blocks fit
-/// into one chunk of 64 bytes. It costs a quarter of a bit a value, which small tables can afford.
+/// Minimum mean number of values in a block of a table with fewer than `LARGE_TABLE_MIN` values.
+/// The mean is at most twice that, so nearly all blocks fit into one chunk of 64 bytes. Compared
+/// with large tables the index takes a quarter of a bit more for each value, which small tables can
+/// afford.
 const VALUES_PER_SMALL_BLOCK_MIN: u64 = 26;
 const LARGE_TABLE_MIN: u64 = 10_000_000;
 
-/// The weight of a gap of several bytes beyond its length, in bits: a kernel skips eight one-byte
-/// gaps in the time of one longer gap. Evenly spread values get nearly all gaps of one byte at any
-/// weight from 8 up; crowded ones get faster and larger as it grows (measured on real digests: 3
-/// times faster for a fifth more bytes at 16).
+/// Added to the length of a gap of several bytes, in bits, because such gaps are slow: a kernel
+/// skips eight one-byte gaps in the time of one longer gap. With 8 or more, nearly all gaps between
+/// evenly distributed values take one byte. For unevenly distributed values a higher weight makes
+/// the table faster and larger (16, measured on real digests: 3 times faster for a fifth more
+/// bytes).
 const BITS_PER_LONG_GAP: f64 = 16.0;
 
 /// The codec of new tables.
@@ -28,7 +32,8 @@ pub(super) const CODEC: HeadCodec = HeadCodec::Varint;
 /// The layout of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The low bits of each value that are stored as its tail; the others are its head.
+    /// The number of low bits of each value that are stored as its tail; the bits above them are
+    /// its head.
     pub(crate) tail_bits: u32,
     /// The number of leading bits that form the block number.
     pub(crate) block_bits: u32,
@@ -37,8 +42,8 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The layout for `value_count` distinct values. `gaps_of_bits` counts the gaps between
-    /// neighbours by their length in bits.
+    /// The layout for `value_count` distinct values. `gaps_of_bits[L]` is the number of gaps of `L`
+    /// bits between neighbouring values.
     pub(crate) fn of_gaps(value_count: u64, gaps_of_bits: &[u64; 65]) -> Self {
         let tail_bits = tail_bits(&gaps_of_bits.map(|count| count as f64));
         Cut { tail_bits, block_bits: block_bits(value_count, tail_bits), codec: CODEC }
@@ -52,11 +57,11 @@ pub(crate) fn block_bits(value_count: u64, tail_bits: u32) -> u32 {
     (value_count / least).max(1).ilog2().min(64 - tail_bits)
 }
 
-/// The number of tail bits for which the sum of the length and the weight of long gaps is smallest;
-/// the largest of equally good numbers.
+/// The number of tail bits for which the sum of the length of the table and the weight of its long
+/// gaps is smallest; the largest of equally good numbers.
 ///
-/// `gaps_of_bits` counts the gaps between values by their length in bits. With tails of t bits, a
-/// gap of L bits between values is a gap of about L - t bits between heads.
+/// `gaps_of_bits[L]` is the number of gaps of L bits between neighbouring values. With tails of t
+/// bits, such a gap is a gap of about L - t bits between heads.
 pub(crate) fn tail_bits(gaps_of_bits: &[f64; 65]) -> u32 {
     let value_count: f64 = gaps_of_bits.iter().sum();
     let weight = |tail_bits: u32| -> f64 {
@@ -71,43 +76,45 @@ pub(crate) fn tail_bits(gaps_of_bits: &[f64; 65]) -> u32 {
     (0..=WIDTH_MAX).rev().min_by(by_weight).unwrap_or(0)
 }
 
-/// The bytes of the gap between two heads whose values have a gap of `bits` bits.
+/// The length in bytes of the gap between two heads whose values have a gap of `bits` bits.
 pub(crate) fn head_len(bits: u32, tail_bits: u32) -> u32 {
     CODEC.gap_len(bits.saturating_sub(tail_bits))
 }
 
-/// The head bits of a table of `value_count` random values.
+/// The number of head bits in a table of `value_count` random values.
 pub(crate) fn uniform_head_bits(value_count: u64) -> u32 {
     let n = value_count as f64;
     64 - tail_bits(&gaps_of_bits(n, |bits| occupied(n, 2_f64.powi(bits as i32))))
 }
 
-/// The expected number of `cells` equal cells that `count` random values occupy.
+/// The expected number of cells, out of `cells` equally likely ones, that `count` random values
+/// occupy.
 pub(crate) fn occupied(count: f64, cells: f64) -> f64 {
     -cells * (-count / cells).exp_m1()
 }
 
 /// The expected number of gaps of each length in bits between `value_count` sorted values.
-/// `distinct(L)` is the number of different values of the leading L bits.
+/// `distinct(L)` is the number of distinct prefixes of L bits among the values.
 ///
-/// A gap crosses a border of cells 2^j wide min(1, gap / 2^j) times on average. So the number of
-/// occupied cells gives the mean of min(gap, 2^j), and its growth from j to j + 1 gives the share
-/// of larger gaps.
+/// Divide the range of values into cells of width 2^j. The probability that a gap crosses a border
+/// between cells is min(1, gap / 2^j). So the number of occupied cells gives the mean of min(gap,
+/// 2^j), and the growth of this mean from j to j + 1 gives the share of gaps above 2^j.
 pub(crate) fn gaps_of_bits(value_count: f64, distinct: impl Fn(u32) -> f64) -> [f64; 65] {
     let mut gaps = [0.0; 65];
     if value_count < 1.0 {
         return gaps;
     }
     let capped = |j: u32| 2_f64.powi(j as i32) * distinct(64 - j) / value_count;
-    // The mean share of gaps above u, for u from 2^j to 2^(j+1).
+    // The share of gaps longer than u, averaged over u from 2^j to 2^(j+1).
     let share = |j: u32| ((capped(j + 1) - capped(j)) / 2_f64.powi(j as i32)).clamp(0.0, 1.0);
     let mut above = 1.0;
     for bits in 0..=64_u32 {
-        // The share of gaps of more than `bits` bits, so of at least 2^bits.
+        // The share of gaps of more than `bits` bits, which are at least 2^bits.
         let next = match bits {
             0 => 1.0,
             64 => 0.0,
-            // The two means stand for the share at 3/4 and at 3/2 of 2^bits.
+            // Interpolates between the means below and above 2^bits, taken as the shares at 3/4 and
+            // at 3/2 of 2^bits.
             _ => share(bits - 1).powf(2.0 / 3.0) * share(bits.min(63)).powf(1.0 / 3.0),
         };
         let next = f64::min(next, above);
@@ -163,7 +170,7 @@ mod tests {
     }
 
     fn spread(n: u64) -> Vec<u64> {
-        // A Weyl sequence: as evenly distributed as random values, without repetitions.
+        // A Weyl sequence: distinct values, at least as evenly distributed as random values.
         (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
     }
 

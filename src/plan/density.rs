@@ -1,8 +1,8 @@
-//! The density of the values of a table: the number of values that a probe finds in each block.
+//! The density of the values of a table: estimates how many values a probe finds in each block.
 //!
-//! n even values in 2^b blocks are n / 2^b in each block. Real values crowd, so the density comes
-//! from the probability that two values share their leading bits, and from the near-duplicates of
-//! a query.
+//! With n evenly distributed values in 2^b blocks, each block contains n / 2^b. Real values are
+//! unevenly distributed, so the density is computed from the probability that two values share
+//! their leading bits, and from the near-duplicates of a query.
 
 use crate::bytes::mask::high_bits;
 use crate::format::prefix_index::BLOCKS_PER_ENTRY;
@@ -11,16 +11,16 @@ use crate::scheme::ways_to_flip;
 /// Blocks whose numbers differ in these lowest bits alone share an entry of the prefix index.
 pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 
-/// Stored values near a query in all 64 bits.
+/// A group of stored near-duplicates of a query that differ from it in the same bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbour {
-    /// The bits in which they differ from the query, in the order of the table.
+    /// The bits in which the values differ from the query, permuted like the values of the table.
     pub(crate) diff: u64,
-    /// The mean number of these neighbours that a query has.
+    /// The mean number of such values for a query.
     pub(crate) count: f64,
 }
 
-/// How crowded the blocks of a table are.
+/// How unevenly the values of a table are distributed over its blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Crowding {
     /// The probability that two values lie in blocks of one entry of the prefix index.
@@ -31,27 +31,28 @@ pub(crate) struct Crowding {
 
 /// The distribution of the values of a table over its leading bits.
 ///
-/// Values near a query are of two kinds. The *background* shares leading bits by chance or by
-/// skew; it grows with the number of values. *Neighbours* share nearly all bits, as
-/// near-duplicates do, and are listed one by one.
+/// Values that share leading bits with a query are of two kinds. The *background* shares them by
+/// chance, or because bits are skewed; it grows with the number of values. *Neighbours* share
+/// nearly all 64 bits, as near-duplicates do, and are listed one by one.
 #[derive(Clone, Debug)]
 pub(crate) struct Density {
-    /// Entry L: the probability that two values of the background share their leading L bits.
+    /// Entry L: the probability that two background values share their leading L bits.
     shared: [f64; 65],
-    /// For each bit: the number of values that differ from a query there, divided by the number
-    /// that agree. 1 for an even bit, 0 for a dead one.
+    /// For each bit: the number of values that differ from a query in the bit, divided by the
+    /// number that agree. 1 for an evenly distributed bit, 0 for a bit that never varies.
     odds: [f64; 64],
     neighbours: Vec<Neighbour>,
 }
 
 impl Density {
-    /// The density of independent even bits.
+    /// The density of independent, evenly distributed bits.
     pub(crate) fn uniform() -> Self {
         let shared = std::array::from_fn(|bits| 2_f64.powi(-(bits as i32)));
         Density { shared, odds: [1.0; 64], neighbours: Vec::new() }
     }
 
-    /// A density of these parts. `shared` must not rise; `odds` are in the order of the table.
+    /// A density with these fields. `shared` must not increase; `odds` are in the order of the bits
+    /// of permuted values.
     pub(crate) fn new(shared: [f64; 65], odds: [f64; 64], neighbours: Vec<Neighbour>) -> Self {
         Density { shared, odds, neighbours }
     }
@@ -59,11 +60,11 @@ impl Density {
     /// The density that a reader infers from the layout of a table: its prefix bits, block bits
     /// and head bits.
     ///
-    /// This assumes that tails were cut by the rule of [`Cut`](super::cut::Cut).
-    /// Heads are about as long as needed to distinguish values. Even bits would need heads of
-    /// `needed` bits; the bits beyond that carry no information. They are assumed to be below the
-    /// bits that name blocks, unless `crowding` indicates otherwise, and below the prefix rather
-    /// than in it.
+    /// This assumes that [`Cut`](super::cut::Cut) chose the length of tails, so that heads are
+    /// about as long as needed to distinguish values. Evenly distributed bits would need heads of
+    /// `needed` bits; the excess is the number of head bits that carry no information. These bits
+    /// are assumed to be below the block number, unless `crowding` indicates otherwise, and below
+    /// the prefix rather than in it.
     pub(crate) fn of_layout(
         [prefix_bits, block_bits, head_bits]: [u32; 3],
         needed: u32,
@@ -72,7 +73,8 @@ impl Density {
         let [prefix, block, head] = [prefix_bits, block_bits, head_bits].map(f64::from);
         let entry = f64::from(block_bits.saturating_sub(ENTRY_BITS));
         let information = |shared: f64| -shared.max(f64::MIN_POSITIVE).log2();
-        // The information of the leading bits at these knots; it grows evenly between them.
+        // The knots are pairs of a number of leading bits and the information in them; it grows
+        // linearly between knots.
         let (in_entry, in_block) = match crowding {
             Some(crowding) => (
                 information(crowding.in_entry).min(entry),
@@ -107,7 +109,7 @@ impl Density {
         }
     }
 
-    /// The crowding that a reader can infer from overflow entries of the prefix index.
+    /// The uneven distribution that a reader can infer from overflow entries of the prefix index.
     pub(crate) fn crowding(&self, block_bits: u32) -> Crowding {
         let entry = block_bits.saturating_sub(ENTRY_BITS);
         Crowding {
@@ -116,26 +118,28 @@ impl Density {
         }
     }
 
-    /// The values among `value_count` that share their leading `bits` with a query, on average.
+    /// The mean number of values, of `value_count`, that share their leading `bits` with a query.
     pub(crate) fn sharing(&self, bits: u32, value_count: f64) -> f64 {
         value_count * self.shared[bits.min(64) as usize]
     }
 
-    /// Entry `i`, up to `flips`: the ways to make `i` flips in the leading `bits`, each weighted by
-    /// the density of values there relative to the density at the query.
+    /// Entry `i`, 0 to `flips`: the number of ways to flip `i` of the leading `bits` of a query.
+    /// Each way is weighted by the density of values at the flipped prefix, relative to the density
+    /// at the prefix of the query.
     pub(crate) fn ways(&self, bits: u32, flips: u32) -> Vec<f64> {
         ways_to_flip(&self.odds[..bits.min(64) as usize], flips)
     }
 
-    /// The share of values that differ from a query in at most `flips` of the bits from `start` to
-    /// `end`, which is not included; 1 if there are none.
+    /// The share of values that differ from a query in at most `flips` of the bits `start..end`; 1
+    /// for an empty range.
     pub(crate) fn share_near(&self, start: u32, end: u32, flips: u32) -> f64 {
         let odds = self.odds.get(start as usize..end.min(64) as usize).unwrap_or_default();
         let agree: f64 = odds.iter().map(|odds| 1.0 / (1.0 + odds)).product();
         agree * ways_to_flip(odds, flips).iter().sum::<f64>()
     }
 
-    /// Entry `i`, up to `radius`: the neighbours with `i` flips in the leading `bits`.
+    /// Entry `i`, 0 to `radius`: the mean number of neighbours that differ from a query in `i` of
+    /// the leading `bits`.
     pub(crate) fn neighbours(&self, bits: u32, radius: u32) -> Vec<f64> {
         let mut counts = vec![0.0; radius as usize + 1];
         for near in &self.neighbours {
@@ -147,8 +151,8 @@ impl Density {
         counts
     }
 
-    /// The values among `value_count` that differ from a query in at most `radius` of their
-    /// leading `prefix_bits`, and in at most `k` of their leading `head_bits`, on average.
+    /// The mean number of values, of `value_count`, that differ from a query in at most `radius` of
+    /// the leading `prefix_bits` and in at most `k` of the leading `head_bits`.
     pub(crate) fn within(
         &self,
         [prefix_bits, radius]: [u32; 2],
@@ -185,14 +189,15 @@ mod tests {
         let uniform = Density::uniform();
         let expected = n * 33.0 / 2_f64.powi(32);
         assert!((uniform.within([32, 1], [32, 3], n) / expected - 1.0).abs() < 1e-12);
-        // A head shorter than the prefix: flips are counted in the head alone.
+        // If the head is shorter than the prefix, only flips in the head count.
         let expected = n * 29.0 / 2_f64.powi(28);
         assert!((uniform.within([32, 1], [28, 3], n) / expected - 1.0).abs() < 1e-12);
-        // A longer head: the rest of k may flip in its 8 other bits, up to 3 or 2 of them.
+        // The head has 8 bits after the prefix. Up to 3 of them may flip after no flip in the
+        // prefix, up to 2 after one.
         let ways = (1.0 + 8.0 + 28.0 + 56.0) + 16.0 * (1.0 + 8.0 + 28.0);
         let expected = n * ways / 2_f64.powi(24);
         assert!((uniform.within([16, 1], [24, 3], n) / expected - 1.0).abs() < 1e-12);
-        // All values are within 64 bits.
+        // All values differ from a query in at most 64 bits.
         assert_eq!(uniform.within([64, 64], [64, 64], n), n);
     }
 
@@ -213,12 +218,13 @@ mod tests {
             let ratio = even.sharing(bits, n) / Density::uniform().sharing(bits, n);
             assert!((ratio - 1.0).abs() < 1e-9, "{bits}: {ratio}");
         }
-        // 16 varying bits, followed by 20 dead bits that heads must skip.
+        // Heads of 49 bits instead of 29: the 16 bits of the prefix vary, and 20 bits below it
+        // never do.
         let gap = Density::of_layout([16, 12, 49], 29, None);
         assert!((gap.sharing(16, n) / 2_f64.powi(8) - 1.0).abs() < 1e-9);
         assert!((gap.sharing(49, n) * 32.0 - 1.0).abs() < 1e-9);
         assert_eq!(gap.ways(16, 1)[1], 16.0);
-        // The leading half of the bits that name an index entry is dead.
+        // Of the 10 bits that select an index entry, 5 never vary.
         let crowding = Crowding { in_entry: 2_f64.powi(-5), in_block: 2_f64.powi(-9) };
         let dead = Density::of_layout([32, 14, 34], 29, Some(crowding));
         assert_eq!(dead.ways(10, 1)[1], 5.0);

@@ -1,35 +1,36 @@
-//! The cost estimate: the expected steps of a query, in the units of the unit costs.
+//! The cost estimate: the expected steps of a query. Each step is multiplied by its unit cost.
 
 use std::ops::AddAssign;
 
-/// The expected steps of one query by the cost model.
+/// The number of steps that the cost model expects for one query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CostEstimate {
-    /// Tables that are probed.
+    /// Probed tables.
     pub tables: f64,
     /// Blocks looked up in a prefix index.
     pub probes: f64,
-    /// Cache lines of prefix indexes and of restart points that are read.
+    /// Cache lines read from prefix indexes and from lists of restart points.
     pub lines: f64,
     /// Blocks opened because they hold values.
     pub blocks: f64,
     /// Chunks of 64 bytes of heads that are summed at once, in blocks without restart points.
     pub chunks: f64,
-    /// The chunks in which every head is decoded, because too many pass the prefilter.
+    /// Those of these chunks in which every head is decoded, because too many heads pass the
+    /// prefilter.
     pub whole_chunks: f64,
     /// Ranges of heads searched for in blocks with restart points.
     pub ranges: f64,
-    /// Heads skipped on the way to a range.
+    /// Heads skipped between a restart point and the start of a range.
     pub heads_passed: f64,
     /// Heads decoded and compared one by one.
     pub heads_compared: f64,
-    /// Bytes of gaps beyond the first byte, of the heads skipped, compared, or summed in chunks.
+    /// Bytes after the first byte of each gap, for all heads that are skipped, compared, or summed.
     pub extra_bytes: f64,
-    /// Values whose tail is read and compared, or decoded if it is a syndrome.
+    /// Values whose tail is read and compared, or whose syndrome is read and decoded.
     pub candidates: f64,
-    /// Values named by syndromes, each looked up in the first table.
+    /// Possible values computed from syndromes, each looked up in the first table.
     pub look_ups: f64,
     /// Values compared in a scan of a table.
     pub scanned: f64,

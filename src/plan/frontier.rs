@@ -1,4 +1,4 @@
-//! The frontier of schemes, the choice among them, and the reason for each.
+//! Determines the frontier of schemes, the chosen scheme, and the reason text of each scheme.
 //!
 //! A scheme is on the frontier if no smaller one is as fast (the Pareto front of length and time).
 //! Of the fast schemes within the budget, the smallest is chosen.
@@ -7,19 +7,19 @@ use super::scheme_estimate::SchemeEstimate;
 
 /// Schemes within this factor of the least time count as fast; the smallest of them is preferred.
 const AS_FAST: f64 = 1.05;
-/// Fast schemes within this factor of the least length count as small, because estimates from
-/// samples are not exact; the fastest of them is preferred.
+/// Of the fast schemes, those within this factor of the least length count as small, because
+/// estimates from samples are not exact; the fastest of them is preferred.
 const AS_SMALL: f64 = 1.02;
-/// Of small schemes within this factor of the least time the simplest is chosen: on even bits all
-/// layouts are equivalent.
+/// Of the small schemes within this factor of the least time the simplest is chosen: for evenly
+/// distributed bits all layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// Up to this distance, schemes with syndromes are chosen like others. Beyond, only if whole values
-/// exceed the budget: syndromes name too many values there for an estimate from a sample.
+/// For a larger `k` a scheme with syndromes is chosen only if its masks with whole values exceed
+/// the budget: a syndrome then stands for so many possible values that an estimate from a sample is
+/// unreliable.
 const SYNDROMES_K_MAX: u32 = 3;
 
-/// Sorts by length, then by time; marks the frontier and the choice; sets the reason of each
-/// scheme.
+/// Sorts the estimates by length, then by time. Sets `on_frontier`, `chosen` and `reason` of each.
 pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEstimate> {
     estimates.sort_by(|a, b| {
         a.tables_len.total_cmp(&b.tables_len).then(a.hot_micros.total_cmp(&b.hot_micros))
@@ -30,7 +30,7 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEsti
         fastest = fastest.min(estimate.hot_micros);
     }
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    // Whether the scheme with the same masks and whole values fits, too.
+    // Whether the scheme with the same masks and whole values is within the budget, too.
     let whole_fits = |of: &SchemeEstimate| {
         let is_whole = |e: &&SchemeEstimate| {
             e.within_budget

@@ -1,8 +1,7 @@
-//! Layouts: the assignment of the 64 bits to the blocks of a design, adapted to the bits of the
-//! data.
+//! Layouts: how the 64 bits are assigned to the blocks of a design, depending on the data.
 //!
-//! A bit that is the same in all values has no information, and narrows no search. So blocks get
-//! equal shares of the entropy instead of equal numbers of bits.
+//! A bit that is the same in all values carries no information, and narrows no search. So blocks
+//! get equal shares of the entropy instead of equal numbers of bits.
 
 use crate::plan::sample_model::SampleModel;
 use crate::scheme::designs::blocks_of_widths;
@@ -10,16 +9,18 @@ use crate::scheme::designs::blocks_of_widths;
 /// Bits with less information than this are left out of masks: nearly all values agree in them.
 const DEAD_ENTROPY: f64 = 0.02;
 
-/// The assignment of the 64 bits to blocks.
+/// How the 64 bits are assigned to blocks. Dead bits are bits that hardly vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// From the most significant bit, dead bits included.
+    /// Blocks of consecutive bits from the most significant bit on, dead bits included.
     Natural,
-    /// From the most significant bit, without dead bits, equal in information.
+    /// Blocks of consecutive bits from the most significant bit on, without dead bits, with equal
+    /// information.
     Live,
-    /// Bits in order, each to the block that lacks the most information.
+    /// From the most significant bit on, each bit is assigned to the block that lacks the most
+    /// information.
     Dealt,
-    /// As [`Layout::Dealt`], starting with the bits of most information.
+    /// Like [`Layout::Dealt`], but in the order of the information of bits, the most first.
     Sorted,
 }
 
@@ -27,7 +28,7 @@ impl Layout {
     /// The layouts that depend on the data.
     const OF_DATA: [Layout; 3] = [Layout::Live, Layout::Dealt, Layout::Sorted];
 
-    /// The end of the name of a scheme with this layout.
+    /// The suffix in the name of a scheme with this layout.
     fn suffix(self) -> &'static str {
         match self {
             Layout::Natural => "",
@@ -37,12 +38,13 @@ impl Layout {
         }
     }
 
-    /// The name of a scheme with this layout: `halves-live`.
+    /// The name of a design with this layout, such as `halves-live`.
     pub(crate) fn name(self, design: &str) -> String {
         format!("{design}{}", self.suffix())
     }
 
-    /// Splits the layout from the name of a scheme: `halves-live` is `halves` and [`Layout::Live`].
+    /// Splits the layout from the name of a scheme: `halves-live` into `halves` and
+    /// [`Layout::Live`].
     pub(crate) fn split(name: &str) -> (&str, Layout) {
         let found = Layout::OF_DATA
             .into_iter()
@@ -50,8 +52,8 @@ impl Layout {
         found.unwrap_or((name, Layout::Natural))
     }
 
-    /// Disjoint blocks that have the bits, or the information, in proportion to `widths`.
-    /// Without a model of the data every layout is the natural one.
+    /// Disjoint blocks whose shares of the information are in proportion to `widths`. In the
+    /// natural layout, and always without a model of the data, `widths` are their numbers of bits.
     pub(crate) fn blocks(self, widths: &[u32], model: Option<&SampleModel>) -> Vec<u64> {
         let Some(model) = model.filter(|_| self != Layout::Natural) else {
             return blocks_of_widths(widths);
@@ -74,7 +76,8 @@ impl Layout {
         for (bit, entropy) in bits {
             let at = match self {
                 Layout::Live => {
-                    // The next block starts where this one would exceed its share by half a bit.
+                    // The next block starts at the bit of which the current block has no room for
+                    // one half.
                     let full = held[current] + entropy / 2.0 > wanted[current];
                     current += usize::from(full && current + 1 < blocks.len());
                     current

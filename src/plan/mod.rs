@@ -1,13 +1,13 @@
-//! Plans: the best scheme for a store, and the way in which a segment answers a distance.
+//! Plans: choosing the scheme of a new store, and choosing how a segment answers a query.
 //!
 //! A [`PlanRequest`] compares schemes for given data before a store is built. A [`Plan`] describes
-//! how an existing segment answers a distance `k`: by probing tables within radii, or by a scan.
-//! Both count the expected steps of a query ([`CostEstimate`]) and multiply them by their costs in
+//! how an existing segment answers queries for distance `k`: by probing tables within radii, or by
+//! a scan. Both estimate the steps of a query ([`CostEstimate`]) and multiply each by its cost in
 //! nanoseconds.
 //!
-//! The cost model imports its constants from the modules that it models. It affects speed and space
-//! only: radii are proven to cover the distance before they are used, so no error of the model can
-//! lose a match.
+//! The cost model imports its constants from the modules whose cost it estimates. It affects speed
+//! and space only: radii are proven to cover the distance before they are used, so no error of the
+//! model can lose a match.
 
 mod budget;
 mod candidates;

@@ -1,8 +1,8 @@
-//! The expected steps of probing one table, by its layout and the density of its values.
+//! Estimates the steps of probing one table from its layout and the density of its values.
 //!
 //! A probe of a table flips up to `radius` of the leading bits of the query. Flips in the block
 //! number select the blocks to open; the remaining flips are left for the prefix bits inside the
-//! block. So blocks come in *rings*, by the number of flips that lead to them:
+//! block. So blocks are grouped into *rings* by the number of flips in the block number:
 //!
 //! ```text
 //! prefix of 32 bits, block number of 19 bits, radius 1:
@@ -10,8 +10,8 @@
 //!   ring 1: 1 flip among the 19 bits, 19 blocks, no flip left
 //! ```
 //!
-//! The blocks of a ring are read in one of the three ways of `search`: summed in chunks (blocks
-//! without restart points), decoded whole, or searched for each range of possible heads.
+//! `search` reads the blocks of a ring in one of three ways: it sums them in chunks (blocks without
+//! restart points), decodes them whole, or searches them for each range of possible heads.
 //! [`TableModel::probe`] adds up the rings.
 
 use super::density::{Density, ENTRY_BITS};
@@ -23,17 +23,18 @@ use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
 use crate::scheme::combinations_up_to;
 
-/// The cost of halving the restart points once, as a part of the cost of a range.
+/// The cost of one step of binary search in the restart points, as a share of the cost of a range.
 const RANGES_PER_HALVING: f64 = 0.4;
-/// Heads skipped at a time: gaps of one byte are skipped a word at a time.
+/// Heads skipped at a time: a word contains eight gaps of one byte.
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
-/// Bits compared by the prefilter of the kernel: the lowest byte of each head.
+/// Number of bits compared by the prefilter of the kernel: the lowest byte of each head.
 const PREFILTER_BITS: u32 = u8::BITS;
-/// Blocks whose index entries share a page of the prefix index differ in these lowest bits alone.
+/// Blocks whose numbers differ only in this many lowest bits have their index entries on the same
+/// page.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
-/// Pages that a look-up of a value reads: an index entry, heads, a tail.
+/// Pages read to look up a value: one with the index entry, one with the heads, one with the tail.
 const PAGES_PER_LOOK_UP: f64 = 3.0;
-/// Heads that a page holds, nearly all of them of one byte.
+/// Heads on a page, nearly all of them one byte long.
 const HEADS_PER_PAGE: f64 = 3700.0;
 
 /// The properties of a table from which the cost model derives the steps of a probe.
@@ -45,9 +46,9 @@ pub(crate) struct TableModel {
     /// The number of leading bits stored as heads.
     pub(crate) head_bits: u32,
     pub(crate) value_count: u64,
-    /// Bytes that probes touch in random order: index and heads.
+    /// Bytes of the prefix index and the heads, which probes read in random order.
     pub(crate) hot_len: f64,
-    /// Mean number of bytes of a gap between heads, beyond the first byte.
+    /// Mean number of bytes after the first byte of a gap between heads.
     pub(crate) extra_len: f64,
     pub(crate) density: Density,
     /// The syndromes of the table, if it does not hold whole values.
@@ -71,13 +72,13 @@ impl SyndromeModel {
     }
 }
 
-/// The expected contents of the blocks of a table; numbers of values are means.
+/// The expected contents of the blocks of a table. All numbers of values are means.
 struct BlockModel {
-    /// The bits of the prefix that name blocks.
+    /// The number of prefix bits that are part of the block number.
     naming_bits: u32,
-    /// The bits of the prefix below them.
+    /// The number of prefix bits in the heads after the block number.
     inner_bits: u32,
-    /// Values that share a block with a query.
+    /// Values in the block of a query.
     in_block: f64,
     /// Values that share the whole prefix with a query.
     in_range: f64,
@@ -85,31 +86,33 @@ struct BlockModel {
     filled: f64,
     /// Values in a block that is not empty.
     held: f64,
-    /// Blocks for each value of the naming bits: several where the prefix is short.
+    /// Blocks for each value of the naming bits: several if the prefix is shorter than the block
+    /// number.
     per_prefix: f64,
     /// The number of these blocks that hold values.
     used_per_prefix: f64,
 }
 
-/// The blocks that are reached by the same number of flips.
+/// The blocks that the same number of flips in the naming bits leads to.
 struct Ring {
-    /// Flips that are left for the bits below the block.
+    /// Flips that are left for the prefix bits inside a block.
     remaining: u32,
-    /// Ways to flip the naming bits.
+    /// Number of ways to flip the naming bits.
     prefixes: f64,
-    /// These ways, each weighted by the density of values at its position.
+    /// Sum over these ways, each weighted by the density of values at the flipped prefix.
     weighted: f64,
     /// Blocks that hold values.
     blocks: f64,
-    /// Near neighbours of the query in them.
+    /// Neighbours of the query (see [`Density`]) in the blocks of the ring.
     neighbours: f64,
-    /// The query itself if it is stored in one of them: 1 or 0.
+    /// 1 if the query itself is stored, in one of the blocks of the ring; otherwise 0.
     stored: f64,
 }
 
 impl TableModel {
-    /// The table as a reader models it, by the layout in its header and the crowding of its blocks,
-    /// if any. Even bits would need heads of `needed` bits.
+    /// The model that a reader of the table will make from the layout in its header and, if
+    /// `crowded`, from the uneven distribution over its blocks. Evenly distributed bits would need
+    /// heads of `needed` bits.
     pub(crate) fn as_read(&self, heads_len: f64, crowded: bool, needed: u32) -> TableModel {
         let bits = [self.prefix_bits, self.block_bits, self.head_bits];
         let crowded = crowded.then(|| self.density.crowding(self.block_bits));
@@ -120,7 +123,7 @@ impl TableModel {
         }
     }
 
-    /// Whether the table can be probed for distance `k`, whatever the cost.
+    /// Whether probes of the table support distance `k`, regardless of cost.
     pub(super) fn answers(&self, k: u32) -> bool {
         self.syndromes.is_none() || k <= ERRORS_MAX
     }
@@ -164,8 +167,9 @@ impl TableModel {
         estimate
     }
 
-    /// The values named by the syndromes of candidates: of the ways to place the remaining errors,
-    /// a share of 2^-bits has the syndrome of the candidate.
+    /// The number of possible values that decoding the syndromes of candidates yields: of the ways
+    /// to place the remaining errors in the hashed bits, a share of 2^-bits matches the stored
+    /// syndrome.
     fn look_ups(&self, radius: u32, k: u32) -> f64 {
         let Some(SyndromeModel { bits, hashed_bits }) = self.syndromes else { return 0.0 };
         let n = self.value_count as f64;
@@ -193,14 +197,14 @@ impl TableModel {
             in_block,
             in_range: self.density.sharing(head_prefix, n),
             filled,
-            // Crowded blocks compensate for the empty ones.
+            // The mean over non-empty blocks: they contain all values.
             held: in_block / filled.max(f64::MIN_POSITIVE),
             per_prefix: 2_f64.powi((self.block_bits - naming_bits) as i32),
             used_per_prefix: if in_block > 0.0 { in_prefix / in_block } else { 1.0 },
         }
     }
 
-    /// The steps of reading the blocks of a ring.
+    /// The steps to read the blocks of a ring.
     fn read_ring(&self, block: &BlockModel, ring: &Ring) -> CostEstimate {
         let held = block.held + ring.stored;
         let ranges = combinations_up_to(block.inner_bits, ring.remaining);
@@ -217,7 +221,7 @@ impl TableModel {
         }
     }
 
-    /// Blocks without restart points: a kernel sums 64 bytes of heads at once.
+    /// The steps to read blocks without restart points: a kernel sums 64 bytes of heads at once.
     fn sum_chunks(&self, block: &BlockModel, ring: &Ring) -> CostEstimate {
         let chunks = ring.blocks * chunks_of(block.held * (1.0 + self.extra_len));
         let surviving = ring.blocks * block.held * self.prefilter_selectivity(ring.remaining);
@@ -232,16 +236,18 @@ impl TableModel {
         }
     }
 
-    /// Long blocks: each range is searched for through the restart points.
+    /// The steps to read long blocks: each range is found by binary search in the restart points.
     fn search_ranges(&self, block: &BlockModel, ring: &Ring, ranges: f64) -> CostEstimate {
         const INTERVAL: f64 = RESTART_INTERVAL as f64;
-        // Each halving of the restart points touches a line, and is a part of the work of a range.
+        // Each step of the binary search reads a cache line and costs [`RANGES_PER_HALVING`] of a
+        // range.
         let halvings = (block.held / INTERVAL).max(1.0).log2();
-        // Half of a block lies before the range, half of a restart interval in a long one.
+        // On average, half of the block is before the range, or half of the restart interval in a
+        // block with several restart points.
         let passed = (block.held / 2.0).min(INTERVAL / 2.0);
         let near_passed = (ring.neighbours / 2.0).min(INTERVAL / 2.0 * ring.prefixes);
-        // If heads are longer than the prefix, a range can hold several heads, and the word in
-        // which it starts is decoded gap by gap.
+        // If heads are longer than the prefix, a range can contain several heads, and the word in
+        // which the range starts is decoded gap by gap.
         let word = if self.head_bits > self.prefix_bits.max(self.block_bits) {
             (HEADS_PER_WORD / 2.0).min(block.held) * ring.blocks * ranges
         } else {
@@ -257,7 +263,7 @@ impl TableModel {
         }
     }
 
-    /// Heads of a ring that lie within the radius.
+    /// The number of heads in the blocks of a ring that are within the radius.
     fn wanted(&self, block: &BlockModel, ring: &Ring) -> f64 {
         let flipped = self.density.ways(block.inner_bits, ring.remaining).iter().sum::<f64>();
         block.in_range * ring.weighted * flipped
@@ -270,13 +276,14 @@ impl TableModel {
         self.density.share_near(start, self.prefix_bits.min(self.head_bits), flips)
     }
 
-    /// Entries of the prefix index that a probe reads, a cache line each.
+    /// Number of entries of the prefix index that a probe reads; each is in a cache line of its
+    /// own.
     fn lines(&self, radius: u32) -> f64 {
         self.groups_of_blocks(ENTRY_BITS, radius)
     }
 
-    /// Groups of 2^`same` neighbouring blocks that a probe touches: flips of the lowest bits of the
-    /// block number stay in one group.
+    /// The number of groups of 2^`same` neighbouring blocks that a probe touches: blocks whose
+    /// numbers differ only in the `same` lowest bits are in one group.
     fn groups_of_blocks(&self, same: u32, radius: u32) -> f64 {
         let naming_bits = self.prefix_bits.min(self.block_bits);
         let free = self.block_bits - naming_bits;
@@ -284,7 +291,7 @@ impl TableModel {
         combinations_up_to(flippable, radius) * 2_f64.powi(free.saturating_sub(same) as i32)
     }
 
-    /// Pages of the file that a query reads if none of them is in memory.
+    /// Number of pages of the file that a query reads if no page is in memory.
     pub(crate) fn pages(&self, estimate: &CostEstimate, radius: u32) -> f64 {
         let apart = |same: u32| self.groups_of_blocks(same, radius).min(estimate.probes);
         let in_block = self.block_model().in_block.max(1.0);
@@ -297,7 +304,8 @@ impl TableModel {
 
 /// The mean number of chunks of a block whose heads take `len` bytes on average.
 fn chunks_of(len: f64) -> f64 {
-    // Counts the chunks that start before the end of the block; lengths spread as Poisson numbers.
+    // Counts the chunks that start before the end of the block. Lengths of blocks are taken as
+    // normally distributed with variance `len`.
     let spread = len.sqrt().max(1.0);
     let begun = |number: u32| {
         let start = CHUNK_LEN as f64 * f64::from(number);
@@ -309,12 +317,13 @@ fn chunks_of(len: f64) -> f64 {
 /// The share of chunks that are decoded whole, if `surviving` heads of a chunk pass the prefilter
 /// on average.
 fn whole_share(surviving: f64) -> f64 {
-    // The number of survivors of a chunk spreads as a Poisson number.
+    // The number of heads of a chunk that pass is taken as normally distributed with variance
+    // `surviving`.
     let most = f64::from(PARTIAL_SUMS_MAX) + 0.5;
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }
 
-/// Mean number of bytes of a gap beyond the first byte, from the length of all heads.
+/// Mean number of bytes after the first byte of a gap, computed from the length of all heads.
 pub(crate) fn extra_len(heads_len: f64, value_count: u64) -> f64 {
     (heads_len / value_count.max(1) as f64 - 1.0).max(0.0)
 }
@@ -345,8 +354,8 @@ mod tests {
         assert_eq!(steps.lines, 15.0);
         assert!((steps.blocks - 19.0).abs() < 1e-6);
         assert!(steps.chunks >= steps.blocks && steps.chunks < 1.01 * steps.blocks);
-        // The lowest byte of one head in 256 equals the lowest byte of the query; in the home block
-        // one of eight flips is allowed, too.
+        // The lowest byte of one head in 256 equals the lowest byte of the query. In the block of
+        // the query itself one of its 8 bits may be flipped, too: 18 + 9 = 27.
         assert!((steps.heads_compared / (27.0 * 38.15 / 256.0) - 1.0).abs() < 0.05, "{steps:?}");
         assert!(steps.whole_chunks < 0.01 * steps.chunks);
     }

@@ -16,42 +16,41 @@ use fpstore_base::Fingerprint;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The kind of records in [`record_count`](Self::record_count) and in the counts of single
-    /// fingerprints.
+    /// The unit of [`record_count`](Self::record_count) and of the record counts of fingerprints.
     pub counted: Counted,
-    /// Distinct fingerprints; estimated if this is a sample.
+    /// Distinct fingerprints; estimated if [`sampling`](Self::sampling) describes a sample.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// Records over all fingerprints, always exact.
     #[cfg_attr(feature = "serde", serde(rename = "records"))]
     pub record_count: u64,
-    /// The sample, if there were too many distinct fingerprints to hold them all.
+    /// The sample, if there were too many distinct fingerprints to keep all of them in memory.
     #[cfg_attr(feature = "serde", serde(rename = "sample"))]
     pub sampling: Option<Sampling>,
     /// The distance for which the tables are tuned.
     pub tuned_k: u32,
     /// The bits, bit 63 first.
     pub bits: Vec<BitStatistics>,
-    /// The number of even bits that would carry the same information as these bits, taken as
-    /// independent: the collision entropy of the shares of ones, at most 64. `None` for fewer than
-    /// two fingerprints.
+    /// The number of evenly distributed bits that would carry the same information as the bits of
+    /// these fingerprints, taken as independent: the collision entropy of the shares of ones, at
+    /// most 64. `None` for fewer than two fingerprints.
     pub effective_bits: Option<f64>,
     /// Pairs of bits with a strong and significant correlation, strongest first, ties by descending
-    /// bit. From at most 2^20 fingerprints.
+    /// bit. Computed from at most 2^20 fingerprints.
     pub correlated: Vec<BitPair>,
-    /// The fingerprints with the most records, most first, ties by ascending fingerprint. At most
-    /// ten, and only fingerprints with several records.
+    /// The fingerprints with the most records, sorted by descending number of records, then by
+    /// fingerprint. At most ten, and only fingerprints with several records.
     pub heaviest: Vec<HeavyFingerprint>,
     /// Records of the fingerprint 0, always exact.
     pub zero_count: u64,
     /// Records of the fingerprint of 64 ones, always exact.
     pub all_ones_count: u64,
-    /// Deleted fingerprints that stay in the tables until their segments are compacted. The
-    /// statistics of tables count them; nothing else here does.
+    /// Deleted fingerprints that remain in the tables until their segments are compacted. Only
+    /// [`tables`](Self::tables) counts them, all other statistics do not.
     pub deleted_in_tables: u64,
-    /// Fingerprints by their number of records; `total` sums the records.
+    /// The number of fingerprints in each class of record counts; `total` is the number of records.
     pub duplicates: Vec<SizeClass>,
-    /// Fingerprints by their number of ones, 0 to 64.
+    /// Entry `i`, 0 to 64: the number of fingerprints with `i` ones.
     pub popcounts: Vec<u64>,
     /// Fingerprints that a number of double precision, as in JavaScript, represents exactly.
     pub double_count: u64,
@@ -62,17 +61,18 @@ pub struct Statistics {
     /// The matches expected by chance, for distances 0 to 64.
     #[cfg_attr(feature = "serde", serde(rename = "chance"))]
     pub by_chance: Vec<ExpectedMatches>,
-    /// The distances to the nearest other fingerprint. `None` if this is a sample, if there are too
-    /// few fingerprints, or if a [`Collector`](crate::profile::Collector) leaves it out.
+    /// The distances to the nearest other fingerprint. `None` if the statistics are those of a
+    /// sample, if there are too few fingerprints, or if a [`Collector`](crate::profile::Collector)
+    /// leaves it out.
     pub nearest: Option<NearestDistances>,
-    /// The tables of the store, or the tables of a store of the input.
+    /// The tables of the store, or the tables that a store of the input would have.
     pub tables: Vec<TableStatistics>,
     /// A sample for the planner; `None` if there are too few fingerprints for one.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) scheme_sample: Option<Sample>,
 }
 
-/// The kind of record that is counted.
+/// What statistics count as a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -87,7 +87,7 @@ pub enum Counted {
 }
 
 impl Counted {
-    /// The noun for `count` of them.
+    /// The noun for `count` records of this kind.
     pub fn noun(self, count: u64) -> &'static str {
         match (self, count) {
             (Counted::Records, 1) => "record",
@@ -100,7 +100,7 @@ impl Counted {
     }
 }
 
-/// The method of sampling: by a hash of the fingerprint, with all its records.
+/// A sample of distinct fingerprints, chosen by a hash, with all their records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -112,18 +112,18 @@ pub struct Sampling {
     pub one_in: u64,
 }
 
-/// The share of ones in a bit.
+/// How often a bit is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BitStatistics {
     /// The bit, 63 the most significant.
     pub bit: u32,
-    /// The distinct fingerprints in which it is 1, among those counted.
+    /// The number of counted distinct fingerprints in which the bit is 1.
     pub ones: u64,
-    /// The share of ones among distinct fingerprints, 0 to 1; one half if there are none.
+    /// The share of distinct fingerprints in which the bit is 1; one half without fingerprints.
     pub share: f64,
-    /// The share of ones among records, always exact.
+    /// The share of records in which the bit is 1, always exact.
     pub record_share: f64,
 }
 
@@ -136,7 +136,7 @@ pub struct BitPair {
     pub high: u32,
     /// The lower bit.
     pub low: u32,
-    /// Pearson's correlation: 1 if they are always equal, -1 if they always differ.
+    /// Pearson's correlation: 1 if the two bits are always equal, -1 if they always differ.
     pub correlation: f64,
 }
 
@@ -160,9 +160,10 @@ pub struct HeavyFingerprint {
 pub struct ExpectedMatches {
     /// The distance.
     pub k: u32,
-    /// By a random query, whatever is stored: n * (C(64,0) + ... + C(64,k)) / 2^64.
+    /// For a random query, independent of the stored fingerprints: n * (C(64,0) + ... + C(64,k)) /
+    /// 2^64.
     pub random: f64,
-    /// By a query with the same shares of ones as the stored fingerprints, bits taken as
+    /// For a query with the same shares of ones as the stored fingerprints, bits taken as
     /// independent.
     pub alike: f64,
 }
@@ -175,12 +176,13 @@ impl Statistics {
         self.by_chance.iter().take_while(few).last().map(|expected| expected.k)
     }
 
-    /// The scheme of the tables. If segments have different schemes, the result is the scheme of
-    /// the first, oldest segment.
+    /// The scheme of [`tables`](Self::tables). If segments have different schemes, the result is
+    /// the scheme of the first segment, which is the oldest.
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`]; a store without fingerprints has no tables.
+    /// The errors of [`Scheme::from_masks`]. A store without fingerprints has no tables, and thus
+    /// no scheme.
     pub fn scheme(&self) -> Result<Scheme> {
         let first = self.tables.first().and_then(|table| table.segment);
         let of_first = self.tables.iter().filter(|table| table.segment == first);
@@ -203,7 +205,8 @@ impl Statistics {
         }
     }
 
-    /// By distance, the matches of a query with the same shares of ones.
+    /// Entry `k`: the mean number of matches by chance within `k` bits, for a query with the same
+    /// shares of ones as the stored fingerprints.
     pub(super) fn matches_alike(&self) -> Vec<f64> {
         self.by_chance.iter().map(|expected| expected.alike).collect()
     }

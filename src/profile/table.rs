@@ -6,7 +6,7 @@ use crate::bytes::permutation::{Permutation, Permuted};
 use crate::plan::profile::{SizeClass, SizeCounts};
 use fpstore_base::Fingerprint;
 
-/// The number of largest prefix groups that are kept.
+/// The number of reported largest prefix groups.
 const LARGEST_MAX: usize = 10;
 
 /// Statistics of one table.
@@ -18,88 +18,90 @@ pub struct TableStatistics {
     pub segment: Option<u64>,
     /// The table.
     pub table: TableIndex,
-    /// The leading bits, as a mask.
+    /// The mask: the bits that lead in the table.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
-    /// The number of leading bits.
+    /// The number of bits of the mask.
     pub prefix_bits: u32,
     /// The bits of the syndromes that replace the bits outside the mask; 0 if those bits are
     /// stored.
     pub syndrome_bits: u32,
-    /// The number of counted values. In statistics of a sample they are fewer than all; then
-    /// [`scale`](Self::scale) is above 1, and groups and gaps are groups and gaps of the sample.
+    /// The number of counted values. Statistics of a sample count only a part of the values; then
+    /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.
     #[cfg_attr(feature = "serde", serde(rename = "values"))]
     pub value_count: u64,
-    /// The total number of values for each counted one.
+    /// The ratio of all values to counted values.
     pub scale: f64,
-    /// Prefix groups, the values that share all leading bits, by their number of values.
+    /// The number of prefix groups in each class of sizes. A prefix group is all values with the
+    /// same bits in the mask.
     pub groups: Vec<SizeClass>,
     /// The largest prefix groups, largest first, ties by ascending prefix.
     pub largest_groups: Vec<PrefixGroup>,
-    /// The mean number of other values that share their prefix with a stored one: the candidates of
-    /// a probe for a fingerprint like the stored ones.
+    /// The mean number of other values in the prefix group of a value: the candidates of a probe
+    /// for a fingerprint like the stored ones.
     pub candidates_per_probe: f64,
-    /// The expected candidates of a probe in a table of as many random values.
+    /// The expected candidates of a probe in a table of the same number of random values.
     pub uniform_candidates_per_probe: f64,
     /// Gaps between neighbouring permuted values by length, from the shortest to the longest. In a
-    /// table with syndromes the replaced bits are unknown: gaps of no more bits than these form the
-    /// first class, and a longer gap may be counted with one bit more or less.
+    /// table with syndromes the bits replaced by a syndrome are unknown: all gaps that are not
+    /// longer than those bits form the first class, and the length of a longer gap may be off by
+    /// one bit.
     pub gaps: Vec<GapClass>,
-    /// The bits of the syndromes as [`Scheme::with_syndromes`](crate::Scheme::with_syndromes) takes
-    /// them.
+    /// The argument of [`Scheme::with_syndromes`](crate::Scheme::with_syndromes) for this table.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) telling_bits: u32,
 }
 
-/// The values of a table with equal leading bits.
+/// The values of a table that have the same bits in its mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PrefixGroup {
-    /// The shared bits in natural order; the others are 0.
+    /// The shared bits at their positions in the fingerprint; all other bits are 0.
     pub prefix: Fingerprint,
     /// The number of counted values with this prefix.
     pub count: u64,
 }
 
-/// Gaps of one length.
+/// The gaps between neighbouring values that have the same length in bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct GapClass {
-    /// The bits that the gap takes: it lies between 2^(bits - 1) and 2^bits - 1.
+    /// The length of the gaps in bits: a gap is between 2^(bits - 1) and 2^bits - 1.
     pub bits: u32,
     /// The number of gaps with this length.
     pub count: u64,
-    /// The mean number among the same number of random values.
+    /// The mean number of such gaps in a table of the same number of random values.
     pub uniform: f64,
 }
 
 impl TableStatistics {
-    /// The share of fingerprints, 0 to 1, that would lie in groups of `low` to `high` if all
-    /// bits were even.
+    /// The share of fingerprints, 0 to 1, that would lie in prefix groups of `low` to `high` values
+    /// if all bits were evenly distributed.
     pub fn uniform_share_of_groups(&self, low: u64, high: u64) -> f64 {
-        // For each value, the number of others in its group follows a Poisson law.
+        // The number of other values in the group of a value follows a Poisson distribution.
         let others =
             self.value_count.saturating_sub(1) as f64 / 2_f64.powi(self.prefix_bits as i32);
         poisson_up_to(others, high - 1)
             - low.checked_sub(2).map_or(0.0, |n| poisson_up_to(others, n))
     }
 
-    /// The size of the largest group; an estimate for statistics of a sample, and `None` if the
-    /// sample is too small for an estimate.
+    /// The size of the largest prefix group. For statistics of a sample it is an estimate, or
+    /// `None` if the sample is too small.
     pub fn largest_group_estimate(&self) -> Option<f64> {
-        /// The smallest significant count in a sample.
+        /// A group of fewer sampled values is too small for an estimate.
         const SAMPLED_MIN: u64 = 50;
         let count = self.largest_groups.first()?.count;
         (self.scale <= 1.0 || count >= SAMPLED_MIN).then_some(count as f64 * self.scale)
     }
 }
 
-/// The probability of at most `most` where `mean` are expected, by Poisson's law.
+/// The probability that a Poisson number with mean `mean` is at most `most`.
 fn poisson_up_to(mean: f64, most: u64) -> f64 {
     if mean > 500.0 {
-        // The terms would vanish one by one; the normal law is accurate enough for a plot.
+        // The first term would underflow to 0; the normal distribution is accurate enough for a
+        // plot.
         let z = (most as f64 + 0.5 - mean) / mean.sqrt();
         return 1.0 / (1.0 + (-1.5976 * z - 0.070_56 * z.powi(3)).exp());
     }
@@ -112,7 +114,7 @@ fn poisson_up_to(mean: f64, most: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// Counts over the values of a table, which come in ascending order.
+/// Computes [`TableStatistics`] from the values of a table, pushed in ascending order.
 #[derive(Debug)]
 pub(super) struct TableAccumulator {
     permutation: Permutation,
@@ -123,16 +125,17 @@ pub(super) struct TableAccumulator {
     before: Option<u64>,
     value_count: u64,
     groups: SizeCounts,
-    /// Ascending by count, then descending by prefix: the first is the next to be dropped.
+    /// The largest groups: ascending by count, then descending by prefix. A larger group replaces
+    /// the first.
     largest: Vec<(u64, std::cmp::Reverse<u64>)>,
-    /// Ordered pairs of values that share their prefix.
+    /// The number of ordered pairs of values in the same prefix group.
     pairs: f64,
     gaps: [u64; 65],
 }
 
 impl TableAccumulator {
-    /// An accumulator of values whose low `unknown_bits`, outside the mask, are unknown and pushed
-    /// as 0.
+    /// An accumulator of permuted values. Their low `unknown_bits`, outside the mask, are unknown
+    /// and pushed as 0.
     pub(super) fn new(permutation: Permutation, unknown_bits: u32) -> Self {
         TableAccumulator {
             shift: 64 - permutation.prefix_bits(),
@@ -177,7 +180,7 @@ impl TableAccumulator {
         }
     }
 
-    /// The statistics. `scale` is the total number of values for each pushed value.
+    /// Returns the statistics. `scale` is the ratio of all values to pushed values.
     pub(super) fn finish(
         mut self,
         segment: Option<u64>,
@@ -214,8 +217,9 @@ impl TableAccumulator {
     }
 }
 
-/// Classes of gaps, compared with random values, whose gaps are exponential with a mean of 2^64 /
-/// n. The first class has all gaps of at most `unknown_bits`.
+/// The classes of gaps. The expected counts are those of random values: their gaps follow an
+/// exponential distribution with mean 2^64 / n. The first class contains all gaps of at most
+/// `unknown_bits`.
 fn gap_classes(counts: &[u64; 65], n: u64, unknown_bits: u32) -> Vec<GapClass> {
     let longer = |bits: i32| (-2_f64.powi(bits - 64) * n as f64).exp();
     let gap_count = n.saturating_sub(1) as f64;
@@ -260,7 +264,7 @@ mod tests {
 
     #[test]
     fn groups_gaps_and_candidates_are_those_of_counting() {
-        // By the low 4 bits: three values with 0x1, and single values with 0x2 and 0xf.
+        // Three values have the low 4 bits 0x1, one has 0x2, and one has 0xf.
         let table = table_of(vec![0x11, 0x21, 0x31, 0x02, 0xff], 0xf);
         assert_eq!(table.mask, 0xf);
         let groups: Vec<(u64, u64)> = table.groups.iter().map(|c| (c.low, c.count)).collect();

@@ -1,12 +1,12 @@
-//! Counting bits over many values: how often each is set, and how often two values agree
-//! in one.
+//! Counts how often each bit is set in many values, and computes how often two values agree in a
+//! bit.
 
 use crate::bytes::for_this_processor::for_this_processor;
 
-/// Values that are counted at a time: the number of bits of a word.
+/// Number of values counted at a time: the number of bits of a word.
 pub(crate) const BLOCK: usize = 64;
 
-/// How often each bit was set.
+/// Counts how often each bit is set.
 #[derive(Clone, Debug)]
 pub(crate) struct BitCounts {
     ones: [u64; 64],
@@ -20,8 +20,8 @@ impl BitCounts {
         BitCounts { ones: [0; 64], pending: [0; BLOCK], pending_len: 0, value_count: 0 }
     }
 
-    /// Counts a value. After every 64 values `full` gets them as rows: row `b` holds bit `b` of
-    /// each.
+    /// Counts a value. After every 64 values `full` is called with the 64 values as rows: row `b`
+    /// contains bit `b` of each value.
     #[inline]
     pub(crate) fn push(&mut self, value: u64, full: impl FnOnce(&[u64; BLOCK])) {
         self.pending[self.pending_len] = value;
@@ -41,8 +41,8 @@ impl BitCounts {
         rows
     }
 
-    /// How often each bit was set, bit 0 first, and the number of values. `last` gets the rows of
-    /// the values after the last 64, and their number.
+    /// Returns how often each bit was set, bit 0 first, and the number of values. If the last block
+    /// has fewer than 64 values, `last` is called with its rows and its number of values.
     pub(crate) fn finish(mut self, last: impl FnOnce(&[u64; BLOCK], u64)) -> ([u64; 64], u64) {
         if self.pending_len > 0 {
             let len = self.pending_len as u64;
@@ -52,8 +52,8 @@ impl BitCounts {
     }
 }
 
-/// The probability that two different fingerprints of a set agree in a bit that is set in `ones`
-/// of `n` of them; one half for fewer than two.
+/// The probability that two of `n` distinct fingerprints agree in a bit that is set in `ones` of
+/// them; one half for fewer than two fingerprints.
 pub(crate) fn agreement(ones: u64, n: u64) -> f64 {
     if n < 2 {
         return 0.5;
@@ -63,7 +63,7 @@ pub(crate) fn agreement(ones: u64, n: u64) -> f64 {
 }
 
 for_this_processor! {
-    /// Turns 64 values into rows, and adds how often each bit is set.
+    /// Transposes 64 values into rows, and adds to `ones` how often each bit is set.
     fn count(rows: &mut [u64; BLOCK], ones: &mut [u64; 64]) {
         transpose(rows);
         for (ones, row) in ones.iter_mut().zip(rows) {
@@ -72,7 +72,7 @@ for_this_processor! {
     }
 }
 
-/// Turns 64 values into 64 rows of bits: bit `i` of row `j` is bit `j` of value `i`.
+/// Transposes 64 values into 64 rows of bits: bit `i` of row `j` is bit `j` of value `i`.
 ///
 /// # Source
 ///

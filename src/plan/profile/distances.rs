@@ -1,4 +1,4 @@
-//! The expected distances between fingerprints, from the shares of ones in their bits.
+//! The distribution of distances between fingerprints whose bits agree with given probabilities.
 
 /// The probabilities that two fingerprints differ in 0, 1, 2, ... bits, if bit `b` of them agrees
 /// with probability `agreement[b]`, one bit independent of another.

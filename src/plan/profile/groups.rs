@@ -1,22 +1,22 @@
 //! Groups of sorted values that share their leading bits.
 
-/// The groups that sorted values form by their leading bits, for each number of bits.
+/// For each number of leading bits: counts of the groups of values that share these bits.
 pub(crate) struct GroupCounts {
     /// The number of groups.
     pub(crate) distinct: [f64; 65],
-    /// The number of pairs of values that lie in one group.
+    /// The number of pairs of values that are in the same group.
     pub(crate) pairs: [f64; 65],
 }
 
 impl GroupCounts {
-    /// Counts the groups of all depths in one pass over the borders between neighbours, from 64
-    /// bits down: neighbours that share the most leading bits join their groups first.
+    /// Counts the groups for all numbers of bits in one pass over the pairs of neighbouring values,
+    /// from 64 bits down: neighbours that share more leading bits merge their groups first.
     pub(crate) fn of(sorted: &[u64]) -> Self {
         let shared_by = |at: usize| (sorted[at] ^ sorted[at + 1]).leading_zeros() as usize;
         let borders = sorted.len().saturating_sub(1);
         let mut borders_at = vec![Vec::new(); 65];
         (0..borders).for_each(|at| borders_at[shared_by(at)].push(at));
-        // Maps the first member of each group to the last member, and the last to the first.
+        // Maps the first member of each group to its last member, and the last member to the first.
         let mut ends: Vec<usize> = (0..sorted.len()).collect();
         let mut distinct = [0.0; 65];
         let mut pairs = [0.0; 65];
@@ -35,7 +35,7 @@ impl GroupCounts {
     }
 }
 
-/// The sizes of the groups that sorted values form by their leading `bits`.
+/// The sizes of the groups of sorted values that share their leading `bits`.
 pub(crate) fn group_lens(sorted: &[u64], bits: u32) -> impl Iterator<Item = usize> {
     let shift = 64 - bits.min(64);
     sorted.chunk_by(move |a, b| a.checked_shr(shift) == b.checked_shr(shift)).map(<[u64]>::len)

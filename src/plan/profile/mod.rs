@@ -1,9 +1,8 @@
-//! Statistics of fingerprints: one sampler, and the counts that the planner, `profile` and the
-//! builder share.
+//! The sampler and the counts of fingerprints that the planner, `profile` and the builder share.
 //!
 //! [`Sampler`] picks distinct fingerprints in bounded memory, [`bits`] counts how often bits are
-//! set, `pairs` counts how often two bits are set together, [`distances`] computes the distances
-//! that follow from the bits, and [`groups`] counts values with common leading bits. The module
+//! set, `pairs` counts how often two bits are set together, [`distances`] computes the distances to
+//! expect between fingerprints, and [`groups`] counts values with common leading bits. The module
 //! does not depend on files, tables or costs.
 
 pub(crate) mod bits;
