@@ -1,7 +1,7 @@
-//! The plans of a segment for each distance, chosen once and cached.
+//! The plan of a segment for each distance, chosen once and cached.
 //!
 //! A reader plans from the header and from a few overflow entries of the prefix indexes, with fixed
-//! unit costs, so the same segment is answered in the same way on every machine.
+//! unit costs, so every machine chooses the same plan for the same segment.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ use crate::format::prefix_index::{BLOCKS_PER_ENTRY, OVERFLOW_ENTRY_LEN};
 use crate::scheme::{Radius, combinations_up_to};
 use crate::segment::{Segment, TableReader};
 
-/// The most overflow entries of a table that are read for a plan.
+/// Maximum number of overflow entries of a table that are read for a plan.
 const OVERFLOW_ENTRIES_READ: u64 = 64;
 
 /// The plans of one segment, one for each distance, each made when it is first needed.
@@ -43,8 +43,8 @@ impl PlanCache {
     }
 }
 
-/// Models of the tables from the header, and from overflow entries if there are any. A plan reads
-/// no other byte of a table.
+/// Models of the tables, derived from the header and from overflow entries, if there are any. No
+/// other byte of a table is read for a plan.
 fn models(segment: &Segment) -> Vec<TableModel> {
     let value_count = segment.header().fingerprint_count;
     let needed = cut::uniform_head_bits(value_count);
@@ -66,9 +66,9 @@ fn models(segment: &Segment) -> Vec<TableModel> {
     segment.tables().map(model).collect()
 }
 
-/// The crowding of the blocks of a table, estimated from its overflow entries: an index entry
-/// overflows if blocks hold several times their share. `None` if there are no such entries, or if
-/// they are damaged, which queries will report.
+/// How unevenly the values of a table are distributed over its blocks, estimated from its overflow
+/// entries: an index entry overflows if its blocks contain several times the mean number of values.
+/// `None` if there are no overflow entries, or if they are damaged, which queries will report.
 fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     let n = value_count as f64;
     let overflow_count = table.overflow_entries.len / OVERFLOW_ENTRY_LEN;
@@ -89,7 +89,7 @@ fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     if held == 0.0 {
         return None;
     }
-    // The other values are spread evenly over the other entries.
+    // The values in entries without overflow are taken as evenly distributed.
     let blocks = table.descriptor.block_count() as f64;
     let others = (n - held).max(0.0).powi(2) / blocks;
     let shared = |pairs: f64, cells: f64| ((pairs + others * cells) / n.powi(2)).min(1.0);
@@ -99,7 +99,7 @@ fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     })
 }
 
-/// The way in which a segment answers a distance, and the expected cost.
+/// How a segment answers queries for a distance, and the expected cost.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -112,7 +112,7 @@ pub struct Plan {
     pub expected_nanos: f64,
     /// The expected steps of a query for a stored fingerprint.
     pub estimate: CostEstimate,
-    /// The tables that are read, and the method.
+    /// The tables to read, and the method.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub path: PlanPath,
 }
@@ -122,31 +122,32 @@ pub struct Plan {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(tag = "path", rename_all = "lowercase"))]
 pub enum PlanPath {
-    /// Tables are probed, each within its radius.
+    /// Probes tables, each within its radius.
     Probe {
-        /// The tables that are probed.
+        /// The probed tables.
         tables: Vec<TablePlan>,
     },
-    /// One table is decoded whole, and every value is compared.
+    /// Decodes one whole table, and compares every value.
     Scan {
         /// The table.
         table: TableIndex,
     },
 }
 
-/// The part of one table in a [`Plan`].
+/// How a [`Plan`] probes one table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TablePlan {
     /// The table.
     pub table: TableIndex,
-    /// Its leading bits, as a mask.
+    /// The mask of the table.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
-    /// The flips inside the mask that a probe tolerates.
+    /// The number of flips inside the mask that a probe tolerates.
     pub radius: u32,
-    /// The prefixes within the radius: the sum of C(prefix bits, i) for i up to the radius.
+    /// The number of prefixes within the radius: the sum of C(prefix bits, i) for i up to the
+    /// radius.
     pub prefixes: f64,
 }
 

@@ -1,23 +1,25 @@
-//! Choosing the access path for a distance: a scan, or radii that are proven to cover it.
+//! Chooses the access path of a segment for a distance: a scan, or probes within radii that are
+//! proven to cover the distance.
 //!
-//! Radii start equal, as low as the proof of cover allows, over all tables and over families of
-//! disjoint masks; then the radius whose lowering saves most is lowered, as long as the proof
-//! holds. The cheapest result is compared with a scan. The search is greedy, so it may miss the
-//! cheapest radii, but it never returns radii without a proof.
+//! The search starts with equal radii for all tables, and with equal radii for sets of tables with
+//! disjoint masks, each as low as the proof of cover allows. Then it repeatedly lowers the radius
+//! that saves the most, as long as the proof holds. The cheapest result is compared with a scan.
+//! The search is greedy, so it may miss the cheapest radii, but it never returns radii without a
+//! proof.
 
 use super::estimate::CostEstimate;
 use super::probe::TableModel;
 use super::unit_costs::UnitCosts;
 use crate::scheme::{Radius, covers};
 
-/// Steps of proof that one choice may take; masks from a file may be hard to prove.
+/// Maximum number of proof steps for one choice: proofs for masks from a file may take very long.
 const PROOF_STEPS: u64 = 200_000;
-/// Steps of proof that lowering one radius may take.
+/// Maximum number of proof steps to lower one radius.
 const LOWERING_STEPS: u64 = 2_000;
-/// The tables that are tried as the first of a family of disjoint masks.
+/// The number of tables that are tried as the first of a set of tables with disjoint masks.
 const DISJOINT_STARTS: usize = 16;
 
-/// The method by which a segment answers a distance.
+/// The method by which a segment answers queries for a distance.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AccessPath {
     /// Probe the tables, each within its radius.
@@ -36,7 +38,7 @@ pub(crate) struct PathPlan {
 }
 
 impl PathPlan {
-    /// The number of tables that are read.
+    /// The number of tables that the path reads.
     pub(crate) fn table_count(&self) -> u64 {
         match &self.path {
             AccessPath::Probe { radii } => radii.iter().flatten().count() as u64,
@@ -45,11 +47,11 @@ impl PathPlan {
     }
 }
 
-/// The tables of a segment, and the costs by which access paths are compared.
+/// The tables of a segment, and the unit costs by which access paths are compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathPlanner<'a> {
     pub(crate) masks: &'a [u64],
-    /// One for each mask.
+    /// One model for each mask.
     pub(crate) tables: &'a [TableModel],
     pub(crate) costs: &'a UnitCosts,
 }
@@ -104,7 +106,7 @@ struct ProbeCosts(Vec<Vec<f64>>);
 
 impl ProbeCosts {
     fn new(planner: &PathPlanner<'_>, k: u32) -> Self {
-        // As if all tables were probed, since the choice is not made yet.
+        // The footprint of probing all tables, since the tables are not chosen yet.
         let footprint = planner.tables.iter().map(|table| table.hot_len).sum();
         let fixed = planner.costs.nanos(&CostEstimate::default(), footprint);
         let cost = |table: &TableModel, radius: u32| {
@@ -119,8 +121,8 @@ impl ProbeCosts {
     }
 }
 
-/// Sets of usable tables from which the lowering of radii starts: all of them, and families of
-/// disjoint masks, which lowering one table at a time would not reach in a large scheme.
+/// Sets of usable tables whose radii are then lowered: the set of all tables, and sets of tables
+/// with disjoint masks, which lowering one radius at a time would not reach in a large scheme.
 fn starts(masks: &[u64], usable: &[bool]) -> Vec<Vec<bool>> {
     let mut starts = vec![usable.to_vec()];
     for first in 0..masks.len().min(DISJOINT_STARTS) {
@@ -139,8 +141,9 @@ fn starts(masks: &[u64], usable: &[bool]) -> Vec<Vec<bool>> {
     starts
 }
 
-/// The least equal radius at which the member tables cover `k`, then lowered table by table,
-/// largest saving first and later tables first among equals, as long as the proof holds.
+/// Finds the least equal radius at which the member tables cover `k`, and lowers the radii one by
+/// one as long as the proof holds: the largest saving first, and of equal savings the last table
+/// first.
 fn cheapest_from(
     members: Vec<bool>,
     masks: &[u64],
@@ -157,7 +160,7 @@ fn cheapest_from(
         }
     }
     let mut radii = radii?;
-    // A table whose radius could not be lowered is not tried again, since the others only get
+    // A table whose radius could not be lowered is not tried again, since all other radii only get
     // lower.
     let mut open = members;
     loop {
@@ -202,7 +205,7 @@ mod tests {
         choose_by(masks, k, value_count, None, &UnitCosts::SHIPPED)
     }
 
-    /// The choice where the tables after the first have these syndromes.
+    /// The chosen radii if the tables after the first have these syndromes; `None` for a scan.
     fn choose_by(
         masks: &[u64],
         k: u32,

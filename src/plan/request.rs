@@ -1,7 +1,8 @@
-//! The planner: the best scheme for a number of fingerprints, a distance and a budget.
+//! The planner: finds the best scheme for a number of fingerprints, a distance and a budget.
 //!
-//! The cost model estimates the length and the time of a query for each scheme in `candidates`, and
-//! `frontier` chooses one of them. Without a sample the bits count as even and independent.
+//! The cost model estimates the length of the tables and the time of a query for each scheme in
+//! `candidates`, and `frontier` chooses one of them. Without a sample all bits are taken as evenly
+//! distributed and independent.
 
 use crate::base::error::{Error, Result};
 use crate::format::header::FINGERPRINT_COUNT_MAX;
@@ -32,7 +33,7 @@ pub struct PlanRequest {
     pub(crate) fingerprint_count: u64,
     pub(crate) k: u32,
     pub(crate) budget: Budget,
-    /// `None` stands for even random bits.
+    /// `None` for random bits.
     pub(crate) sample: Option<Sample>,
 }
 
@@ -56,11 +57,12 @@ impl PlanRequest {
     setters! {
         /// Sets the space that the tables may take.
         budget: Budget,
-        /// Sets a sample of the fingerprints, which shows the planner how they crowd.
+        /// Sets a sample of the fingerprints, from which the planner infers how they are
+        /// distributed.
         sample: impl Into<Option<Sample>>,
     }
 
-    /// Estimates every candidate and chooses the fastest within the budget.
+    /// Estimates every candidate scheme and chooses the fastest within the budget.
     ///
     /// Takes some milliseconds, with a sample up to about a second.
     ///
@@ -68,16 +70,16 @@ impl PlanRequest {
     ///
     /// * [`Error::InvalidDistance`] if `k` is above 64.
     /// * [`Error::InvalidPlan`] if there are no fingerprints or more than a segment can hold, or if
-    ///   the budget is below the smallest scheme.
+    ///   every scheme exceeds the budget.
     pub fn plan(&self) -> Result<SchemePlan> {
         self.plan_up_to(f64::INFINITY)
     }
 
-    /// The fastest scheme within the budget; larger ones are not estimated.
+    /// Chooses the fastest scheme within the budget. Schemes above the budget are not estimated.
     ///
     /// # Errors
     ///
-    /// As [`PlanRequest::plan`].
+    /// The same as [`PlanRequest::plan`].
     pub fn choose(&self) -> Result<SchemeEstimate> {
         let plan = self.plan_up_to(self.budget.bytes_for(self.fingerprint_count, self.k))?;
         Ok(plan.chosen().clone())
@@ -87,7 +89,7 @@ impl PlanRequest {
     ///
     /// # Errors
     ///
-    /// As [`PlanRequest::plan`], except that the budget may be too small.
+    /// The same as [`PlanRequest::plan`], but a budget that is too small is not an error.
     pub fn estimate(&self, name: &str, scheme: &Scheme) -> Result<SchemeEstimate> {
         self.check()?;
         let candidate = Candidate {
@@ -154,13 +156,13 @@ impl PlanRequest {
     }
 }
 
-/// The estimates of all candidates, smallest first.
+/// The estimates of all candidate schemes, and the choice among them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SchemePlan {
-    /// The estimate of each scheme, by the length of its tables, then by time.
+    /// The estimate of each scheme, ascending by the length of its tables, then by time.
     pub estimates: Vec<SchemeEstimate>,
-    /// The bytes that the tables may take.
+    /// The budget for the tables, in bytes.
     pub budget_len: f64,
 }
 

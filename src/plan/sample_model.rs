@@ -1,7 +1,8 @@
-//! A model of the data from a sample: the evenness of the bits, and the near neighbours of values.
+//! A model of the data, derived from a sample: how evenly each bit is distributed, and how
+//! near-duplicates differ.
 //!
-//! From it the planner derives the information of each bit, to lay out blocks, and a model of the
-//! table for any mask.
+//! From this model the planner derives the information of each bit, to lay out blocks, and a model
+//! of the table for any mask.
 
 use crate::bytes::distances::distances_from;
 use crate::bytes::permutation::{Permutation, Permuted};
@@ -13,19 +14,22 @@ use crate::plan::profile::{Origin, Sample};
 use crate::plan::table::TableEstimate;
 use fpstore_base::Fingerprint;
 
-/// The number of values that tables are modelled with; more would add little and take long.
+/// Maximum number of values from which tables are modelled: more would take long and add little.
 const VALUES_MAX: usize = 1 << 14;
-/// Pairs that are compared in search of near neighbours.
+/// Maximum number of pairs compared to find near neighbours.
 const PAIRS_MAX: usize = 1 << 25;
-/// Pairs kept at each distance; each represents several if there are more.
+/// Maximum number of pairs kept at each distance; with more pairs, a kept pair represents several.
 const KEPT_AT_DISTANCE: usize = 1024;
 /// The greatest distance at which pairs are examined.
 const NEAR_MAX: usize = 24;
-/// Pairs within this distance are near-duplicates: a larger collection has no more for each value.
+/// Pairs within this distance are near-duplicates: their number for each value does not grow with
+/// the collection.
 const DUPLICATE_MAX: usize = 8;
-/// Pairs count as neighbours if there are this many times more than chance makes.
+/// Pairs count as neighbours up to the distance within which there are this many times more pairs
+/// than by chance.
 const OVER_CHANCE: f64 = 2.0;
-/// Fewer pairs than this are ignored.
+/// Minimum number of sampled pairs with common leading bits from which their share is measured;
+/// with fewer pairs, the share is computed from the agreement of single bits.
 const PAIRS_MIN: f64 = 50.0;
 
 /// A model of the data represented by a sample.
@@ -35,17 +39,17 @@ pub(crate) struct SampleModel {
     value_count: u64,
     /// For each bit, 0 the least significant: the probability that two values agree in it.
     agree: [f64; 64],
-    /// Near neighbours of a query.
+    /// How near neighbours of a query differ from it.
     near: Vec<Near>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Near {
-    /// The bits in which they differ from the query.
+    /// The bits in which these neighbours differ from the query.
     diff: u64,
-    /// The mean number of them among the values of the model.
+    /// The mean number of these neighbours among the values of the model.
     in_sample: f64,
-    /// The mean number of them in the whole collection.
+    /// The mean number of these neighbours in the whole collection.
     in_all: f64,
 }
 
@@ -69,12 +73,12 @@ impl SampleModel {
         SampleModel { values, value_count, agree, near }
     }
 
-    /// The information of a bit, in bits: 1 for an even one, 0 for a dead one.
+    /// The information of a bit, in bits: 1 if it is evenly distributed, 0 if it never varies.
     pub(crate) fn entropy(&self, bit: u32) -> f64 {
         -self.agree[bit as usize].log2()
     }
 
-    /// The estimate of the table by `mask`.
+    /// Estimates the table with this mask.
     pub(super) fn table(&self, mask: u64) -> TableEstimate {
         let permutation = Permutation::new(mask);
         let apply = |value: u64| permutation.apply(Fingerprint::new(value)).0;
@@ -138,22 +142,22 @@ impl SampleModel {
     }
 }
 
-/// The bit of a fingerprint at a position in the order of a table, 0 the first.
+/// The bit of a fingerprint at position `place` of its permuted value; 0 is the leading position.
 fn place_of(permutation: &Permutation, place: u32) -> u32 {
     permutation.invert(Permuted(1 << (63 - place))).value().trailing_zeros()
 }
 
-/// Near neighbours: pairs at distances that occur more often than bits of this unevenness produce
-/// by chance. `growth` returns the number of neighbours in the whole collection for each one in the
-/// sample.
+/// Finds the near neighbours: pairs at distances that are more frequent than by chance, given the
+/// agreement of each bit. `growth` returns, for a distance, the number of neighbours in the whole
+/// collection for each neighbour in the sample.
 fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> f64) -> Vec<Near> {
     let queries = values.len().min((PAIRS_MAX / values.len()).max(1));
     let mut seen_at = [0_usize; NEAR_MAX + 1];
     each_near_pair(values, queries, |distance, _| seen_at[distance] += 1);
     let pairs = queries as f64 * (values.len() - 1) as f64;
     let by_chance = distribution(agree);
-    // Counted up to a distance, since hashes that always set half of their bits have only even
-    // distances. No pair at all counts as one pair.
+    // Compares sums up to a distance, since hashes that always set half of their bits have only
+    // even distances. A sum of zero counts as one pair.
     let common = |d: usize| {
         let seen = seen_at[..=d].iter().sum::<usize>() as f64;
         seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs
@@ -178,8 +182,8 @@ fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> 
     near
 }
 
-/// Calls `take` with distance and difference of each near pair that starts at one of the first
-/// `queries` values.
+/// Calls `take` with the distance and the differing bits of each pair of one of the first `queries`
+/// values and a value within [`NEAR_MAX`].
 fn each_near_pair(values: &[u64], queries: usize, mut take: impl FnMut(usize, u64)) {
     for (at, &value) in values[..queries].iter().enumerate() {
         distances_from(value, values, |start, distances| {
@@ -192,11 +196,12 @@ fn each_near_pair(values: &[u64], queries: usize, mut take: impl FnMut(usize, u6
     }
 }
 
-/// The number of different values of the leading `bits` in a collection `grown` times as large as
-/// the sample.
+/// The number of distinct prefixes of `bits` bits in a collection `grown` times as large as the
+/// sample.
 ///
-/// `grown` times as many values need log2(grown) more bits of information to differ: the collection
-/// at some depth of entropy resembles the sample log2(grown) bits above it.
+/// `grown` times as many values need log2(grown) more bits of information to differ. So prefixes of
+/// the collection with some entropy repeat as often as prefixes of the sample with log2(grown) bits
+/// of entropy less.
 fn grown_distinct(groups: &GroupCounts, depth: &[f64; 65], grown: f64, bits: u32) -> f64 {
     let wanted = depth[bits as usize] - grown.log2();
     if wanted <= 0.0 {

@@ -1,4 +1,4 @@
-//! The estimate of a scheme for some data: its length and the cost of its queries.
+//! The estimate of a scheme for given data: the length of its tables and the cost of queries.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use crate::plan::table::TableEstimate;
 use crate::plan::unit_costs::UnitCosts;
 use crate::scheme::{Radius, Scheme};
 
-/// The expected length of a store by a scheme, and the cost of its queries at the planned distance.
+/// The expected length of the tables of a scheme, and the cost of queries for the planned distance.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SchemeEstimate {
-    /// Its name, which `SchemeChoice::named` accepts if the planner made it.
+    /// The name of the scheme. `SchemeChoice::named` accepts a name made by the planner.
     pub name: String,
     /// The masks, tuned for the planned distance.
     #[cfg_attr(
@@ -30,37 +30,39 @@ pub struct SchemeEstimate {
     pub scheme: Scheme,
     /// The radius of each table; `None` if a scan of one table is cheaper than probing.
     pub radii: Option<Vec<Radius>>,
-    /// The steps of a query for a stored fingerprint.
+    /// The expected steps of a query for a stored fingerprint.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub estimate: CostEstimate,
-    /// Candidates of a query for random bits.
+    /// The expected number of candidates of a query for a random fingerprint.
     pub random_candidates: f64,
-    /// Values in the largest group with a common prefix, over all tables. With the number of
-    /// prefixes it bounds the worst query.
+    /// Number of values in the largest prefix group of a probed table. Multiplied by the number of
+    /// prefixes within the radii, it bounds the candidates of a query.
     pub largest_group: f64,
-    /// Bytes that probes touch in random order: indexes and heads. These should be in memory.
+    /// Bytes that probes read in random order: indexes and heads. They should be in memory.
     pub hot_len: f64,
-    /// Bytes of all tables in the file: whole pages and their checksums, without ids.
+    /// Bytes of all tables in the file, without ids: whole pages and their checksums.
     pub tables_len: f64,
-    /// [`tables_len`](Self::tables_len) for each fingerprint.
+    /// [`tables_len`](Self::tables_len) divided by the number of fingerprints.
     pub bytes_per_fingerprint: f64,
-    /// Pages of 4 KiB that a query reads, if none is in memory.
+    /// Number of pages of 4 KiB that a query reads if no page is in memory.
     pub cold_pages: f64,
-    /// The pages of tails among them, which are read even if indexes and heads are in memory.
+    /// Number of pages of tails in `cold_pages`: a query reads them even if indexes and heads are
+    /// in memory.
     pub tail_pages: f64,
-    /// Microseconds of a query with all data in memory, one thread.
+    /// Microseconds of a query on one thread with all data in memory.
     pub hot_micros: f64,
-    /// Microseconds of a query with no data in memory.
+    /// Microseconds of a query on one thread with no data in memory.
     pub cold_micros: f64,
-    /// Whether the tables fit the budget.
+    /// Whether `tables_len` is within the budget.
     pub within_budget: bool,
     /// Whether no other scheme is both smaller and faster (the Pareto front).
     pub on_frontier: bool,
-    /// Whether the planner chose it: the fastest within the budget.
+    /// Whether the planner chose this scheme: it is the fastest within the budget, or nearly as
+    /// fast and smaller.
     pub chosen: bool,
-    /// The reason for or against it, in a few words.
+    /// The reason for or against this scheme, in a few words.
     pub reason: String,
-    /// Its position among the candidates: simpler ones come first.
+    /// The position of the scheme in the list of candidates, simpler schemes first.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) order: usize,
 }
@@ -70,7 +72,7 @@ pub(super) struct Estimator<'a> {
     pub(super) value_count: u64,
     pub(super) k: u32,
     pub(super) model: Option<&'a SampleModel>,
-    /// By mask, because schemes share masks, and estimating a table from a sample takes a
+    /// Cache by mask: schemes share masks, and estimating a table from a sample takes a
     /// millisecond.
     tables: RefCell<HashMap<u64, TableEstimate>>,
 }
@@ -89,7 +91,7 @@ impl<'a> Estimator<'a> {
         tables.entry(mask).or_insert_with(make).clone()
     }
 
-    /// The estimate, or `None` if the tables take more than `most` bytes.
+    /// The estimate of a scheme, or `None` if its tables take more than `most` bytes.
     pub(super) fn estimate(&self, candidate: &Candidate, most: f64) -> Option<SchemeEstimate> {
         let mut tables_len = 0.0;
         let mut tables = Vec::with_capacity(candidate.masks.len());
@@ -133,8 +135,8 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// The access path that a reader will choose from the header alone, with its cost by the full
-    /// model of the data.
+    /// The access path that a reader will choose from the header alone. Its cost is computed with
+    /// the full model of the data.
     fn path_plan(&self, scheme: &Scheme, tables: &[TableEstimate]) -> PathPlan {
         let needed = cut::uniform_head_bits(self.value_count);
         let read =
@@ -148,7 +150,7 @@ impl<'a> Estimator<'a> {
         planner.price(reader.choose(self.k).path, self.k)
     }
 
-    /// The pages and groups that a plan reads.
+    /// What a plan reads: candidates, pages, and the largest prefix group.
     fn usage(&self, plan: &PathPlan, tables: &[TableEstimate]) -> Usage {
         let radii = match &plan.path {
             AccessPath::Probe { radii } => radii,
@@ -171,7 +173,8 @@ impl<'a> Estimator<'a> {
         let pages = |(table, radius): (&TableEstimate, u32)| {
             table.model.pages(&table.model.probe(radius, self.k, 1.0), radius)
         };
-        // Random bits are equally near all prefixes, however the values crowd.
+        // A random query has the same distances to all prefixes, however the values are
+        // distributed.
         let uniform = Density::uniform();
         let random = |(table, radius): (&TableEstimate, u32)| {
             let (prefix, head) =
@@ -187,7 +190,7 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// The pages and groups that queries read.
+/// What a query reads. See the fields of the same name in [`SchemeEstimate`].
 struct Usage {
     random_candidates: f64,
     largest_group: f64,

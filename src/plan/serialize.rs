@@ -1,8 +1,8 @@
-//! Serialization of the fields of reports as JSON and other formats of serde.
+//! Functions for `serialize_with`: the forms of special fields of reports in JSON and other
+//! formats.
 //!
-//! Reports such as `StoreInfo` and `Plan` derive `Serialize` and use these functions for fields
-//! with a special form. No other code formats such a field, so that all interfaces show the same
-//! form.
+//! Reports such as `StoreInfo` and `Plan` derive `Serialize` and use these functions for such
+//! fields. No other code formats them, so all interfaces show the same form.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,12 +12,12 @@ use serde::ser::SerializeSeq;
 
 use crate::scheme::Scheme;
 
-/// A mask as 16 hex digits.
+/// Serializes a mask as 16 hex digits.
 pub(crate) fn mask<S: Serializer>(mask: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{mask:016x}"))
 }
 
-/// The masks of a scheme, each as 16 hex digits.
+/// Serializes the masks of a scheme, each as 16 hex digits.
 pub(crate) fn masks<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::Error> {
     let mut list = to.serialize_seq(Some(scheme.masks().len()))?;
     for mask in scheme.masks() {
@@ -26,17 +26,17 @@ pub(crate) fn masks<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::E
     list.end()
 }
 
-/// A path as messages show it; serde rejects a path that is not UTF-8.
+/// Serializes a path as messages show it: serde itself rejects paths that are not UTF-8.
 pub(crate) fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-/// A value with a text form, such as the name of a section.
+/// Serializes the text form of a value, such as the name of a section.
 pub(crate) fn text<S: Serializer>(of: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(of)
 }
 
-/// A time as whole seconds since 1970.
+/// Serializes a time as whole seconds since 1970; no time, or an earlier one, as null.
 pub(crate) fn seconds<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
     match time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()) {
         Some(since) => to.serialize_some(&since.as_secs()),
@@ -44,7 +44,7 @@ pub(crate) fn seconds<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result
     }
 }
 
-/// Nanoseconds as microseconds.
+/// Serializes nanoseconds as microseconds.
 pub(crate) fn micros<S: Serializer>(nanos: &f64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(nanos / 1000.0)
 }

@@ -1,20 +1,20 @@
-//! The number of bits of the syndromes of a table, and its form in the name of a scheme.
+//! The length of syndromes in bits, and its form in the name of a scheme.
 //!
-//! `halves-syndrome12` stands for the tables of `halves`, the second with syndromes of 12 bits;
-//! `halves-syndrome` has the suitable number of bits for the number of fingerprints and the
+//! `halves-syndrome12` is the scheme `halves` with syndromes of 12 bits in the second table.
+//! `halves-syndrome` has syndromes of a length that suits the number of fingerprints and the
 //! distance.
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::ERRORS_MAX;
 use crate::bytes::syndrome::SYNDROME_BITS;
 
-/// The suffix of the name of the masks.
+/// Appended to the name of the masks, before the number of bits.
 const SUFFIX: &str = "-syndrome";
 
-/// The syndromes in the name of a scheme.
+/// The syndromes that the name of a scheme specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syndromes {
-    /// Whole values.
+    /// No syndromes: all tables hold whole values.
     None,
     /// Syndromes of a suitable length for the number of fingerprints.
     Suitable,
@@ -23,7 +23,7 @@ pub(super) enum Syndromes {
 }
 
 impl Syndromes {
-    /// Splits the syndromes from the name of a scheme.
+    /// Splits the name of a scheme into the name of its masks and its syndromes.
     pub(super) fn split(name: &str) -> Result<(&str, Syndromes)> {
         match name.split_once(SUFFIX) {
             None => Ok((name, Syndromes::None)),
@@ -40,7 +40,8 @@ impl Syndromes {
         }
     }
 
-    /// The bits for `fingerprint_count` fingerprints and distance `k`; 0 for whole values.
+    /// The length of the syndromes in bits, for `fingerprint_count` fingerprints and distance `k`;
+    /// 0 for whole values.
     pub(super) fn bits_for(self, fingerprint_count: u64, k: u32) -> u32 {
         match self {
             Syndromes::None => 0,
@@ -55,10 +56,10 @@ pub(super) fn with_syndromes(masks: &str, bits: u32) -> String {
     format!("{masks}{SUFFIX}{bits}")
 }
 
-/// The number of bits for which syndromes name few values by chance: up to distance 3 about a fifth
-/// of a value a query. Among twice as many fingerprints, twice as many agree with a query in one
-/// half; one more bit compensates. Larger distances have so many more errors to distinguish that
-/// two more bits for each distance pay.
+/// The length in bits for which decoding syndromes yields few false values: up to distance 3 about
+/// a fifth of a value for each query. In a collection twice as large, twice as many fingerprints
+/// agree with a query in one half; one more bit compensates. At distances above 3 a syndrome must
+/// distinguish many more errors: two more bits for each further distance.
 pub(super) fn suitable_bits(fingerprint_count: u64, k: u32) -> u32 {
     const LEAST: u32 = 12;
     let by_count = fingerprint_count.max(1).next_power_of_two().ilog2().saturating_sub(16);

@@ -1,4 +1,4 @@
-//! The estimate of a future table: its layout and its length.
+//! Estimates the layout and the length of a table that is not built yet.
 
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::packing::GUARD_LEN;
@@ -9,27 +9,27 @@ use crate::plan::cut;
 use crate::plan::density::Density;
 use crate::plan::probe::{SyndromeModel, TableModel, extra_len};
 
-/// Smaller groups of a sample do not count as crowded.
+/// Groups of fewer values in a sample are not scaled up: they may be in the sample by chance.
 const CROWD_MIN: usize = 8;
 
-/// The table of a mask.
+/// The estimated table of a mask.
 #[derive(Clone, Debug)]
 pub(super) struct TableEstimate {
     pub(super) model: TableModel,
-    /// Bytes of heads.
+    /// Bytes of all heads.
     pub(super) heads_len: f64,
-    /// Whether blocks are so crowded that the index has overflow entries.
+    /// Whether values are so unevenly distributed over blocks that the index has overflow entries.
     pub(super) crowded: bool,
-    /// Bytes of tails.
+    /// Bytes of all tails.
     pub(super) tails_len: f64,
-    /// Bytes in the file: whole pages and their checksums.
+    /// Bytes of the table in the file: whole pages and their checksums.
     pub(super) file_len: f64,
-    /// Values in the largest group that shares a prefix.
+    /// Number of values in the largest prefix group.
     pub(super) largest_group: f64,
 }
 
 impl TableEstimate {
-    /// The table by a mask of `prefix_bits`, with `value_count` random values.
+    /// The table of a mask with `prefix_bits` bits, for `value_count` random values.
     pub(super) fn uniform(prefix_bits: u32, value_count: u64) -> Self {
         let n = value_count as f64;
         let distinct = |bits: u32| cut::occupied(n, 2_f64.powi(bits as i32));
@@ -44,9 +44,9 @@ impl TableEstimate {
         table
     }
 
-    /// The table predicted by a sample: the leading L bits have `distinct(L)` different values, the
-    /// values of the sample form groups of sizes `groups(L)` by them, and each represents `grown`
-    /// values.
+    /// The table predicted from a sample. `distinct(L)` is the number of distinct prefixes of L
+    /// bits in the collection. `groups(L)` are the sizes of the groups of sampled values that share
+    /// L leading bits. Each sampled value represents `grown` values.
     pub(super) fn of_sample<G: Iterator<Item = usize>>(
         prefix_bits: u32,
         value_count: u64,
@@ -72,14 +72,15 @@ impl TableEstimate {
         let mut table =
             TableEstimate::cut(prefix_bits, value_count, distinct, crowded_lens, density);
         let largest = groups(prefix_bits).max().unwrap_or(0);
-        // A small group of a sample may represent itself alone.
+        // A small group of a sample may be in the sample by chance, so it is not scaled up.
         let seen = if largest >= CROWD_MIN || grown <= 1.0 { largest as f64 * grown } else { 0.0 };
         let spread = 1.0 + by_chance + 4.0 * by_chance.sqrt();
         table.largest_group = seen.max(spread).min(value_count as f64);
         table
     }
 
-    /// The same table with syndromes of `bits` bits, if they save something. `mask` is its mask.
+    /// The same table with syndromes of `bits` bits, if they save space. `mask` is the mask of the
+    /// table.
     pub(super) fn with_syndromes(mut self, mask: u64, bits: u32) -> Self {
         let model = &mut self.model;
         let TableModel { block_bits, head_bits, value_count, .. } = *model;
@@ -140,7 +141,7 @@ impl TableEstimate {
     }
 }
 
-/// The bytes of tails of `bits` bits.
+/// The length in bytes of `value_count` tails of `bits` bits.
 fn tails_len(value_count: u64, bits: u32) -> f64 {
     match bits {
         0 => 0.0,
@@ -148,23 +149,23 @@ fn tails_len(value_count: u64, bits: u32) -> f64 {
     }
 }
 
-/// The additional bytes of crowded blocks, compared with even ones.
+/// The bytes of restart points and overflow entries, which only blocks with many values have.
 #[derive(Clone, Copy, Debug, Default)]
 struct CrowdedLens {
     restarts_len: f64,
     overflow_len: f64,
 }
 
-/// The size of the largest group that random values form by `bits`: the greatest size that at
-/// least one group is expected to have.
+/// The size of the largest group of random values that share their leading `bits`: the greatest
+/// size that at least one group is expected to have.
 fn largest_by_chance(value_count: f64, bits: u32) -> f64 {
     let cells = 2_f64.powi(bits as i32);
     let mean = value_count / cells;
     if mean > 300.0 {
-        // Normal approximation of the greatest of `cells` numbers.
+        // Normal approximation of the maximum of `cells` Poisson numbers.
         return mean + (2.0 * mean * cells.ln()).sqrt();
     }
-    // Cells with exactly `size` values, from the mean up.
+    // The expected number of cells with exactly `size` values; searched from the mean up.
     let mut expected = cells * (-mean).exp();
     let mut size = 0.0;
     while (size < mean || expected >= 0.5) && size < value_count {

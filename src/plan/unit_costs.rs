@@ -1,31 +1,33 @@
 //! The unit costs: nanoseconds for each kind of step of a query.
 //!
-//! They turn a [`CostEstimate`] into nanoseconds. Plans compare schemes, radii and a scan by them.
+//! They convert a [`CostEstimate`] into nanoseconds, by which plans compare schemes, radii and
+//! scans.
 
 use super::estimate::CostEstimate;
 
-/// The footprints, as logarithms to base 2 of bytes, at which the cost of a touch is known.
+/// The footprints at which the cost of a touch (of a cache line in random order) is known: binary
+/// logarithms of bytes.
 const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
-/// Cache lines that a look-up of a value touches: an index entry, heads, a tail.
+/// Cache lines touched to look up a value: one of the index, one of heads, one of tails.
 const LINES_PER_LOOK_UP: f64 = 3.0;
 
-/// Touches that overlap with each cache miss of a waiting query.
+/// The cost of a cache miss that a query waits for, in prefetched touches, which overlap.
 const TOUCHES_PER_MISS: f64 = 12.0;
 
 /// The cost of each step of a query in nanoseconds, on one thread.
 ///
-/// `cargo bench --bench fit` and `tools/fit_costs.py` measure them. Choices depend on their
-/// proportions alone.
+/// `cargo bench --bench fit` and `tools/fit_costs.py` measure them. Choices depend only on the
+/// proportions of these costs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnitCosts {
-    /// For each query.
+    /// Fixed cost of each query.
     pub(crate) query: f64,
-    /// For each table that is probed.
+    /// Fixed cost of each probed table.
     pub(crate) table: f64,
-    /// To look up a block whose index entry is in the nearest cache.
+    /// To look up a block whose index entry is in the L1 cache.
     pub(crate) probe: f64,
-    /// To open a block that holds values.
+    /// To open a non-empty block.
     pub(crate) block: f64,
     /// To sum a chunk of 64 bytes of heads and compare the lowest bytes of the sums.
     pub(crate) chunk: f64,
@@ -37,16 +39,16 @@ pub(crate) struct UnitCosts {
     pub(crate) head_passed: f64,
     /// To decode and compare a head.
     pub(crate) head_compared: f64,
-    /// To read a byte of a gap beyond the first byte.
+    /// To read a byte after the first byte of a gap.
     pub(crate) extra_byte: f64,
-    /// To compare a candidate whose tail is in the nearest cache.
+    /// To compare a candidate whose tail is in the L1 cache.
     pub(crate) candidate: f64,
-    /// To look up a value named by a syndrome, cache misses excluded.
+    /// To look up a value computed from a syndrome, cache misses excluded.
     pub(crate) look_up: f64,
     /// To decode and compare a value in a scan of a table.
     pub(crate) scanned: f64,
-    /// To wait for a prefetched cache line, where queries touch 2^18, 2^20, ... 2^30 bytes in
-    /// random order.
+    /// To wait for a prefetched cache line, if queries read 2^18, 2^20, ... 2^30 bytes in random
+    /// order.
     pub(crate) touch: [f64; TOUCH_BITS.len()],
     /// To read a page that is not in memory.
     pub(crate) cold_page: f64,
@@ -68,16 +70,17 @@ impl UnitCosts {
         candidate: 11.3,
         look_up: 150.0,
         scanned: 5.2,
-        // The last three values are from two tables of 10^8 fingerprints with queries of 2.9 us.
+        // The last three values were fitted to two tables of 10^8 fingerprints with queries of 2.9
+        // us.
         touch: [0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0],
         cold_page: 60_000.0,
     };
 
-    /// Nanoseconds for these steps with data in memory, where queries touch `footprint` bytes in
-    /// random order.
+    /// Nanoseconds for the steps of `estimate` with data in memory, if queries read `footprint`
+    /// bytes in random order.
     pub(crate) fn nanos(&self, estimate: &CostEstimate, footprint: f64) -> f64 {
-        // A query waits for the first index entry, the first heads and the first tail; the others
-        // arrive in the meantime.
+        // A query waits for its first index entry, first heads and first tail; further cache lines
+        // are prefetched and arrive in the meantime.
         let waited = if estimate.probes > 0.0 { 3.0 * TOUCHES_PER_MISS } else { 0.0 };
         let touched = estimate.lines
             + estimate.blocks

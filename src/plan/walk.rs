@@ -4,28 +4,30 @@ use super::radii::{AccessPath, PathPlan};
 use super::unit_costs::UnitCosts;
 use crate::segment::Segment;
 
-/// Nanoseconds to begin with a table, mostly the memory of a tile.
+/// Nanoseconds to start the walk of a table, mostly to allocate the memory of a tile.
 const TABLE: f64 = 500_000.0;
 /// Nanoseconds to sort a query in the order of a table.
 const SORTED: f64 = 25.0;
-/// Nanoseconds to compare a query with a searched block.
+/// Nanoseconds to compare a query with a block that it probes.
 const COMPARED: f64 = 3.5;
-/// Nanoseconds for a block, whether a query looks into it or not.
+/// Nanoseconds for each block of the table, even if no query probes it.
 const PASSED: f64 = 3.0;
-/// Nanoseconds to decode a block that is in the nearest cache, and cache lines that it touches.
+/// Nanoseconds to decode a block in the L1 cache; [`TOUCHED`] is the number of cache lines it
+/// takes.
 const DECODED: f64 = 12.0;
 const TOUCHED: f64 = 1.2;
-/// Nanoseconds to compare the tail of a near head, or to look up the values named by its syndrome.
+/// Nanoseconds for a candidate: to compare its tail, or to decode its syndrome and look up values.
 const CANDIDATE: f64 = 20.0;
-/// The cost of a probe in a batch, as a part of the cost of a single probe, if there are hardly
-/// enough queries for a walk: neighbouring probes share cache lines.
+/// The cost of a probe in a batch that is hardly large enough for a walk, as a share of the cost of
+/// a single probe. It is lower because neighbouring probes share cache lines.
 const SPARSE_PROBE_COST: f64 = 0.75;
-/// With this many values with a near head for each query, a walk does not pay: probes compare
-/// crowded values side by side.
+/// With this many candidates for each query a walk does not pay: probes compare many values of a
+/// block at once.
 const CROWDED: f64 = 64.0;
 
 impl PathPlan {
-    /// The expected nanoseconds of a walk for this many queries, on one thread, with data in memory.
+    /// The expected nanoseconds of a walk for `queries` queries, on one thread, with data in
+    /// memory.
     pub(crate) fn walk_nanos(&self, segment: &Segment, queries: usize) -> f64 {
         let AccessPath::Probe { radii } = &self.path else { return f64::INFINITY };
         let queries = queries as f64;
@@ -35,7 +37,7 @@ impl PathPlan {
             let bits = table.descriptor.block_bits;
             let blocks = 2_f64.powi(bits as i32);
             let probes = queries * f64::from(1 + radius * bits);
-            // Blocks that no query looks into are not read.
+            // Blocks that no query probes are not read.
             let read = blocks * -(-probes / blocks).exp_m1();
             let hot_len = (table.entries.len + table.heads.len) as f64;
             let decoded = DECODED + TOUCHED * UnitCosts::SHIPPED.touch_at(hot_len);
@@ -45,9 +47,9 @@ impl PathPlan {
         nanos
     }
 
-    /// Whether a walk for this many queries is expected to take less time than probes. Measured
-    /// with 10^6, 10^7 and 10^8 fingerprints, walks take less from 3 500, 6 000 and 18 000 queries
-    /// on.
+    /// Whether a walk for `queries` queries is expected to take less time than probes. In
+    /// measurements with 10^6, 10^7 and 10^8 fingerprints, walks took less time from 3 500, 6 000
+    /// and 18 000 queries on.
     pub(crate) fn walk_is_cheaper(&self, segment: &Segment, queries: usize) -> bool {
         let probing = queries as f64 * self.expected_nanos * SPARSE_PROBE_COST;
         self.estimate.ranges < 1.0

@@ -1,8 +1,8 @@
 //! Answers many queries at once: by a walk of each table, by probes in the order of the table, or
 //! by a pass over the store.
 //!
-//! [`search_many`] takes the queries in chunks; `query_batch` answers a chunk. [`nearest_many`]
-//! searches at increasing distances.
+//! [`search_many`] splits the queries into chunks; `query_batch` answers a chunk. [`nearest_many`]
+//! finds the nearest fingerprints by calls of [`search_many`] with increasing distances.
 
 pub(in crate::join) mod batch_mode;
 pub(in crate::join) mod query_batch;
@@ -17,13 +17,15 @@ use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 use query_batch::QueryBatch;
 
-/// For fewer queries a scan for each costs no more than passes over the store.
+/// With fewer queries a scan for each query costs no more than passes over the store for all.
 const QUERIES_MIN: usize = 64;
 /// Difference between two successive search distances, in bits.
 const STEP: u32 = 4;
-/// The largest distance of a joint search: beyond it, nearly all pairs would be compared.
+/// Maximum distance for searching all queries together: at larger distances nearly all pairs of a
+/// query and a stored fingerprint would be compared.
 const K_MAX: u32 = 20;
-/// The most matches with random fingerprints for each wanted match. Matches are held in memory.
+/// Maximum expected number of matches with random fingerprints for each wanted match. Limits the
+/// memory, in which all matches are held.
 const SURPLUS: f64 = 64.0;
 
 /// Finds all fingerprints of a store within the distance `k` of the options from each query, and
@@ -33,16 +35,16 @@ const SURPLUS: f64 = 64.0;
 /// has an effect.
 ///
 /// Queries are taken in chunks of up to a million. The queries of a chunk are sorted in the order
-/// of each table. If they are many, each table is then walked once from its first page to its last,
-/// so that a store larger than the memory is read once; if few, each thread probes the table in its
-/// order. Or the queries are joined with all stored fingerprints in a few passes, if that is
-/// expected to be faster: for very many queries, or for a distance for which the tables are not
-/// tuned. Segments are answered one after the other.
+/// of each table. If there are many queries, each table is then walked once from its first page to
+/// its last, so that a store larger than the memory is read once; if there are few, each thread
+/// probes the table in its order. Or the queries are joined with all stored fingerprints in a few
+/// passes, if that is expected to be faster: for very many queries, or for a distance for which the
+/// tables are not tuned. Segments are answered one after the other.
 ///
 /// # Errors
 ///
 /// * [`Error::InvalidDistance`] if the distance is above 64, [`Error::InvalidOptions`] if the
-///   memory is too little for the threads.
+///   memory of the options is too small for the number of threads.
 /// * [`Error::Corrupt`] if bytes that a query reads break a rule.
 /// * [`Error::Interrupted`] if the observer ends the search.
 /// * Any error that `each` returns.
@@ -112,14 +114,14 @@ pub fn search_many<E: From<Error>>(
 
 /// Finds the `count` nearest fingerprints of a store within the distance of the options for each
 /// query, by searches of all queries together ([`search_many`]) at increasing distances. Calls
-/// `each` with the position and the answer of each query that these searches settle, and returns
-/// the positions of the others, ascending: queries without enough near fingerprints, or few
-/// queries. A [`Searcher`](crate::Searcher) answers those, see
-/// [`nearest`](crate::Searcher::nearest), whose answers are the same.
+/// `each` with the position and the answer of each query that these searches answer. Returns the
+/// positions of the other queries, ascending: queries without enough near fingerprints, and queries
+/// left when there are too few for a search together. Answer them one by one with
+/// [`Searcher::nearest`](crate::Searcher::nearest), whose answers are the same.
 ///
 /// # Errors
 ///
-/// As [`search_many`].
+/// The same as [`search_many`].
 ///
 /// # Examples
 ///
@@ -156,7 +158,7 @@ pub fn nearest_many<E: From<Error>>(
     if mode == BatchMode::Probe {
         return Ok(left);
     }
-    // All searches see one state.
+    // All searches use the same snapshot.
     let store = store.pinned();
     let limits = Limits::default().limit(count);
     for k in distances(&store, count, options.k) {
@@ -178,8 +180,8 @@ pub fn nearest_many<E: From<Error>>(
     Ok(left)
 }
 
-/// The distances of the searches, ascending. The last one is `k`, unless its matches would be too
-/// many.
+/// The distances of the searches of [`nearest_many`], ascending. The last one is `k`, unless the
+/// matches within `k` would be too many.
 fn distances(store: &Store, count: usize, k: u32) -> Vec<u32> {
     let stored = store.info().fingerprint_count() as f64;
     let mut list = Vec::new();
@@ -193,7 +195,7 @@ fn distances(store: &Store, count: usize, k: u32) -> Vec<u32> {
         if at == k {
             return list;
         }
-        // One search is enough if it has few matches.
+        // If few matches are expected within `k`, one search at `k` is enough.
         let is_sparse = k <= K_MAX && stored * random_share(k) <= SURPLUS;
         at = if is_sparse { k } else { (at + STEP).min(k) };
     }

@@ -22,41 +22,43 @@ use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// The largest number of queries in a chunk. It is large because a pass reads the store per chunk.
+/// Maximum number of queries in a chunk. It is large because every chunk takes a pass over the
+/// store.
 const CHUNK_COUNT: usize = 1 << 20;
-/// The minimum number of queries answered together by probes, if the memory suffices. In a small
-/// store a larger number takes memory and saves no time; in a large one more queries share pages.
+/// Maximum number of queries in a chunk of probes, if the store is small: larger chunks would take
+/// memory and save no time. In a large store more queries share pages, see `STORED_PER_PROBE`.
 const PROBE_CHUNK_COUNT: usize = 1 << 18;
-/// A larger chunk of probes has at most one query for this many stored fingerprints.
+/// A chunk of more than `PROBE_CHUNK_COUNT` queries has at most one query for this many stored
+/// fingerprints.
 const STORED_PER_PROBE: u64 = 64;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 96;
 /// Bytes of memory for each match of a chunk, including intermediate lists.
 const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
-/// Nanoseconds to read a value of a table in a pass. One thread reads.
+/// Nanoseconds to read a value of a table in a pass, in which only one thread reads.
 const NANOS_PER_READ: f64 = 4.0;
 /// Nanoseconds to sort a query of a pass, and to look up its matches, on one thread. Measured with
-/// 10^6 queries of 10^6 fingerprints, half of which have a match.
+/// 10^6 queries, half of them with a match, in a store of 10^6 fingerprints.
 const NANOS_PER_QUERY: f64 = 300.0;
-/// The cost of a probe near the previous one in the table, relative to an isolated probe.
+/// The cost of a probe in the order of the table, relative to the cost of an isolated probe.
 const SORTED_PROBE_COST: f64 = 0.5;
-/// The minimum number of fingerprints for which a segment gets threads of its own. A store may have
-/// hundreds of smaller segments.
+/// Segments with fewer fingerprints share threads: a store may have hundreds of them, and starting
+/// threads for each would take too long.
 const SMALL_COUNT: u64 = 1 << 20;
 /// Queries between two checks of the observer and of the memory of the matches.
 const STEP: usize = 1 << 8;
 
-/// The state that all chunks of queries share.
+/// The data that all chunks of queries share.
 pub(in crate::join) struct QueryBatch<'a> {
-    /// Pinned to the state of the snapshot.
+    /// The store, pinned to the snapshot.
     pub(in crate::join) store: Store,
     snapshot: Arc<Snapshot>,
     options: &'a JoinOptions,
     limits: Limits,
     threads: usize,
-    /// The largest number of queries in a chunk.
+    /// Maximum number of queries in a chunk.
     pub(in crate::join) chunk_max: usize,
-    /// The largest number of matches of a chunk.
+    /// Maximum number of matches of a chunk.
     match_max: usize,
     mode: BatchMode,
     pub(in crate::join) watch: Watch,
@@ -66,7 +68,7 @@ pub(in crate::join) struct QueryBatch<'a> {
     steps: AtomicU64,
 }
 
-/// A match, and the position of its query in the chunk.
+/// The position of a query in the chunk, and a match of the query.
 type QueryMatch = (u32, SegmentHit);
 
 impl<'a> QueryBatch<'a> {
@@ -106,8 +108,8 @@ impl<'a> QueryBatch<'a> {
         Ok(batch)
     }
 
-    /// Whether a chunk with this many queries is joined with all stored fingerprints. If not,
-    /// smaller chunks are not joined, either.
+    /// Whether a chunk of `queries` queries is joined with all stored fingerprints. If not, smaller
+    /// chunks are not, either.
     fn is_in_passes(&self, queries: usize) -> bool {
         let wanted = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(queries),
@@ -117,7 +119,8 @@ impl<'a> QueryBatch<'a> {
         wanted || self.filled().all(|(_, plan)| is_scan(plan))
     }
 
-    /// All matches of a chunk by query, then in the order of answers; `None` if there are too many.
+    /// Finds all matches of a chunk, sorted by query, then in the order of answers; `None` if there
+    /// are more than [`Self::match_max`].
     pub(in crate::join) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         self.steps.store(0, Ordering::Relaxed);
         let scanned: Vec<usize> =
@@ -126,7 +129,7 @@ impl<'a> QueryBatch<'a> {
             return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
         }
         let Some(mut found) = self.find_by_probes(chunk)? else { return Ok(None) };
-        // Small segments are scanned, others are probed.
+        // Segments whose plan is a scan (the small ones) are answered in passes.
         if !scanned.is_empty() {
             let Some(more) = self.find_in_passes(chunk, &scanned)? else { return Ok(None) };
             found.extend(more);
@@ -138,7 +141,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// The positions and the plans of the segments with fingerprints. Empty segments are left out:
+    /// The positions and the plans of the non-empty segments. Empty segments are left out because
     /// their plan is always a scan.
     fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         let filled =
@@ -146,7 +149,7 @@ impl<'a> QueryBatch<'a> {
         filled.map(|(at, open)| (at, open.plan(self.options.k)))
     }
 
-    /// The number of fingerprints of the segment at a position.
+    /// The number of fingerprints of the segment at position `at`.
     fn stored(&self, at: usize) -> u64 {
         self.snapshot.segments()[at].segment.header().fingerprint_count
     }
@@ -184,8 +187,8 @@ impl<'a> QueryBatch<'a> {
         }
     }
 
-    /// Answers the queries from the probed segments, one segment after the other: the pages of
-    /// earlier segments are no longer needed while a segment is read.
+    /// Answers the queries from the segments whose plan is probes, one large segment after the
+    /// other, so that only the pages of one segment are needed at a time.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         let mut all: Vec<QueryMatch> = Vec::new();
         let probed: Vec<Probed<'_>> = self.probed().collect();
@@ -205,7 +208,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(in_order(&all, chunk.len())))
     }
 
-    /// Whether this many queries are answered by a walk of the segment at a position.
+    /// Whether `queries` queries are answered by a walk of the segment at position `at`.
     fn is_walked(&self, at: usize, queries: usize) -> bool {
         let open = &self.snapshot.segments()[at];
         let plan = open.plan(self.options.k);
@@ -218,7 +221,7 @@ impl<'a> QueryBatch<'a> {
         is_wanted && walk::fits(&open.segment, radii)
     }
 
-    /// As [`QueryBatch::probe_all`], by walks of the tables.
+    /// Like [`QueryBatch::probe_all`], but walks the tables.
     fn walk_all(
         &self,
         segments: &[Probed<'_>],
@@ -243,7 +246,7 @@ impl<'a> QueryBatch<'a> {
         Ok(true)
     }
 
-    /// The segments that are probed.
+    /// The segments whose plan is probes.
     fn probed(&self) -> impl Iterator<Item = Probed<'_>> {
         let segments = self.snapshot.segments().iter().enumerate();
         segments.filter_map(|(number, open)| match &open.plan(self.options.k).path {
@@ -252,7 +255,7 @@ impl<'a> QueryBatch<'a> {
         })
     }
 
-    /// Adds the matches in some segments to `all`; `false` if there are too many. Each thread
+    /// Adds the matches in `segments` to `all`; returns `false` if there are too many. Each thread
     /// probes each table with a part of the queries, in the order of the table.
     fn probe_all(
         &self,
@@ -318,14 +321,14 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// Reports that this many queries were answered from one table of a segment.
+    /// Reports to the observer that `queries` queries were answered from one table of a segment.
     fn report(&self, queries: u64) -> Result<()> {
         let done = self.steps.fetch_add(queries, Ordering::Relaxed);
         Ok(self.watch.report_with(done / self.tables)?)
     }
 
-    /// Joins the queries with all fingerprints of the segments at some positions, then finds the
-    /// rank of each match.
+    /// Joins the queries with all fingerprints of the segments at the positions `segments`, then
+    /// finds the rank of each match.
     fn find_in_passes(
         &self,
         chunk: &[Fingerprint],
@@ -351,7 +354,8 @@ impl<'a> QueryBatch<'a> {
         let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
         found.sort_unstable();
         found.dedup();
-        // The position of each found fingerprint, a segment that contains it, and its rank there.
+        // Triples: the index of a fingerprint in `found`, a segment that contains it, and its rank
+        // there.
         let mut ranks = RankSearch::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
@@ -383,7 +387,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(all))
     }
 
-    /// Calls `each` with the answers of a chunk: the queries at `range`.
+    /// Calls `each` with the answers of a chunk, whose queries have the positions `range`.
     pub(in crate::join) fn answer<E: From<Error>>(
         &self,
         range: Range<usize>,
@@ -416,10 +420,10 @@ impl<'a> QueryBatch<'a> {
     }
 }
 
-/// A segment to probe.
+/// A segment whose plan is probes.
 #[derive(Clone, Copy)]
 struct Probed<'a> {
-    /// Its position in the snapshot.
+    /// The position of the segment in the snapshot.
     number: usize,
     open: &'a OpenSegment,
     radii: &'a [Radius],
@@ -435,7 +439,7 @@ impl Probed<'_> {
 /// Sorts matches by query, then in the order of answers.
 fn in_order(found: &[QueryMatch], queries: usize) -> Vec<QueryMatch> {
     let Some(&any) = found.first() else { return Vec::new() };
-    // Sorted by counting: a comparison sort takes four times as long.
+    // Counting sort by query: a comparison sort takes four times as long.
     let mut ends = vec![0_usize; queries + 1];
     found.iter().for_each(|(query, _)| ends[*query as usize + 1] += 1);
     for at in 0..queries {
@@ -443,7 +447,8 @@ fn in_order(found: &[QueryMatch], queries: usize) -> Vec<QueryMatch> {
     }
     let mut all = vec![any; found.len()];
     for one in found {
-        // The start of the matches of a query becomes their end.
+        // `ends` contains the start of the matches of each query, which this loop moves to their
+        // end.
         let at = &mut ends[one.0 as usize];
         all[*at] = *one;
         *at += 1;

@@ -1,9 +1,9 @@
-//! The ranks of many fingerprints in the first table of a segment, which lead to their ids and
-//! deletions.
+//! Finds the ranks of many fingerprints in the first table of a segment. A rank leads to the ids of
+//! a fingerprint, and to whether it is deleted.
 //!
-//! A join yields the found fingerprints without their ranks. A few are looked up one by one. Many
-//! are found in a pass over the table: each of very many segments holds only a few of them, and
-//! looking up all of them in each segment would cost segments times fingerprints.
+//! A join yields fingerprints without their ranks. A few fingerprints are looked up one by one,
+//! many are found in a pass over the table: with very many segments, each contains only a few of
+//! the fingerprints, but all of them would have to be looked up in each.
 
 use crate::base::error::Result;
 use crate::base::section::Rank;
@@ -15,11 +15,11 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
-/// Finds the ranks of fingerprints, in one segment after the other.
+/// Finds the ranks of the same fingerprints in several segments, one after the other.
 pub(in crate::join) struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
-    /// The mask of the last table read in a pass, and the permuted fingerprints in its order with
-    /// their positions. It is reused: usually all segments have the same first table.
+    /// The mask of the last table read in a pass, and the sorted permuted fingerprints with their
+    /// positions. Reused for the next segment, whose first table usually has the same mask.
     order: Option<(u64, Vec<(u64, usize)>)>,
 }
 
@@ -28,8 +28,8 @@ impl<'a> RankSearch<'a> {
         RankSearch { fingerprints, order: None }
     }
 
-    /// Calls `each` with the position and the rank of each fingerprint that the segment has and
-    /// that is not deleted, in any order.
+    /// Calls `each` with the position and the rank of each fingerprint that the segment contains
+    /// and that is not deleted in it, in any order.
     pub(in crate::join) fn for_each_rank(
         &mut self,
         open: &OpenSegment,

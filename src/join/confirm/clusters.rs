@@ -1,4 +1,4 @@
-//! Clusters of documents whose features are similar.
+//! Clusters of documents with similar features.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -18,20 +18,21 @@ use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Id};
 
-/// Up to this many members, one thread computes the similarities of a cluster.
+/// The similarities of a cluster of up to this many members are computed by one thread.
 const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
 
-/// Documents of a cluster with equal features.
+/// A member of a cluster: one or more documents with equal features and equal fingerprints.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConfirmedMember {
-    /// Their fingerprint.
+    /// The fingerprint of these documents.
     pub fingerprint: Fingerprint,
-    /// Distance from the fingerprint of the representative in bits.
+    /// The distance from the fingerprint of the representative, in bits.
     pub distance: u32,
-    /// The Jaccard similarity of their features and the features of the representative.
+    /// The Jaccard similarity of the features of these documents to the features of the
+    /// representative.
     pub similarity: f64,
-    /// Their numbers, ascending.
+    /// The numbers of these documents, ascending.
     pub documents: Vec<u32>,
 }
 
@@ -39,32 +40,33 @@ pub struct ConfirmedMember {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConfirmedCluster {
-    /// Its number: 1, 2, 3 ... by ascending smallest fingerprint of its component, with
-    /// [`ClusterMethod::Leader`] by ascending number of its leader, unless
-    /// [`ConfirmedClusters::keep_numbers`] gave it another.
+    /// The number of the cluster. Clusters are numbered 1, 2, 3 ... in the order of the smallest
+    /// fingerprint of their component; with [`ClusterMethod::Leader`], in the order of their
+    /// leaders. [`ConfirmedClusters::keep_numbers`] changes the numbers.
     pub number: u64,
-    /// The number of its documents.
+    /// The number of documents in the cluster.
     pub size: u64,
-    /// The largest distance between two of its fingerprints, or a lower bound of it.
+    /// The largest distance between two fingerprints of the cluster, or a lower bound of it.
     pub diameter: u32,
     /// Whether the diameter is exact; always for up to 4096 members.
     pub diameter_is_exact: bool,
-    /// Its members: the representative, then the others by falling similarity, ties by their first
-    /// document. The representative is similar to the most documents, ties by smallest number; with
-    /// [`ClusterMethod::Leader`] it is the leader.
+    /// The members: first the representative, then all others by descending similarity, ties by
+    /// their first document. The representative is the member that is similar to the most
+    /// documents, of ties the one with the smallest document number; with [`ClusterMethod::Leader`]
+    /// it is the leader.
     pub members: Vec<ConfirmedMember>,
 }
 
-/// A node and the representative of its cluster.
+/// The representative of a cluster, and a node of the cluster.
 type Member = (u32, u32);
 
 impl Compared {
     /// The clusters of two or more documents. `method` defines how similar documents form clusters.
     /// For [`ClusterMethod::Leader`], the order of documents is the order of their numbers.
     ///
-    /// With [`ClusterMethod::Leader`], documents of a common template cost no more than others. The
-    /// other methods need the document that is similar to the most others, so all similar pairs are
-    /// found.
+    /// With [`ClusterMethod::Leader`], many documents of a common template cost no more than the
+    /// same number of unrelated documents. The other methods find all similar pairs, because they
+    /// need the number of documents that each document is similar to.
     pub(super) fn clusters(self, method: ClusterMethod) -> Result<ConfirmedClusters> {
         let (members, compared_count) = self.members(method)?;
         let Compared { nodes, sets, options, ids, .. } = self;
@@ -81,19 +83,20 @@ impl Compared {
         })
     }
 
-    /// The members of all clusters, cluster by cluster, each with its representative first; and the
+    /// The members of all clusters, cluster by cluster, the representative first in each; and the
     /// number of compared pairs.
     fn members(&self, method: ClusterMethod) -> Result<(Vec<Member>, u64)> {
         let nodes = &self.nodes;
         let first = |node: u32| nodes.documents(node)[0];
         let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
         let mut compared_count = 0;
-        // The component of each node; one for all if clusters do not depend on components.
+        // The component of each node; 0 for all nodes if clusters do not depend on components.
         let mut component_of = vec![0; nodes.len()];
         if method == ClusterMethod::Leader {
             order.sort_unstable_by_key(|&node| first(node));
         } else {
-            // The number of documents similar to each node, its own ones included.
+            // Degrees: the number of documents similar to each node, including the documents of the
+            // node.
             let weight = |node: u32| nodes.documents(node).len() as u64;
             let mut degrees: Vec<u64> = order.iter().map(|&node| weight(node)).collect();
             let mut components = DisjointSets::new(nodes.len() as u32);
@@ -106,7 +109,7 @@ impl Compared {
             order.iter().for_each(|&node| component_of[node as usize] = components.find(node));
             order.sort_unstable_by_key(|&node| (Reverse(degrees[node as usize]), first(node)));
         }
-        // The position of the representative of each node in the order.
+        // For each position in `order`: the position of the representative of the node there.
         let mut center_of: Vec<u32> = (0..order.len() as u32).collect();
         if method == ClusterMethod::Components {
             let mut centers: HashMap<u32, u32> = HashMap::new();
@@ -114,8 +117,8 @@ impl Compared {
                 center_of[at as usize] = *centers.entry(component_of[node as usize]).or_insert(at);
             }
         } else {
-            // In this order, the centres of stars are leaders: each node outside of earlier stars
-            // becomes a centre, and its star takes all similar nodes outside of earlier stars.
+            // In this order, the centres of stars are leaders: each node that is in no star yet
+            // becomes the centre of a star, and all similar nodes that are in no star yet join it.
             let (led, count) = self.lead(&order)?;
             compared_count += count;
             led.iter().for_each(|led| center_of[led.set as usize] = led.leader);
@@ -142,7 +145,7 @@ pub struct ConfirmedClusters {
     options: JoinOptions,
     ids: DocumentIds,
     compared_count: u64,
-    /// Cluster by cluster, the representative of each first.
+    /// The members cluster by cluster, the representative first in each.
     members: Vec<Member>,
     numbers: Option<Vec<u64>>,
     watch: Watch,
@@ -154,7 +157,7 @@ impl ConfirmedClusters {
         self.compared_count
     }
 
-    /// The number of documents.
+    /// The number of documents, in clusters or not.
     pub(super) fn document_count(&self) -> usize {
         self.nodes.document_count()
     }
@@ -173,9 +176,9 @@ impl ConfirmedClusters {
         self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
     }
 
-    /// Calls `each` with each cluster, in the order in which they were found, which is by number
-    /// unless [`ConfirmedClusters::keep_numbers`] was called. Can be called any number of times.
-    /// Holds the members of one cluster in memory at a time.
+    /// Calls `each` with each cluster, in the order of the original numbers, even after
+    /// [`ConfirmedClusters::keep_numbers`] changed them. Can be called any number of times. Holds
+    /// the members of one cluster in memory at a time.
     ///
     /// # Errors
     ///
@@ -195,11 +198,12 @@ impl ConfirmedClusters {
         Ok(())
     }
 
-    /// Calls `each` with each document, in the order of their numbers, and whether `rule` keeps it.
+    /// Calls `each` with each document, in the order of their numbers, and whether `rule` keeps or
+    /// drops it.
     ///
     /// # Errors
     ///
-    /// As [`ConfirmedClusters::for_each`].
+    /// The same as [`ConfirmedClusters::for_each`].
     pub fn for_each_document<E: From<Error>>(
         &self,
         rule: KeepRule,
@@ -241,13 +245,14 @@ impl ConfirmedClusters {
         Ok(kept.map(|(number, _)| *number))
     }
 
-    /// Renumbers the clusters by the numbers of an earlier run. `earlier` returns the earlier
-    /// cluster of a document, given its fingerprint, number and id. The rules are the same as in
+    /// Gives the clusters the numbers that they had in an earlier run. `earlier` returns the number
+    /// of the earlier cluster of a document, given its fingerprint, number and id; `last` is the
+    /// last number of the earlier run. The rules are the same as in
     /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers).
     ///
     /// # Errors
     ///
-    /// As [`ConfirmedClusters::for_each`].
+    /// The same as [`ConfirmedClusters::for_each`].
     pub fn keep_numbers<E: From<Error>>(
         &mut self,
         last: u64,
@@ -270,7 +275,7 @@ impl ConfirmedClusters {
         Ok(())
     }
 
-    /// The cluster of a group: its members, the representative first.
+    /// The cluster with these members, the representative first; its number is not set yet.
     fn cluster_of(&self, group: &[Member], watch: &Watch) -> Result<ConfirmedCluster> {
         let ConfirmedClusters { nodes, sets, options, .. } = self;
         let (center, pairs) = (group[0].0, &group[1..]);

@@ -1,4 +1,5 @@
-//! Compares the contents of documents: finds the pairs of similar nodes, and leaders among nodes.
+//! Compares the contents (features or sketches) of documents: finds the pairs of similar nodes, or
+//! the leaders among nodes.
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,7 +18,7 @@ use crate::join::pairs::near_pairs;
 use fpstore_base::Interrupted;
 use fpstore_base::watch::{Observer, Phase};
 
-/// Candidate pairs with sketches compared at a time, by all threads together.
+/// Number of candidate pairs whose sketches are compared at a time, by all threads together.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// All documents, with their features or sketches.
@@ -44,8 +45,8 @@ impl Compared {
         edges.finish(nodes, ids, options, candidate_count)
     }
 
-    /// Calls `each` with each pair of similar nodes, the smaller one first, and their similarity.
-    /// Returns the number of compared pairs.
+    /// Calls `each` with each pair of similar nodes, the smaller number first, and their
+    /// similarity. Returns the number of compared pairs.
     pub(super) fn each_similar(
         &self,
         options: &JoinOptions,
@@ -61,7 +62,8 @@ impl Compared {
         }
     }
 
-    /// As [`Compared::each_similar`], for sketches: near fingerprints are candidates.
+    /// [`Compared::each_similar`] for sketches: pairs of fingerprints within the distance of the
+    /// options are candidates.
     fn each_with_sketches(
         &self,
         options: &JoinOptions,
@@ -71,7 +73,7 @@ impl Compared {
         let watch = options.watch(Phase::Confirm, None);
         let (mut batch, mut compared): (Vec<(u32, u32)>, u64) = (Vec::new(), 0);
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
-            // Sorted by the first node, so that its sketch is read once.
+            // Sorted by first node, so that the sketch of each first node is read once.
             batch.sort_unstable();
             let parts: Vec<&[(u32, u32)]> =
                 batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
@@ -86,7 +88,8 @@ impl Compared {
             batch.clear();
             Ok(())
         };
-        // The progress counts comparisons, not the steps of this join.
+        // The observer of the caller counts comparisons: this observer only stops the join of the
+        // fingerprints.
         let own = watch.clone();
         let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),
@@ -101,8 +104,8 @@ impl Compared {
         Ok(compared)
     }
 
-    /// The leaders among nodes in this order: for each led node its position and the position of its
-    /// leader; and the number of compared pairs.
+    /// Finds the leaders among the nodes in this order. Returns, for each node with a leader, its
+    /// position and the position of its leader; and the number of compared pairs.
     pub(super) fn lead(&self, order: &[u32]) -> Result<(Vec<LedSet>, u64)> {
         let Compared { nodes, sets, options, threshold, .. } = self;
         match sets.kind() {
@@ -121,7 +124,8 @@ impl Compared {
     }
 }
 
-/// Calls `each` with each pair of nodes whose fingerprints are near, the smaller node first.
+/// Calls `each` with each pair of nodes whose fingerprints are within the distance of the options,
+/// the smaller node first.
 fn each_near(
     nodes: &Nodes,
     options: &JoinOptions,

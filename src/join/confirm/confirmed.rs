@@ -1,4 +1,4 @@
-//! Confirmed pairs in order.
+//! The confirmed pairs of a run, sorted in a temporary file.
 
 use super::ids::DocumentIds;
 use super::nodes::{Nodes, pairs_within};
@@ -9,7 +9,7 @@ use crate::writing::sort::{RecordSorter, SortResources, SortedRecords};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// Divisor of the memory: the sorter gets this part, the join the rest.
+/// The sorter of the pairs gets one in this many parts of the memory, the join the rest.
 const SORTER_DIVISOR: u64 = 4;
 
 /// Two documents with similar features.
@@ -23,7 +23,7 @@ pub struct ConfirmedPair {
     pub second: u32,
     /// The fingerprints of both documents.
     pub fingerprints: [Fingerprint; 2],
-    /// The Jaccard similarity of their features, 0 to 1; an estimate from sketches.
+    /// The Jaccard similarity of the features of both documents, 0 to 1; with sketches an estimate.
     pub similarity: f64,
 }
 
@@ -39,9 +39,10 @@ impl ConfirmedPair {
 pub struct Confirmed {
     nodes: Nodes,
     options: JoinOptions,
-    /// Pairs of nodes, the first one smaller, with their similarity.
+    /// Pairs of similar nodes, the smaller node first, with their similarity.
     edges: SortedRecords,
-    /// The number of pairs of documents, and of pairs with equal fingerprints.
+    /// The number of pairs of documents; `equal_count` is the number of pairs with equal
+    /// fingerprints.
     pair_count: u64,
     equal_count: u64,
     candidate_count: u64,
@@ -50,7 +51,7 @@ pub struct Confirmed {
 }
 
 impl Confirmed {
-    /// The number of pairs; with `distinct`, of pairs whose fingerprints differ.
+    /// The number of pairs of documents; with `distinct`, only of pairs whose fingerprints differ.
     pub fn pair_count(&self, distinct: bool) -> u64 {
         if distinct { self.pair_count - self.equal_count } else { self.pair_count }
     }
@@ -71,8 +72,8 @@ impl Confirmed {
 
     /// Calls `each` with each pair; with `distinct`, only with pairs whose fingerprints differ.
     ///
-    /// The order is by ascending first fingerprint. Pairs whose first documents have equal features
-    /// follow one another, by ascending second fingerprint, then by the numbers of the documents.
+    /// Pairs are sorted by first fingerprint. Pairs whose first documents have equal features
+    /// follow one another, sorted by second fingerprint, then by the numbers of the documents.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Confirmed {
         copies_until(&mut next, nodes.len() as u32, &mut each)
     }
 
-    /// Calls `each` with each pair of nodes, the first one smaller, in order.
+    /// Calls `each` with each pair of similar nodes, the smaller node first, in ascending order.
     pub(super) fn each_edge(
         &self,
         mut each: impl FnMut(u32, u32, f64) -> Result<()>,
@@ -132,7 +133,7 @@ impl Confirmed {
     }
 }
 
-/// Sorts pairs of nodes.
+/// Sorts pairs of nodes, and counts the pairs of documents.
 pub(super) struct EdgeSorter {
     sorter: RecordSorter,
     most: u64,
@@ -149,7 +150,7 @@ impl EdgeSorter {
         Ok(EdgeSorter { sorter, most, pair_count: 0, equal_count: 0 })
     }
 
-    /// The options of the join that runs while this sorter holds its part of the memory.
+    /// The options of a join that runs while a sorter takes its part of the memory.
     pub(super) fn beside(options: &JoinOptions) -> Result<JoinOptions> {
         Ok(options.reserve(options.sort_resources()?.memory / SORTER_DIVISOR))
     }

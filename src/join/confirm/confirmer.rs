@@ -1,10 +1,11 @@
 //! A complete confirmation: [`Confirmer`] reads the documents, keeps their features or sketches in a
 //! temporary file, and compares them.
 //!
-//! Input: documents, each with its fingerprint and features or sketch. Output, by the goal: the
-//! pairs of documents with at least the similarity, or clusters of them. The documents are grouped
-//! into [`nodes`](super::nodes), features are compared by prefix filtering
-//! ([`prefixes`](super::prefixes)), sketches for near fingerprints only.
+//! Input: documents, each with its fingerprint and its features or sketch. Output, depending on the
+//! goal: the pairs of documents whose similarity is at least the threshold, or clusters of
+//! documents. The documents are grouped into [`nodes`](super::nodes). Features are compared by
+//! prefix filtering ([`prefixes`](super::prefixes)), sketches only of documents with near
+//! fingerprints.
 
 use super::clusters::ConfirmedClusters;
 use super::compared::Compared;
@@ -20,7 +21,7 @@ use crate::store::Store;
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Bytes of memory for the place of a document in the file of features, and of its node.
+/// Bytes of memory for the position of a document in the file of features, and for its node.
 const PLACE_LEN: u64 = 8 + 4 + 4;
 
 /// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch
@@ -36,17 +37,17 @@ impl<F: stages::Find> Goal for F {}
 mod stages {
     use super::{Compared, Result};
 
-    /// The last stage of a confirmation, which depends on its goal.
+    /// The last stage of a confirmation: finding the result of a goal.
     pub trait Find {
-        /// The result.
+        /// The type of the result.
         type Found;
 
-        /// Compares the documents.
+        /// Compares the documents and returns the result.
         fn find(&self, compared: Compared) -> Result<Self::Found>;
     }
 }
 
-/// Finds pairs: the result is [`Confirmed`].
+/// The goal to find pairs: the result is [`Confirmed`].
 #[derive(Clone, Copy, Debug)]
 pub struct InPairs;
 
@@ -58,7 +59,7 @@ impl stages::Find for InPairs {
     }
 }
 
-/// Finds clusters, by a method: the result is [`ConfirmedClusters`].
+/// The goal to find clusters with this method: the result is [`ConfirmedClusters`].
 #[derive(Clone, Copy, Debug)]
 pub struct InClusters(pub ClusterMethod);
 
@@ -70,11 +71,11 @@ impl stages::Find for InClusters {
     }
 }
 
-/// Finds the pairs of similar documents, or the clusters of these pairs.
+/// Finds the pairs of similar documents, or clusters of similar documents.
 ///
-/// Documents are numbered 0, 1, 2 and so on, in the order in which they are read. Each takes 76
-/// bytes of memory in addition to the memory of the options, and 24 more for clusters; its features
-/// take 8 bytes each in a temporary file.
+/// Documents are numbered 0, 1, 2 and so on, in the order in which they are read. Each document
+/// takes 76 bytes of memory in addition to the memory of the options, and 24 more for clusters;
+/// each feature takes 8 bytes in a temporary file.
 ///
 /// # Examples
 ///
@@ -99,8 +100,8 @@ pub struct Confirmer<G = InPairs> {
 }
 
 impl Confirmer {
-    /// Pairs with a Jaccard similarity of at least `threshold` are confirmed. With sketches, only
-    /// pairs within the distance of `options` are compared.
+    /// A confirmer of pairs with a Jaccard similarity of at least `threshold`. With sketches, it
+    /// compares only pairs of documents within the distance of `options`.
     ///
     /// # Errors
     ///
@@ -125,13 +126,13 @@ impl<G> Confirmer<G> {
 }
 
 impl<G: Goal> Confirmer<G> {
-    /// Confirms the pairs of the documents given by `read`, by their features, which must be
-    /// ascending and distinct. All similar pairs are found, whatever the distance of their
-    /// fingerprints.
+    /// Compares the documents passed by `read` by their features, which must be ascending and
+    /// distinct. All similar pairs are found, whatever the distance of their fingerprints.
     ///
     /// # Errors
     ///
-    /// * As [`near_pairs`](crate::join::near_pairs); for clusters never [`Error::TooManyPairs`].
+    /// * The errors of [`near_pairs`](crate::join::near_pairs); for clusters never
+    ///   [`Error::TooManyPairs`].
     /// * [`Error::TooLarge`] for more than 2^32 - 2 documents.
     /// * Any error that `read` returns.
     pub fn features<E: From<Error>>(
@@ -141,12 +142,12 @@ impl<G: Goal> Confirmer<G> {
         self.confirm(FeatureKind::Sets, |features| bytemuck::cast_slice(features), read)
     }
 
-    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are
-    /// estimates.
+    /// Compares the documents of a store by their sketches. Similarities are estimates.
     ///
     /// # Errors
     ///
-    /// As [`Confirmer::features`], and [`Error::InvalidOptions`] if the store keeps no sketches.
+    /// The errors of [`Confirmer::features`], and [`Error::InvalidOptions`] if the store has no
+    /// sketches.
     ///
     /// # Examples
     ///
@@ -198,7 +199,7 @@ impl<G: Goal> Confirmer<G> {
         let folder = self.options.sort_resources()?.folder;
         let mut sets = FeatureFile::create(kind, &folder)?;
         let mut ids = DocumentIds::default();
-        // Fingerprints and digests of contents.
+        // For each document: its fingerprint and the digest of its content.
         let mut list: Vec<(u64, u64)> = Vec::new();
         read(&mut |fingerprint, id, content| {
             if list.is_empty() && id.is_some() {

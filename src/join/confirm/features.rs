@@ -1,4 +1,4 @@
-//! The features or the sketches of documents, in a temporary file.
+//! Keeps the contents (features or sketches) of documents in a temporary file.
 
 use std::hash::Hasher;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use fpstore_base::watch::Watch;
 use fpstore_disk::{ScratchFile, ScratchFolder};
 
-/// The kind of content that is compared.
+/// The kind of contents to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FeatureKind {
     /// The hashes of all features, ascending.
@@ -23,10 +23,10 @@ pub(super) enum FeatureKind {
     Sketches,
 }
 
-/// This many bytes are written at once.
+/// The number of bytes that are written at once.
 const BUFFER_LEN: usize = 1 << 16;
 
-/// The contents of documents, which are read by node.
+/// The contents of documents, written by document and read by node.
 #[derive(Debug)]
 pub(super) struct FeatureFile {
     kind: FeatureKind,
@@ -48,7 +48,7 @@ impl FeatureFile {
         self.kind
     }
 
-    /// Takes the features or the sketch of the next document.
+    /// Appends the features or the sketch of the next document.
     pub(super) fn push(&mut self, content: &[u8]) -> Result<()> {
         if content.len() / size_of::<u64>() >= u32::MAX as usize {
             let reason = format!("a document of {} bytes of features", content.len());
@@ -65,7 +65,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// Ends the list of documents. From now on, contents are read by node.
+    /// Ends the list of documents. After this call, contents can be read by node.
     pub(super) fn group(&mut self, nodes: &Nodes) -> Result<()> {
         self.documents = (0..nodes.len() as u32).map(|node| nodes.documents(node)[0]).collect();
         self.flush()
@@ -77,14 +77,14 @@ impl FeatureFile {
         start..self.ends[document]
     }
 
-    /// Reads the contents of a node; `T` is the type for the kind of contents.
+    /// Reads the content of a node; `T` is `u64` for features and `u8` for sketches.
     pub(super) fn read<T: Pod>(&self, node: u32, content: &mut Vec<T>) -> Result<()> {
         let range = self.range_of(node);
         content.resize((range.end - range.start) as usize / size_of::<T>(), T::zeroed());
         Ok(self.file.read_at(bytemuck::cast_slice_mut(content), range.start)?)
     }
 
-    /// The similarity of each pair. The watch can stop the work between comparisons.
+    /// The similarity of each pair of nodes. The watch can stop the work between comparisons.
     pub(super) fn compare(&self, pairs: &[(u32, u32)], watch: &Watch) -> Result<Vec<f64>> {
         match self.kind {
             FeatureKind::Sets => self.compare_by(pairs, watch, jaccard),
@@ -112,7 +112,7 @@ impl FeatureFile {
     }
 }
 
-/// The sets of features of these nodes, in this order.
+/// The sets of features of these nodes: set `i` is the set of `nodes[i]`.
 pub(super) struct InOrder<'a> {
     pub(super) file: &'a FeatureFile,
     pub(super) nodes: &'a [u32],
@@ -132,7 +132,7 @@ impl FeatureSets for InOrder<'_> {
         features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
         let mut left = features.as_mut_slice();
         let range_of = |set: u32| self.file.range_of(self.nodes[set as usize]);
-        // Neighbours in the file are read at once.
+        // Sets that are neighbours in the file are read at once.
         for run in sets.chunk_by(|one, next| range_of(*one).end == range_of(*next).start) {
             let (start, end) = (range_of(run[0]).start, range_of(run[run.len() - 1]).end);
             let own;
@@ -143,12 +143,12 @@ impl FeatureSets for InOrder<'_> {
     }
 }
 
-/// A hash that identifies a set of features, given ascending and distinct.
+/// A hash that identifies a set of features, which must be ascending and distinct.
 pub fn feature_digest(features: &[u64]) -> u64 {
     digest(bytemuck::cast_slice(features))
 }
 
-/// A hash that identifies features or a sketch.
+/// A hash that identifies the bytes of features or of a sketch.
 pub(super) fn digest(features: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(features);

@@ -1,4 +1,4 @@
-//! The ids of documents, by their numbers.
+//! Keeps the ids of documents by document number.
 
 use crate::base::error::Result;
 use fpstore_base::{Id, IdRef};
@@ -8,7 +8,7 @@ use fpstore_disk::{ByteTable, ScratchFolder};
 const NUMBER: char = '#';
 const TEXT: char = '=';
 
-/// Ids by document number, in a temporary file; empty if documents have no ids.
+/// Ids by document number, in a temporary file; `None` if documents have no ids.
 #[derive(Debug, Default)]
 pub(super) struct DocumentIds(Option<ByteTable>);
 
@@ -17,7 +17,7 @@ impl DocumentIds {
         Ok(DocumentIds(Some(ByteTable::create(folder)?)))
     }
 
-    /// Takes the id of the next document.
+    /// Appends the id of the next document.
     pub(super) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
         let kind = if let IdRef::U64(_) = id { NUMBER } else { TEXT };
         match &mut self.0 {

@@ -1,12 +1,13 @@
-//! Leaders among sets of features: each set that is similar to an earlier leader is represented by
-//! the first such leader. The others are leaders.
+//! Finds leaders among sets of features: each set that is similar to an earlier leader is
+//! represented by the first such leader. All other sets are leaders.
 //!
-//! Sets are taken in blocks. The sets of a block are compared with all earlier leaders on all
-//! threads; those without a leader are then compared one by one with the leaders of the block. Only
-//! leaders are indexed, so that many copies of a template cost as much as other sets.
+//! Sets are processed in blocks. The sets of a block are compared with the leaders of earlier
+//! blocks on all threads; sets that are not similar to any are then compared one by one with the
+//! leaders in the same block. Only leaders are indexed, so many copies of a template cost no more
+//! than other sets.
 //!
-//! If the leaders do not fit into memory, the sets without a leader so far are compared again, with
-//! an index of later leaders: memory affects the time, never the result.
+//! If the leaders do not fit into memory, the remaining sets are compared in further passes, each
+//! with an index of the next leaders: memory affects the time, never the result.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,36 +22,37 @@ use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 
-/// The most sets of a block.
+/// Maximum number of sets in a block.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
-/// The most features of a block, unless a single set has more.
+/// Maximum number of features in a block, unless its only set has more.
 const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
-/// The number of sets of a sample.
+/// The number of sets in the sample for the estimate.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// This many equal tokens cost about as much as one comparison of two sets.
 const MEETINGS_PER_COMPARISON: u64 = 16;
-/// The part of the memory that the index gets.
+/// The index gets one in this many parts of the memory.
 pub(super) const INDEX_DIVISOR: u64 = 2;
-/// Bytes that each set adds to the memory that is divided.
+/// Bytes of memory that each set adds to the memory of the options.
 const SET_LEN: u64 = 64;
 
-/// A set that is similar to an earlier one.
+/// A set that is similar to a leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LedSet {
     /// The number of the set.
     pub set: u32,
-    /// The number of its leader, which is smaller.
+    /// The number of the leader of the set, which is smaller.
     pub leader: u32,
-    /// The Jaccard similarity of the two.
+    /// The Jaccard similarity of the set and its leader.
     pub similarity: f64,
 }
 
-/// The work that a search of leaders took.
+/// The work that [`lead_sets`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeadingCosts {
-    /// The number of times that tokens of two sets were equal.
+    /// The number of tokens of a set that were found in the index, once for each indexed set with
+    /// the token.
     pub meetings: u64,
     /// Pairs of sets whose features were compared.
     pub compared: u64,
@@ -58,17 +60,18 @@ pub struct LeadingCosts {
     pub passes: u64,
 }
 
-/// The sets that are similar to an earlier leader, by ascending number. In the order of their
-/// numbers, a set that is similar to no leader becomes a leader; any other set is represented by
-/// the first similar leader.
+/// Finds the leaders among sets. In the order of their numbers, a set that is similar to no leader
+/// becomes a leader; any other set is represented by the first similar leader. Returns the sets
+/// that are not leaders, by ascending number.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// is not used. Each set takes 52 bytes of memory in addition. Each pass indexes as many leaders as
-/// fit half of the memory, and reads the features of the sets that have no leader yet.
+/// of the options is not used. Each set takes 52 bytes in addition to the memory of the options.
+/// Each pass indexes as many leaders as fit into half of the memory, and reads the features of all
+/// remaining sets.
 ///
-/// Most sets are compared with at most one other. Only sets that share rare features without being
-/// similar, such as filled-in templates, may be compared with many. `expect` is called before the
-/// sets are compared, with an estimate from a sample; it is not called for few sets.
+/// Most sets are compared with at most one other set. Only sets that share rare features without
+/// being similar, such as filled-in templates, may be compared with many. If there are many sets,
+/// `expect` is called before they are compared, with an estimate of the comparisons from a sample.
 ///
 /// # Errors
 ///
@@ -86,7 +89,7 @@ pub fn lead_sets(
     lead_within(sets, likeness, options, (memory, resources.threads.max(1)), expect)
 }
 
-/// As [`lead_sets`], in this memory and on these threads.
+/// Like [`lead_sets`], but with this memory and number of threads instead of those of the options.
 fn lead_within(
     sets: &(impl FeatureSets + ?Sized),
     likeness: Likeness,
@@ -94,7 +97,8 @@ fn lead_within(
     (memory, threads): (u64, usize),
     expect: impl FnOnce(Unlike),
 ) -> Result<(Vec<LedSet>, LeadingCosts)> {
-    // Sets without features have no tokens. They are equal, and contained in every set.
+    // Sets without features have no tokens to find them by. They are equal to one another, and
+    // contained in every set.
     let (empty, mut rest): (Vec<u32>, Vec<u32>) =
         (0..sets.count()).partition(|&set| sets.len_of(set) == 0);
     let first = empty.first().map_or(0, |&first| if likeness.similarity > 0.0 { first } else { 0 });
@@ -125,7 +129,7 @@ fn lead_within(
     Ok((led, costs))
 }
 
-/// The number of leading entries of `numbers` that form a block.
+/// The number of sets, from the start of `numbers`, that form the next block.
 pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> usize {
     let mut len = 0;
     let fits = |set: &&u32| {
@@ -135,7 +139,7 @@ pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> 
     numbers.iter().take(BLOCK_COUNT).take_while(fits).count().max(1)
 }
 
-/// The rule for similar sets, and the features that it compares.
+/// The rule by which sets are similar, and the features of the sets.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'a, S: ?Sized> {
     pub(super) sets: &'a S,
@@ -145,11 +149,11 @@ pub(super) struct Matcher<'a, S: ?Sized> {
     pub(super) watch: &'a Watch,
 }
 
-/// Buffers of a thread.
+/// Buffers and counters of a thread.
 #[derive(Default)]
 pub(super) struct Buffers {
     ordered: Vec<(u8, u64)>,
-    /// The sets to compare with.
+    /// The candidates: sets with common tokens.
     pub(super) found: Vec<u32>,
     other: Vec<u64>,
     /// The set whose features are in `other`.
@@ -159,8 +163,8 @@ pub(super) struct Buffers {
 }
 
 impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
-    /// Calls `each` with the sets in `buffers.found` that are similar to a set with these features,
-    /// and the similarity, until it returns false.
+    /// Calls `each` with each set in `buffers.found` that is similar to a set with the features
+    /// `own`, and with the similarity, until `each` returns false.
     pub(super) fn each_similar(
         &self,
         own: &[u64],
@@ -195,7 +199,7 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
         Ok(())
     }
 
-    /// The first of the sets in `buffers.found` that is similar to a set with these features.
+    /// The first set in `buffers.found` that is similar to a set with the features `own`.
     fn first_similar(&self, own: &[u64], buffers: &mut Buffers) -> Result<Option<(u32, f64)>> {
         let mut first = None;
         self.each_similar(own, buffers, |set, similarity| {
@@ -213,7 +217,7 @@ struct Leading<'a, S: ?Sized> {
     meetings: AtomicU64,
 }
 
-/// Sets of a part of a block, with their features and tokens.
+/// Some sets of a block, with their features and tokens.
 #[derive(Default)]
 pub(super) struct Prepared {
     sets: Vec<(u32, Range<usize>, Range<usize>)>,
@@ -222,7 +226,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Adds a set whose tokens are in this range of all tokens.
+    /// Adds a set whose tokens are in the range `tokens` of `self.tokens`.
     pub(super) fn push(&mut self, set: u32, features: &[u64], tokens: Range<usize>) {
         let start = self.features.len();
         self.features.extend_from_slice(features);
@@ -238,8 +242,9 @@ impl Prepared {
 }
 
 impl<S: FeatureSets + ?Sized> Leading<'_, S> {
-    /// Compares the sets with leaders among them, until the index of leaders is full; then only with
-    /// these leaders. Returns the sets that still may have a later leader or become one.
+    /// Compares the sets with the leaders among them. When the index of leaders is full, no more
+    /// leaders are added: the sets that are similar to none of the indexed leaders are returned for
+    /// the next pass.
     fn pass(
         &self,
         sets: &[u32],
@@ -279,8 +284,8 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         Ok(rest)
     }
 
-    /// The expected number of comparisons of sets that are not similar, from a sample. It grows
-    /// with the square of the number of sets.
+    /// Estimates from a sample how many comparisons will find that two sets are not similar. The
+    /// number grows with the square of the number of sets.
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
@@ -298,7 +303,8 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         self.meetings.fetch_add(buffers.meetings, Ordering::Relaxed);
     }
 
-    /// Compares sets with the indexed leaders.
+    /// Compares sets with the indexed leaders. Returns the sets without a similar leader, and the
+    /// sets with one.
     fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Prepared, Vec<LedSet>)> {
         let (mut unled, mut led) = (Prepared::default(), Vec::new());
         let (mut buffers, matcher) = (Buffers::default(), &self.matcher);
@@ -326,17 +332,17 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     }
 }
 
-/// The expected number of comparisons of documents that are not similar.
+/// The estimated number of comparisons that find two documents not similar.
 ///
-/// Each document is compared with the leaders that may be similar, up to the first similar one. If
-/// few documents are similar, nearly all become leaders, and the comparisons grow with the square
-/// of the number of documents.
+/// Each document is compared with leaders that share rare features, up to the first similar leader.
+/// If few documents are similar, nearly all become leaders, and the number of comparisons grows
+/// with the square of the number of documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unlike {
     /// The number of documents.
     pub document_count: u64,
-    /// The number of their pairs that are compared and not similar, estimated from a sample.
+    /// The estimated number of pairs of these documents that will be compared and are not similar.
     pub pair_count: u64,
 }
 
@@ -376,7 +382,7 @@ mod tests {
         }
     }
 
-    /// The leaders by comparing each set with all earlier leaders.
+    /// Finds the leaders by comparing each set with all earlier leaders.
     fn by_scan(lists: &[Vec<u64>], likeness: Likeness) -> Vec<(u32, u32, f64)> {
         let (mut leaders, mut led): (Vec<usize>, Vec<_>) = (Vec::new(), Vec::new());
         for (set, own) in lists.iter().enumerate() {
@@ -457,7 +463,8 @@ mod tests {
         }
     }
 
-    /// A prefix length computed in floating point would be 7 for 63 features, where 8 are needed.
+    /// Rounding errors must not shorten a prefix: for 63 features with 56 in common, 8 tokens are
+    /// needed, and floating point would yield 7.
     #[test]
     fn pairs_at_exactly_the_similarity_are_found() {
         for (len, common, other) in [(63, 56, 63), (4, 4, 5), (5, 4, 4), (80, 72, 82), (9, 8, 9)] {

@@ -1,14 +1,16 @@
-//! Counting how often two bits are set together.
+//! Counts how often two bits are set together.
 //!
-//! 64 values are transposed to a row of 64 bits for each position; the ones of the AND of two rows
-//! count both. A block of 64 values costs 2080 ANDs and popcounts.
+//! 64 values are transposed to 64 rows: row `b` contains bit `b` of each value. The number of ones
+//! in the AND of two rows is how often both bits are set. A block of 64 values takes 2080 ANDs and
+//! popcounts.
 
 use crate::plan::profile::bits::BLOCK;
 
-/// How often two bits were set together, for all pairs of bits, over a part of the values.
+/// For all pairs of bits: how often both bits were set in the counted values.
 #[derive(Clone, Debug)]
 pub(crate) struct PairCounts {
-    /// `both[a][b]` for b below a; on the diagonal how often the bit was set.
+    /// `both[a][b]`, for b < a, is how often bits a and b were both set; `both[a][a]` is how often
+    /// bit a was set.
     both: Box<[[u32; 64]; 64]>,
     value_count: u64,
 }
@@ -18,7 +20,8 @@ impl PairCounts {
         PairCounts { both: Box::new([[0; 64]; 64]), value_count: 0 }
     }
 
-    /// Counts `len` values that are given as rows; columns without a value must be zero.
+    /// Counts `len` values that are given as rows of bits; the bits at `len` and above must be
+    /// zero.
     pub(crate) fn add(&mut self, rows: &[u64; BLOCK], len: u64) {
         for (bit, counts) in self.both.iter_mut().enumerate() {
             let row = rows[bit];
@@ -29,13 +32,13 @@ impl PairCounts {
         self.value_count += len;
     }
 
-    /// The number of values counted.
+    /// The number of counted values.
     pub(crate) fn value_count(&self) -> u64 {
         self.value_count
     }
 
     /// Pearson's correlation of two bits, -1 to 1. `None` if one of them has fewer than `least`
-    /// zeros or ones, because then it means little.
+    /// zeros or ones, because the correlation is then unreliable.
     pub(crate) fn correlation(&self, a: u32, b: u32, least: u64) -> Option<f64> {
         let (high, low) = (a.max(b) as usize, a.min(b) as usize);
         let n = self.value_count;
@@ -82,7 +85,7 @@ mod tests {
     fn copies_correlate_fully_and_scarce_bits_not_at_all() {
         let (mut counts, mut pairs) = (BitCounts::new(), PairCounts::new());
         for i in 0..64_u64 {
-            // Bit 1 is bit 0, bit 2 its opposite, bit 4 is independent, bit 5 nearly never set.
+            // Bit 1 equals bit 0, bit 2 is its complement, bit 4 is independent, bit 5 is set once.
             let bit = i & 1;
             let value =
                 bit | bit << 1 | (1 - bit) << 2 | (i >> 1 & 1) << 4 | u64::from(i == 9) << 5;

@@ -2,48 +2,51 @@
 
 use fpstore_base::Fingerprint;
 
-/// A sample of distinct fingerprints, from which the planner infers how values crowd.
+/// A sample of distinct fingerprints, from which the planner infers how unevenly they are
+/// distributed.
 ///
 /// Every fingerprint of the collection must have the same chance to be in the sample, independent
 /// of its neighbours. [`Sample::pick`] takes such a sample; every hundredth entry of a sorted list
 /// is not such a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// By rank, so that the first ones are a sample of the sample.
+    /// The fingerprints, ascending by rank (a hash), so that the first ones are a sample of the
+    /// sample.
     values: Vec<u64>,
     origin: Origin,
 }
 
-/// The sampled collection.
+/// The collection from which a sample was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The planned collection itself, so every count grows with the whole.
+    /// The planned collection itself: all counts in the sample are scaled up to the collection.
     Picked,
-    /// A smaller collection of the same kind: groups of near-duplicates do not grow with the whole.
+    /// A smaller collection of the same kind: numbers of near-duplicates of a fingerprint are not
+    /// scaled up to the planned collection.
     Smaller,
 }
 
 impl Sample {
-    /// The fewest distinct fingerprints that make a sample.
+    /// Minimum number of distinct fingerprints in a sample.
     pub(super) const COUNT_MIN: usize = 16;
 
-    /// The same values as a smaller collection of the kind that is planned.
+    /// The same sample, marked as taken from a smaller collection of the same kind.
     pub(super) fn into_smaller(mut self) -> Self {
         self.origin = Origin::Smaller;
         self
     }
 
-    /// A sample that a sampler picked, by rank.
+    /// A sample of the planned collection, given ascending by rank.
     pub(super) fn picked(values: Vec<u64>) -> Self {
         Sample { values, origin: Origin::Picked }
     }
 
-    /// The number of distinct fingerprints in it.
+    /// The number of distinct fingerprints in the sample.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// Its fingerprints. The first ones are a sample of the sample.
+    /// The fingerprints of the sample. The first ones are a sample of the sample.
     pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
         self.values.iter().copied().map(Fingerprint::new)
     }

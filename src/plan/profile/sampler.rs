@@ -10,11 +10,11 @@ use fpstore_base::Fingerprint;
 
 /// Picks a sample of fingerprints that arrive in any order and any number of times.
 ///
-/// Every fingerprint has a rank, a hash of it. The sampler keeps the distinct fingerprints of least
-/// rank, at most `capacity` of them, so the sample depends only on the set: not on the order, on
-/// repeats, or on the division of the work. It counts how often each kept fingerprint came. The
-/// count is exact, because a fingerprint that is kept at the end was kept from its first arrival
-/// on.
+/// The rank of a fingerprint is a hash of it. The sampler keeps the distinct fingerprints with the
+/// smallest ranks, at most `capacity` of them, so the sample depends only on the set of
+/// fingerprints: not on their order, on repeats, or on how many samplers share the work. The
+/// sampler counts how often each kept fingerprint arrived. The count is exact, because a
+/// fingerprint that is kept at the end was kept from its first arrival on.
 ///
 /// With the numbers 1 to 6 as ranks and a capacity of 3:
 ///
@@ -33,10 +33,10 @@ pub(crate) struct Sampler {
     rank_of: fn(u64) -> u64,
     /// Ascending by rank, each value once.
     kept: Vec<Entry>,
-    /// Arrivals that are not merged into `kept` yet.
+    /// Arrived fingerprints that are not merged into `kept` yet.
     pending: Vec<Entry>,
     pending_max: usize,
-    /// The greatest rank that is kept.
+    /// The greatest kept rank; fingerprints with greater ranks are ignored.
     bound: u64,
     /// Whether any value was dropped.
     is_thinned: bool,
@@ -50,7 +50,7 @@ struct Entry {
 }
 
 impl Sampler {
-    /// The number of fingerprints that the planner uses.
+    /// The size of the planner's samples.
     pub(crate) const CAPACITY: usize = 1 << 16;
 
     /// A sampler that keeps at most `capacity` fingerprints, in about 32 bytes each.
@@ -71,7 +71,7 @@ impl Sampler {
         }
     }
 
-    /// Considers a fingerprint.
+    /// Adds a fingerprint to the set from which the sample is picked.
     #[inline]
     pub(crate) fn push(&mut self, fingerprint: Fingerprint) {
         let value = fingerprint.value();
@@ -88,7 +88,7 @@ impl Sampler {
         }
     }
 
-    /// Considers every fingerprint that another sampler considered.
+    /// Adds every fingerprint that was pushed to `other`.
     pub(crate) fn merge(&mut self, other: Sampler) {
         self.pending.extend(other.kept.into_iter().chain(other.pending));
         self.merge_pending();
@@ -98,7 +98,7 @@ impl Sampler {
         let key = |entry: &Entry| (entry.rank, entry.value);
         self.pending.sort_unstable_by_key(key);
         self.kept.append(&mut self.pending);
-        // A stable sort merges two sorted runs, and copies the shorter one at most.
+        // A stable sort merges two sorted runs in linear time, and copies only the shorter one.
         self.kept.sort_by_key(key);
         self.kept.dedup_by(|next, entry| {
             let same = next.value == entry.value && next.rank == entry.rank;
@@ -112,7 +112,7 @@ impl Sampler {
         }
     }
 
-    /// The sample. [`Error::InvalidPlan`] if there are fewer than 16 distinct fingerprints.
+    /// Returns the sample, or [`Error::InvalidPlan`] for fewer than 16 distinct fingerprints.
     pub(crate) fn finish(mut self) -> Result<Sample> {
         self.merge_pending();
         if self.kept.len() < Sample::COUNT_MIN {
@@ -125,20 +125,20 @@ impl Sampler {
         Ok(self.finish_any())
     }
 
-    /// The sample, however small. A sample that is too small is no basis for a plan.
+    /// Returns the sample even if it is too small for a plan.
     pub(crate) fn finish_any(mut self) -> Sample {
         self.merge_pending();
         Sample::picked(self.kept.into_iter().map(|entry| entry.value).collect())
     }
 }
 
-/// Distinct fingerprints with their counts: all of them, or one in a power of two.
+/// Distinct fingerprints with their counts: all distinct fingerprints, or one in 2^`halvings`.
 #[cfg(feature = "write")]
 #[derive(Debug)]
 pub(crate) struct CountedSample {
     /// Ascending by value.
     entries: Vec<Entry>,
-    /// One distinct fingerprint in 2^halvings is in the sample.
+    /// One of 2^halvings distinct fingerprints is in the sample, so 0 means all.
     pub(crate) halvings: u32,
 }
 
@@ -153,7 +153,7 @@ impl CountedSample {
         self.entries.iter().map(|entry| (entry.value, entry.count))
     }
 
-    /// How often a value came; `None` if it is not in the sample.
+    /// How often a value was pushed; `None` if it is not in the sample.
     pub(crate) fn count_of(&self, value: u64) -> Option<u64> {
         let at = self.entries.binary_search_by_key(&value, |entry| entry.value).ok()?;
         Some(self.entries.get(at)?.count)
@@ -162,26 +162,27 @@ impl CountedSample {
 
 #[cfg(feature = "write")]
 impl Sampler {
-    /// A sampler for counting, ranked by a cheaper hash under which no two fingerprints tie.
+    /// A sampler for counting. Its ranks are from a cheaper hash, which is a bijection: no two
+    /// fingerprints have the same rank.
     pub(crate) fn counting(capacity: usize) -> Self {
         Sampler::with_rank(capacity.max(1), scramble)
     }
 
-    /// Considers record number `number`: its rank depends on the number, so the sample is one of
-    /// records and not of distinct fingerprints.
+    /// Adds the fingerprint of record number `number`. The rank depends on the number, so the
+    /// sample is a sample of records and not of distinct fingerprints.
     #[inline]
     pub(crate) fn push_record(&mut self, number: u64, value: u64) {
         self.push_ranked(scramble(number), value);
     }
 
-    /// Leading zero bits that a rank must have: the smallest number for which every value with such
-    /// a rank is kept.
+    /// The number of halvings: the smallest number of leading zero bits of a rank for which every
+    /// value with such a rank was kept.
     fn halvings(&self) -> u32 {
         if self.is_thinned { self.bound.leading_zeros() + 1 } else { 0 }
     }
 
-    /// The values that [`finish_counted`](Self::finish_counted) would return by now, in any
-    /// order, and the halvings.
+    /// The values that [`finish_counted`](Self::finish_counted) would return now, in any order, and
+    /// the number of halvings.
     pub(crate) fn counted_so_far(&mut self) -> (impl Iterator<Item = u64>, u32) {
         self.merge_pending();
         let halvings = self.halvings();
@@ -189,8 +190,8 @@ impl Sampler {
         (kept.map(|entry| entry.value), halvings)
     }
 
-    /// The distinct fingerprints with their counts, thinned to one in a power of two if they
-    /// were more than the capacity.
+    /// The distinct fingerprints with their counts. If there were more than the capacity, only
+    /// those with enough leading zero bits in their rank: one in a power of two.
     pub(crate) fn finish_counted(mut self) -> CountedSample {
         self.merge_pending();
         let halvings = self.halvings();
@@ -200,8 +201,8 @@ impl Sampler {
         CountedSample { entries, halvings }
     }
 
-    /// The values of sampled records, each with its count in the sample, ascending by value; and
-    /// the number of records in the sample.
+    /// The distinct values of sampled records, ascending, each with its number of records in the
+    /// sample; and the total number of records in the sample.
     pub(crate) fn finish_records(mut self) -> (Vec<(u64, u64)>, u64) {
         self.merge_pending();
         let mut values: Vec<u64> = self.kept.iter().map(|entry| entry.value).collect();
@@ -212,8 +213,8 @@ impl Sampler {
 }
 
 impl Sample {
-    /// A smaller collection of the same kind as the planned collection, such as a file of
-    /// fingerprints made earlier. Neither repeats nor the order matter.
+    /// A sample of a smaller collection of the same kind as the planned one, such as an existing
+    /// file of fingerprints. Neither repeats nor the order matter.
     ///
     /// # Errors
     ///
@@ -319,7 +320,8 @@ mod tests {
     #[test]
     #[cfg(feature = "write")]
     fn a_sample_of_records_has_each_with_the_same_chance() {
-        // A third of the records is equal: at the beginning, in the middle, at the end, or spread.
+        // A third of the records have the same value: the first, the middle or the last third, or
+        // every third record.
         for place in 0..4_u64 {
             let mut sampler = Sampler::counting(2000);
             for i in 0..90_000_u64 {

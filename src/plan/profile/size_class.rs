@@ -1,6 +1,6 @@
-//! Histograms over sizes that double from class to class: 1, 2, 3-4, 5-8, 9-16, ...
+//! Histograms of sizes in classes whose bounds double: 1, 2, 3-4, 5-8, 9-16, ...
 
-/// Sizes from `low` to `high`, and how often they occur.
+/// A class of a histogram: the items whose size is from `low` to `high`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SizeClass {
@@ -10,7 +10,7 @@ pub struct SizeClass {
     pub high: u64,
     /// The number of items with a size in the class.
     pub count: u64,
-    /// The sum of their sizes.
+    /// The sum of the sizes of these items.
     pub total: u64,
 }
 
@@ -41,7 +41,7 @@ impl SizeCounts {
         *total += size;
     }
 
-    /// All classes up to the last that occurs, empty ones between them included.
+    /// All classes up to the last non-empty one, including empty classes between them.
     pub(crate) fn classes(&self) -> Vec<SizeClass> {
         let used = self.0.iter().rposition(|&(count, _)| count > 0).map_or(0, |last| last + 1);
         let class = |(at, &(count, total)): (usize, &(u64, u64))| {
