@@ -1,7 +1,9 @@
-//! Leaders among documents with sketches: near fingerprints are candidates, the sketches decide.
+//! Finds leaders among documents with sketches: pairs with near fingerprints are candidates, their
+//! sketches are compared.
 //!
-//! The algorithm is that of [`leaders`](crate::join::grouping::leaders), with the similarity of
-//! sketches as the condition, so a dense cluster costs its size times its few leaders.
+//! The algorithm is the one of [`leaders`](crate::join::grouping::leaders), with the similarity of
+//! sketches as the condition. Documents are compared with leaders only, so a dense cluster, which
+//! has few leaders, is cheap.
 
 use super::led_sets::{LedSet, Unlike};
 use super::similarity::{check_threshold, sketch_similarity};
@@ -10,26 +12,27 @@ use crate::join::grouping::leaders::{Judge, lead};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::Phase;
 
-/// Replaces a buffer by the sketch of a document.
+/// Callback that replaces the contents of a buffer by the sketch of a document.
 pub type ReadSketch<'a> = dyn Fn(u32, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 
-/// The number of documents of a sample.
+/// The number of documents in the sample for the estimate.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
-/// The documents that are similar to an earlier leader, by ascending number, and the number of
-/// compared pairs. In the order of their numbers, a document that is similar to no leader becomes a
-/// leader; any other is represented by the first similar leader.
+/// Finds the leaders among documents. In the order of their numbers, a document that is similar to
+/// no leader becomes a leader; any other document is represented by the first similar leader.
+/// Returns the documents that are not leaders, by ascending number, and the number of compared
+/// pairs.
 ///
 /// `fingerprints` are the fingerprints of the documents, and `read` reads their sketches. Two
 /// documents are similar if their fingerprints lie within the distance of `options` and their
-/// [`sketch_similarity`] is at least `threshold`. `expect` is called before documents are compared,
-/// with an estimate from a sample; it is not called for few documents.
+/// [`sketch_similarity`] is at least `threshold`. If there are many documents, `expect` is called
+/// before they are compared, with an estimate of the comparisons from a sample.
 ///
 /// # Errors
 ///
 /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the threshold is not above 0 and at
 ///   most 1.
-/// * Errors of `read`, and as [`near_pairs`](crate::join::near_pairs).
+/// * Errors of `read`, and the errors of [`near_pairs`](crate::join::near_pairs).
 pub fn lead_sketches(
     fingerprints: &[u64],
     read: &ReadSketch<'_>,
@@ -72,7 +75,7 @@ pub fn lead_sketches(
     Ok((led.collect(), compared))
 }
 
-/// Compares sketches.
+/// Judges a document and a leader as similar by their sketches.
 struct SketchJudge<'a, 'b> {
     documents: &'a [u32],
     read: &'a ReadSketch<'b>,

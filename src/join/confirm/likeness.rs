@@ -3,7 +3,7 @@
 use super::similarity::check_threshold;
 use crate::base::error::{Error, Result};
 
-/// The condition for a document to be similar to a leader, by their features.
+/// The condition on the features of a document and a leader for the document to be similar.
 ///
 /// ```
 /// use fpstore::join::confirm::Likeness;
@@ -17,8 +17,8 @@ pub struct Likeness {
     /// The minimum Jaccard similarity, above 0 and at most 1; or 0 if `contained` is set.
     pub similarity: f64,
     /// The minimum part of the features of the document that the leader must also have, above 0 and
-    /// at most 1. The leader then has no fewer features than the document. `None` requires no such
-    /// part.
+    /// at most 1. The leader must then have at least as many features as the document. `None`: no
+    /// such condition.
     pub contained: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ impl Likeness {
         Likeness { contained: part.into(), ..self }
     }
 
-    /// Rejects invalid values.
+    /// Rejects a similarity or a part outside of its valid range.
     pub(super) fn check(self) -> Result<()> {
         if !(self.similarity == 0.0 && self.contained.is_some()) {
             check_threshold(self.similarity)?;

@@ -4,8 +4,8 @@
 //! features that at least one has. For the features {1, 2, 3} and {1, 2, 4} it is 2 / 4 = 0.5.
 //!
 //! [`Confirmer`] reads the documents and returns [`Confirmed`] pairs or [`ConfirmedClusters`];
-//! [`lead_sets`] finds the leaders among sets of features. Both find all similar pairs, by prefix
-//! filtering: two similar documents share one of their rarest features.
+//! [`lead_sets`] finds the leaders among sets of features. Both use prefix filtering, which misses
+//! no similar pair: two similar documents share one of their rarest features.
 //!
 //! Sketches kept by a store can replace features. Then similarities are estimates, and only pairs
 //! with near fingerprints are compared.

@@ -1,7 +1,7 @@
 //! Nodes: groups of documents with equal fingerprints and equal features.
 //!
-//! Equal documents are compared once: their node stands for all of them. Documents are grouped by
-//! sorting, and take [`DOCUMENT_LEN`] bytes each.
+//! The documents of a node are compared once, as one document. Documents are grouped by sorting;
+//! each takes [`DOCUMENT_LEN`] bytes of memory.
 
 use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;
@@ -35,8 +35,8 @@ pub(super) struct Nodes {
 pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4 + 4;
 
 impl Nodes {
-    /// Groups documents, given by fingerprint and digest of features. The watch can interrupt the
-    /// work.
+    /// Groups documents, each given as its fingerprint and the digest of its features. The watch
+    /// can interrupt the work.
     pub(super) fn new(documents: &[(u64, u64)], watch: &Watch) -> Result<Self> {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
@@ -97,7 +97,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes of each distinct fingerprint in turn.
+    /// For each distinct fingerprint, ascending: the range of its nodes.
     pub(super) fn each_group(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
         self.firsts.windows(2).map(|pair| pair[0]..pair[1])
     }
@@ -122,8 +122,9 @@ impl Nodes {
 /// Approximate number of documents sorted between two checks of the watch.
 const PART_COUNT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
-/// The numbers of the documents, ordered by fingerprint, digest and number. They are sorted in
-/// parts by their leading bits, so that a long sort can be stopped.
+/// The numbers of the documents, sorted by fingerprint, digest and number. They are first divided
+/// into parts by the leading bits of the fingerprint; between the sorts of two parts the work can
+/// be stopped.
 fn sorted(documents: &[(u64, u64)], count: u32, watch: &Watch) -> Result<Vec<u32>> {
     let bits = (documents.len() / PART_COUNT).max(1).ilog2().clamp(1, 16);
     let part_of = |number: u32| (documents[number as usize].0 >> (64 - bits)) as usize;

@@ -1,21 +1,21 @@
 //! An inverted index in memory: for each token, the sets that contain it and its position in each.
 //!
-//! Tokens are hashed to slots, and each slot has a linked list of postings, the last one first. A
-//! posting and its part of the slots take [`POSTING_LEN`] bytes.
+//! Tokens are hashed to slots, and each slot has a linked list of postings, the last added first. A
+//! posting with its share of slots and sets takes [`POSTING_LEN`] bytes.
 
 use super::prefixes::{Prefixes, Token};
 
-/// No posting.
+/// Ends a list of postings.
 const NONE: u32 = u32::MAX;
 
-/// A token of a set.
+/// An entry of the index: a token of a set.
 #[derive(Clone, Copy, Debug)]
 struct Posting {
     check: u32,
-    /// The position of the set among the indexed ones.
+    /// The position of the set among the indexed sets.
     set: u32,
     place: u32,
-    /// The posting before this one in the list of its slot.
+    /// The next posting in the list of the slot, which was added before this one.
     next: u32,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Indexed {
     len: u32,
 }
 
-/// The postings of sets, added in ascending order of their numbers.
+/// The index. Sets are added in ascending order of their numbers.
 pub(super) struct Postings {
-    /// The last posting of each slot. The number of slots is a power of two.
+    /// The last added posting of each slot. The number of slots is a power of two.
     slots: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
@@ -36,7 +36,8 @@ pub(super) struct Postings {
     most: usize,
 }
 
-/// Bytes of memory of a posting, its slots while they are doubled, and its part of a set.
+/// Bytes of memory for each posting: the posting itself, its slots (old and new ones while they are
+/// doubled), and its share of an [`Indexed`].
 const POSTING_LEN: u64 = 16 + 12 + 4;
 
 impl Postings {
@@ -46,7 +47,7 @@ impl Postings {
         Postings { slots: vec![NONE; 2], postings: Vec::new(), sets: Vec::new(), most }
     }
 
-    /// Whether a set with these tokens fits. The first set always fits.
+    /// Whether a set with these tokens fits into the memory. The first set always fits.
     pub(super) fn fits(&self, tokens: &[Token]) -> bool {
         self.sets.is_empty() || self.postings.len() + tokens.len() <= self.most
     }
@@ -73,7 +74,7 @@ impl Postings {
         (check >> (32 - self.slots.len().ilog2().min(32))) as usize
     }
 
-    /// Doubles the slots.
+    /// Doubles the number of slots.
     fn grow(&mut self) {
         self.slots = vec![NONE; 2 * self.slots.len()];
         for at in 0..self.postings.len() {
@@ -82,8 +83,9 @@ impl Postings {
         }
     }
 
-    /// Replaces `found` by the numbers of the indexed sets from position `since` on that may be
-    /// similar to a set of `len` with these tokens, ascending. Returns the number of equal tokens.
+    /// Replaces `found` by the numbers of the indexed sets, from position `since` on, that may be
+    /// similar to a set of `len` features with these tokens, ascending. Returns the number of
+    /// postings with an equal token.
     pub(super) fn meet(
         &self,
         since: u32,
@@ -97,7 +99,8 @@ impl Postings {
             let mut at = self.slots[self.slot(token.check)];
             while at != NONE {
                 let Posting { check, set, place, next } = self.postings[at as usize];
-                // Lists begin with the set that was added last.
+                // The first posting of a list is of the set that was added last, so all further
+                // postings are of sets before `since`, too.
                 if set < since {
                     break;
                 }

@@ -1,9 +1,10 @@
-//! Prefix filtering: a few rare features of a set, at least one of them in every similar set.
+//! Prefix filtering: selects a few rare features of each set (its prefix), so that similar sets
+//! have a feature of their prefixes in common.
 //!
-//! The features of all sets are sorted in one common order, rare features first. A set of 5
-//! features and a set that has at least 4 of these share one of its first two features, because at
-//! most one of the five is missing. So an index of the first features of all sets finds every
-//! similar pair, and rare features keep its lists short:
+//! The features of all sets are sorted in one common order, rare features first. Example: set x has
+//! 5 features, and a similar set y must have at least 4 of these. So y has at least one of the
+//! first two features of x. An index of the first features of all sets thus finds every similar
+//! pair, and as these features are rare, the lists of the index are short:
 //!
 //! ```text
 //!     x    barn  goat | the  a  of        prefix of x: barn, goat
@@ -11,15 +12,15 @@
 //!     z    hill  lake | the  a  of        meets neither, although it shares three features
 //! ```
 //!
-//! Any order is exact; only the cost depends on it. So features are counted in a table of small
-//! counters, which features with equal hashes share: a count is never too low. A feature whose
-//! count is 1 occurs in one set only, and is left out of the prefix.
+//! The result is exact with any order; only the cost depends on it. So features are counted
+//! approximately, in a table of small counters that features with equal hashes share: a count is
+//! never too low. A feature whose count is 1 occurs in one set only, and is left out of the prefix.
 //!
 //! # Source
 //!
 //! Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007; the lengths of the
-//! two prefixes and the filter by position: Xiao, Wang, Lin, Yu and Wang, "Efficient Similarity Joins
-//! for Near-Duplicate Detection", ACM TODS 36, 2011.
+//! probed and the indexed prefix, and the filter by position: Xiao, Wang, Lin, Yu and Wang,
+//! "Efficient Similarity Joins for Near-Duplicate Detection", ACM TODS 36, 2011.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -44,14 +45,14 @@ pub trait FeatureSets: Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if they cannot be read.
+    /// [`Error::Io`](crate::Error::Io) if the features cannot be read.
     fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()>;
 }
 
-/// The most features that are read at once, unless a single set has more.
+/// Maximum number of features that are read at once, unless a single set has more.
 const READ_LEN: usize = if cfg!(test) { 64 } else { 1 << 17 };
 
-/// Calls `each` with the features of each set, in this order.
+/// Calls `each` with each set of `numbers`, in this order, and its features.
 pub(super) fn each_set(
     sets: &(impl FeatureSets + ?Sized),
     numbers: &[u32],
@@ -77,22 +78,23 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// The number of sets with a feature, up to 3: an upper bound, exact for most rare features.
+/// For each feature, the number of sets that have it, up to 3: an upper bound, exact for most rare
+/// features.
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
 }
 
-/// Larger counts are treated as equal.
+/// The maximum of a counter: 3 stands for 3 or more sets.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
-/// The part of the memory that counters get.
+/// The counters get at most one in this many parts of the memory.
 const MEMORY_DIVISOR: u64 = 4;
-/// Counters for each feature, if memory allows.
+/// The number of counters for each feature, if memory allows.
 const COUNTERS_PER_FEATURE: usize = 4;
 
 impl Rarity {
-    /// Counts the features of the sets, in at most a quarter of `memory`.
+    /// Counts the features of the sets `numbers`, in at most a quarter of `memory`.
     pub(super) fn of(
         sets: &(impl FeatureSets + ?Sized),
         numbers: &[u32],
@@ -130,7 +132,8 @@ impl Rarity {
     fn add(&self, feature: u64) {
         let (counters, bit) = self.place(feature);
         let more = |old: u8| (old >> bit & COUNT_MAX < COUNT_MAX).then(|| old + (1 << bit));
-        // A counter at its maximum is not changed.
+        // `more` returns `None`, and the update fails, if the counter has its maximum: it is not
+        // changed.
         let _ = counters.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
@@ -140,43 +143,44 @@ impl Rarity {
     }
 }
 
-/// A feature of a prefix.
+/// A feature in the prefix of a set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// Half of the bits of its hash: tokens of different features are rarely equal.
+    /// 32 bits of the hash of the feature: different features rarely have equal bits.
     pub(super) check: u32,
-    /// Its place in the order of the features of its set.
+    /// The position of the feature among the features of its set, rare features first.
     pub(super) place: u32,
 }
 
-/// The prefixes for a likeness.
+/// Computes the prefixes of sets for a condition of similarity.
 ///
-/// If only `contained` is required, the first features of a set are looked up among all features of
-/// the sets that may contain it, so all features are indexed.
+/// If the condition is only `contained`, a set that contains another one can have the common
+/// features at any position, so all features of a set are indexed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefixes(pub(super) Likeness);
 
 impl Prefixes {
-    /// The length of the probed prefix of a set of `len`; similar sets have one of its features.
+    /// The length of the probed prefix of a set of `len` features: similar sets have at least one
+    /// of the features in it.
     pub(super) fn probed(self, len: usize) -> usize {
         let Likeness { similarity, contained } = self.0;
         let part = if similarity > 0.0 { similarity } else { contained.unwrap_or(1.0) };
-        // A similar set has at least this part of the features.
+        // `part` is the minimum part of the features that a similar set also has.
         if len == 0 { 0 } else { len - least_contained(len, part) + 1 }
     }
 
-    /// The length of the indexed prefix of a set of `len`: one of these features is in the probed
-    /// prefix of every similar set with at least as many features.
+    /// The length of the indexed prefix of a set of `len` features: at least one of the features in
+    /// it is in the probed prefix of every similar set that has at least `len` features.
     pub(super) fn indexed(self, len: usize) -> usize {
         if len == 0 { 0 } else { len - least_common(len, len, self.0.similarity) + 1 }
     }
 
-    /// Whether a set may be similar to an indexed set, each given as its length and the place of
-    /// the first feature that they have in common.
+    /// Whether a set may be similar to an indexed set. Each set is given as its length and the
+    /// position of the first common feature in it.
     pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
         let left = |it: (usize, u32)| it.0 - it.1 as usize;
         if self.0.similarity == 0.0 {
-            // The own set is contained in the other one.
+            // Whether the indexed set may contain the part of the own set.
             let least = least_contained(own.0, self.0.contained.unwrap_or(1.0));
             return own.0 <= indexed.0
                 && (own.1 as usize) < self.probed(own.0)
@@ -189,7 +193,8 @@ impl Prefixes {
         left(short).min(left(long)) >= least_common(short.0, long.0, self.0.similarity)
     }
 
-    /// Appends the tokens of a set by which similar sets are found. `ordered` is a buffer.
+    /// Appends the tokens of the prefix of a set, by which similar sets are found, and returns
+    /// their range in `tokens`. `ordered` is a buffer.
     pub(super) fn tokens(
         self,
         features: &[u64],

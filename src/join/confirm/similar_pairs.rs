@@ -1,8 +1,8 @@
-//! All pairs of similar sets of features, by prefix filtering.
+//! Finds all pairs of similar sets of features, by prefix filtering.
 //!
-//! Sets are taken in blocks. The sets of a block are added to the index, and then compared with all
-//! earlier sets on all threads. If the index is full, the remaining sets are only compared, and are
-//! indexed in the next pass.
+//! Sets are processed in blocks. The sets of a block are added to the index, and then compared with
+//! all sets before them in the index, on all threads. When the index is full, the remaining sets
+//! are only compared with it; they are indexed in the next pass.
 
 use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher, Prepared, block_len};
 use super::likeness::Likeness;
@@ -23,7 +23,7 @@ pub(super) fn similar_pairs(
 ) -> Result<u64> {
     let resources = options.budget()?;
     let (memory, threads) = (resources.memory, resources.threads.max(1));
-    // Sets without features have no tokens, and are equal.
+    // Sets without features have no tokens to find them by. They are equal to one another.
     let (empty, sets_with): (Vec<u32>, Vec<u32>) =
         (0..sets.count()).partition(|&set| sets.len_of(set) == 0);
     for (at, &one) in empty.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! The Jaccard similarity of two sets of features, and the bounds that follow from a threshold.
+//! Computes the Jaccard similarity of two sets of features, and bounds that follow from a minimum
+//! similarity.
 //!
-//! Both sets are ascending, so one merge counts the common features, in time proportional to their
-//! sizes. Sets of too different sizes are rejected without a merge: a set of 100 features and a set
-//! of 70 have a similarity of at most 70 / 100, too little for 0.8.
+//! Both sets are ascending, so a merge counts the common features in time proportional to the sizes
+//! of the sets. Sets of too different sizes are rejected without a merge: a set of 100 features and
+//! a set of 70 have a similarity of at most 70 / 100, which is below a threshold of 0.8.
 
 use std::cmp::Ordering;
 
@@ -30,7 +31,8 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
         return Some(1.0);
     }
     let of = |common: usize| jaccard_of(common, small.len(), large.len());
-    // Most false candidates differ so much in size that comparing elements is unnecessary.
+    // Most pairs below the threshold differ so much in size that their elements need not be
+    // compared.
     if of(small.len()) < threshold {
         return None;
     }
@@ -46,10 +48,11 @@ pub(super) fn jaccard_of(common: usize, one: usize, other: usize) -> f64 {
     }
 }
 
-/// The fewest common elements with which two sets of these sizes reach the threshold; more than the
-/// size of the smaller set if that is impossible.
+/// The minimum number of common elements with which two sets of these sizes reach the threshold. It
+/// is greater than the size of the smaller set if no number is enough.
 pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
-    // The similarity rises with the number of common elements, even after rounding.
+    // This loop finds the exact minimum, because the similarity never falls with the number of
+    // common elements, even after rounding.
     let about = (threshold / (1.0 + threshold) * (one + other) as f64) as usize;
     let mut least = about.saturating_sub(2);
     while least <= one.min(other) && jaccard_of(least, one, other) < threshold {
@@ -58,7 +61,7 @@ pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     least
 }
 
-/// The smallest count of elements that is at least the part `part` of a set of `len`.
+/// The minimum number of elements that is at least the part `part` of a set of `len` elements.
 pub(super) fn least_contained(len: usize, part: f64) -> usize {
     let mut least = ((part * len as f64) as usize).saturating_sub(1);
     while least < len && (least as f64 / len as f64) < part {
@@ -67,8 +70,8 @@ pub(super) fn least_contained(len: usize, part: f64) -> usize {
     least
 }
 
-/// The number of common elements of two sets, each ascending and without repeats, if it is at least
-/// `least`.
+/// The number of common elements of two sets, each ascending and without repeats; `None` if it is
+/// below `least`.
 pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Option<usize> {
     /// Number of steps between checks of whether `least` can still be reached.
     const STEP: usize = 32;
@@ -81,7 +84,7 @@ pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Optio
         if left == 0 {
             return Some(count);
         }
-        // Neither set ends within this many steps.
+        // Each step advances by at most one element in each set, so neither set ends in this loop.
         for _ in 0..left.min(STEP) {
             let (a, b) = (one[at], other[other_at]);
             at += usize::from(a <= b);
@@ -91,8 +94,8 @@ pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Optio
     }
 }
 
-/// The Jaccard similarity of two documents, estimated from sketches of the same length, whose bytes
-/// are equal by chance once in 256 times.
+/// The Jaccard similarity of two documents, estimated from the share of equal bytes in their
+/// sketches, which have the same length. Bytes that are equal by chance, one in 256, are deducted.
 ///
 /// # Examples
 ///
@@ -108,7 +111,7 @@ pub fn sketch_similarity(one: &[u8], other: &[u8]) -> f64 {
     ((share - BY_CHANCE) / (1.0 - BY_CHANCE)).max(0.0)
 }
 
-/// Rejects a similarity outside of the valid range, above 0 and at most 1.
+/// Returns an error unless the threshold is above 0 and at most 1.
 pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     if threshold > 0.0 && threshold <= 1.0 {
         return Ok(());
@@ -117,7 +120,7 @@ pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     Err(Error::InvalidOptions { reason })
 }
 
-/// The number of places at which two sketches have the same byte.
+/// The number of positions at which two sketches have the same byte.
 pub(super) fn equal_count(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).filter(|(a, b)| a == b).count()
 }
@@ -126,7 +129,7 @@ pub(super) fn equal_count(one: &[u8], other: &[u8]) -> usize {
 fn count_common(one: &[u64], other: &[u64]) -> usize {
     let (mut at, mut other_at, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(at), other.get(other_at)) {
-        // The order is unpredictable, so this code avoids branches.
+        // Which element is smaller is unpredictable, so this code avoids branches.
         let order = a.cmp(b);
         at += usize::from(order != Ordering::Greater);
         other_at += usize::from(order != Ordering::Less);

@@ -1,14 +1,15 @@
-//! Blocking: the bits on which two near values must agree, so that only such values are compared.
+//! Blocking: near values must agree on some of the blocks into which the bits are cut, so only
+//! values that do are compared.
 //!
 //! The bits are cut into `agreeing + k` blocks. At most `k` flips leave at least `agreeing` blocks
 //! unchanged, so every near pair agrees on some *combination* of `agreeing` blocks. A join
 //! compares, for each combination, only the values that agree on it.
 //!
-//! A pair may agree on several combinations. It belongs to the first one alone: the blocks before
-//! the last block of the combination that are not in it must differ. So each pair is found once
-//! and no set of found pairs is kept.
+//! A pair may agree on several combinations. It belongs only to the first of them: in all blocks
+//! that are before the last block of the combination and not part of it, the values must differ. So
+//! each pair is found once, without remembering found pairs.
 //!
-//! Example with k = 1 and 2 agreeing of 3 blocks A, B, C: the combinations are AB, AC where B
+//! Example with k = 1 and `agreeing` = 2, so 3 blocks A, B, C: the combinations are AB, AC where B
 //! differs, and BC where A differs.
 
 use std::sync::OnceLock;
@@ -18,16 +19,17 @@ use super::cut::{even_blocks, led_blocks};
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
-/// The corresponding limit for values that are divided block by block.
+/// If values are divided block by block, a blocking with more combinations is never the cheapest.
 const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
-/// The largest number of agreeing blocks considered.
+/// Maximum number of agreeing blocks of a blocking with hash tables; `AGREEING_MAX` without them.
 const HASHED_AGREEING_MAX: u32 = 4;
 const AGREEING_MAX: u32 = 6;
-/// Values are divided only by blocks of at most this many bits: each block has `2^bits` groups.
+/// Values are divided only by blocks of at most this many bits, because a block divides values into
+/// `2^bits` groups.
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Up to this many values are compared pairwise.
+/// All pairs of up to this many values are compared, without a blocking.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
 /// A cut of the bits into `agreeing + k` blocks.
@@ -37,25 +39,26 @@ pub(in crate::join) struct Blocking {
     agreeing: usize,
     nanos: u64,
     costs: Costs,
-    /// Whether values may be divided block by block. Skewed values may not: nearly all of them fall
-    /// into one group of every block.
+    /// Whether values may be divided block by block. Skewed values may not: nearly all of them have
+    /// the same bits in a block, so dividing is useless.
     may_divide: bool,
 }
 
-/// Blocks on which a pair agrees, and blocks in which it must differ to belong to this combination.
+/// A combination: the blocks on which a pair agrees, and the blocks in which its values must differ
+/// for the pair to belong to this combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::join) struct Combination {
     /// The position of the first agreeing block.
     pub(in crate::join) first: usize,
     /// The bits of all agreeing blocks.
     pub(in crate::join) agree: u64,
-    /// Each of these blocks must differ.
+    /// The blocks in each of which the values must differ.
     pub(in crate::join) differ: Vec<u64>,
 }
 
 impl Blocking {
-    /// The cheapest blocking of the `varying` bits for `count` values; `pairs` is the number of
-    /// pairs compared without blocking. `None` if comparing them all is cheaper.
+    /// The cheapest blocking of the `varying` bits for `count` evenly distributed values; `pairs`
+    /// is the number of pairs compared without blocking. `None` if comparing all pairs is cheaper.
     pub(in crate::join) fn choose(
         varying: u64,
         count: u64,
@@ -65,8 +68,9 @@ impl Blocking {
         Blocking::cheapest(Costs::of_processor(), varying, count, pairs, k, None)
     }
 
-    /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of
-    /// some pairs, from which the number of pairs that agree on a combination is estimated.
+    /// Like [`Blocking::choose`], but for values of any distribution. `sample` contains the
+    /// differences (XOR) of some pairs, from which the number of pairs that agree on a combination
+    /// is estimated.
     pub(in crate::join) fn choose_measured(
         varying: u64,
         count: u64,
@@ -88,8 +92,8 @@ impl Blocking {
         Blocking::cheapest(costs, varying, count, pairs, k, Some(&more))
     }
 
-    /// The cheapest blocking. For skewed values, `more` estimates the additional cost of given
-    /// blocks in nanoseconds, beyond the cost of evenly distributed values.
+    /// The cheapest blocking. For skewed values, `more(blocks, agreeing)` estimates the nanoseconds
+    /// by which the cost of this blocking exceeds the cost for evenly distributed values.
     fn cheapest(
         costs: Costs,
         varying: u64,
@@ -123,7 +127,8 @@ impl Blocking {
                     choices: firsts as usize,
                     levels: agreeing as usize,
                 };
-                // The first level is moved twice: to a partition, and inside it.
+                // For the first block values are moved twice: to a partition, and to a group inside
+                // it.
                 descent.nanos(count as f64, pairs, costs.compare)
                     + count as f64 * f64::from(firsts) * NANOS_PER_MOVE
             });
@@ -146,7 +151,7 @@ impl Blocking {
 
     /// Whether dividing `count` values with `pairs` pairs block by block is cheaper than a hash
     /// table for each combination of blocks. The values are one of `2^skipped` partitions by the
-    /// first block.
+    /// first `skipped` bits of the first block.
     pub(in crate::join) fn is_divided(
         &self,
         first: usize,
@@ -156,7 +161,7 @@ impl Blocking {
     ) -> bool {
         let (levels, count) = (self.agreeing - 1, count as f64);
         let choices = self.blocks.len() - first - levels;
-        // Pairs that agree on the first block.
+        // The expected number of pairs that agree on the first block.
         let bits = self.blocks[first].count_ones().saturating_sub(skipped);
         let pairs = pairs / 2_f64.powi(bits.cast_signed());
         let candidates = pairs / 2_f64.powf(self.mean_bits() * levels as f64);
@@ -185,25 +190,26 @@ impl Blocking {
         f64::from(bits) / self.blocks.len() as f64
     }
 
-    /// Nanoseconds to compare two of many adjacent values.
+    /// Nanoseconds for each pair when all pairs of adjacent values are compared.
     pub(in crate::join) fn nanos_per_comparison(&self) -> f64 {
         self.costs.compare
     }
 
-    /// The same blocking, cut so that tables of these masks lead with as many blocks as possible.
+    /// The same number of blocks, cut so that as many blocks as possible are leading bits of the
+    /// tables with these masks.
     pub(super) fn led_by(mut self, masks: &[u64]) -> Blocking {
         let varying = self.blocks.iter().fold(0, |all, block| all | block);
         self.blocks = led_blocks(varying, self.blocks.len() as u32, masks);
         self
     }
 
-    /// The blocking with the given blocks; a pair must agree on `agreeing` of them.
+    /// The blocking with these blocks; a near pair must agree on `agreeing` of them.
     pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
         Blocking { blocks, agreeing, nanos: 0, costs: Costs::of_processor(), may_divide: true }
     }
 
     /// The expected nanoseconds of a join of `count` evenly distributed values with themselves. It
-    /// is the same on every machine, so that all choose the same plan.
+    /// does not depend on the processor, so that all machines choose the same plan.
     pub(in crate::join) fn nanos_for(&self, count: u64) -> f64 {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
@@ -222,7 +228,7 @@ impl Blocking {
     }
 
     /// The number of combinations whose first agreeing block is at `first`: the relative cost of
-    /// the work on this block.
+    /// processing them.
     pub(in crate::join) fn steps(&self, first: usize) -> u64 {
         combination_count((self.blocks.len() - 1 - first) as u32, self.agreeing as u32 - 1) as u64
     }
@@ -236,7 +242,8 @@ impl Blocking {
         combinations
     }
 
-    /// Appends the combinations that extend `begun` by `more` blocks at or after position `from`.
+    /// Appends all combinations that extend `begun` by `more` agreeing blocks at positions from
+    /// `from` on.
     fn extend(
         &self,
         begun: Combination,
@@ -258,12 +265,13 @@ impl Blocking {
     }
 }
 
-/// The combinations of a blocking with one first block.
+/// The combinations of a blocking that have the same first agreeing block.
 pub(in crate::join) struct OfFirst<'a> {
     pub(in crate::join) blocking: &'a Blocking,
-    /// The position of the first block.
+    /// The position of this block.
     pub(in crate::join) first: usize,
-    /// Made on first use: a blocking that is descended can have very many combinations.
+    /// Computed on first use: a blocking by which values are divided block by block can have very
+    /// many combinations, and does not use them.
     combinations: OnceLock<Vec<Combination>>,
 }
 
@@ -276,7 +284,8 @@ impl<'a> OfFirst<'a> {
         self.blocking.blocks[self.first]
     }
 
-    /// The bits of the first combination: the first block and the blocks after it.
+    /// The agreeing bits of the first combination: the first block and the blocks directly after
+    /// it.
     pub(super) fn agreed(&self) -> u64 {
         let blocks = &self.blocking.blocks[self.first..][..self.blocking.agreeing];
         blocks.iter().fold(0, |agreed, block| agreed | block)
@@ -287,8 +296,8 @@ impl<'a> OfFirst<'a> {
     }
 }
 
-/// The expected nanoseconds of a join of `count` values that make `pairs` pairs, near or not, with
-/// `bits` bits cut into `blocks` blocks.
+/// The expected nanoseconds of a join of `count` values with hash tables. `pairs` is the number of
+/// all pairs, near or not; `bits` bits are cut into `blocks` blocks.
 fn nanos(costs: Costs, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
     let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
     let candidates = pairs / 2_f64.powf(shared);
@@ -299,7 +308,7 @@ fn nanos(costs: Costs, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs:
         + combination_count(blocks, agreeing) * (count * insert + candidates * candidate)
 }
 
-/// C(n, r).
+/// The binomial coefficient C(n, r).
 fn combination_count(n: u32, r: u32) -> f64 {
     (1..=r).fold(1.0, |product, i| product * f64::from(n - r + i) / f64::from(i))
 }

@@ -1,4 +1,4 @@
-//! Errors of a caller's callback.
+//! Passes errors of a caller's callback through a join.
 
 use crate::base::error::{Error, Result};
 
@@ -13,7 +13,8 @@ impl<E> Default for CallbackError<E> {
 }
 
 impl<E: From<Error>> CallbackError<E> {
-    /// Keeps the error of the callback, and ends the work with a placeholder error.
+    /// Stores the error of the callback, if any, and replaces it by [`Error::Interrupted`], which
+    /// ends the work.
     pub(in crate::join) fn check(&mut self, called: Result<(), E>) -> Result<()> {
         called.map_err(|error| {
             self.0 = Some(error);
@@ -21,7 +22,7 @@ impl<E: From<Error>> CallbackError<E> {
         })
     }
 
-    /// The result of the work: the error of the callback, if there was one.
+    /// The result of the work: the stored error of the callback, or `done`.
     pub(in crate::join) fn result<T>(self, done: Result<T>) -> Result<T, E> {
         match self.0 {
             Some(error) => Err(error),

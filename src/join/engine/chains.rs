@@ -1,17 +1,19 @@
-//! A hash table whose buckets are chains: each value links to the previous value of its bucket.
+//! A hash table whose buckets are chains: each value links to the value inserted into the bucket
+//! before it.
 //!
-//! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2
-//! bytes. It is emptied by one fill. Used where the processor cannot compare a whole line of values
-//! at once ([`line_table`](super::line_table)).
+//! The table takes 10 to 18 bytes for each value: four to eight buckets of 2 bytes and one link of
+//! 2 bytes. It is emptied by one fill of the buckets. Used where the processor cannot compare a
+//! whole line of values at once ([`line_table`](super::line_table)).
 
 use super::hashing::bucket;
 use super::sides::Sides;
 
-/// Values count as skewed after this many comparisons for each of them.
+/// With more comparisons for each value than this the values count as skewed, and the search is
+/// given up.
 const COMPARISONS_PER_VALUE: u64 = 16;
-/// Comparisons allowed in any case.
+/// Number of comparisons that are always allowed.
 const COMPARISONS_FREE: u64 = 4096;
-/// Buckets for each value, as a power of two: most buckets are empty.
+/// Binary logarithm of the number of buckets for each value: most buckets are empty.
 const BUCKETS_PER_VALUE_LOG: u32 = 2;
 
 /// A link of a chain: the position of a value plus 1; 0 ends the chain.
@@ -44,7 +46,8 @@ impl Link for u32 {
     }
 }
 
-/// For each bucket, the link to its last value; for each value, the link to the one before it.
+/// The table: for each bucket the link to its last value, and for each value the link to the value
+/// before it in its bucket.
 #[derive(Debug, Default)]
 pub(super) struct Chains<L> {
     heads: Vec<L>,
@@ -52,8 +55,8 @@ pub(super) struct Chains<L> {
 }
 
 impl<L: Link> Chains<L> {
-    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs), for at most as many values on
-    /// the build side as a link can address.
+    /// The algorithm of [`HashTable::pairs`](super::hash_table::HashTable::pairs). The build side
+    /// must not have more values than a link can address.
     #[inline(always)]
     pub(super) fn pairs(
         &mut self,
@@ -104,7 +107,8 @@ impl<L: Link> Chains<L> {
                         }
                         link = self.nexts[link - 1].get();
                         comparisons += 1;
-                        // Checked inside the chain: one value may agree with a whole large set.
+                        // Checked after each comparison: the chain of a single value may contain
+                        // the whole build side.
                         let count = (at + build.len()) as u64;
                         if comparisons > COMPARISONS_FREE + COMPARISONS_PER_VALUE * count {
                             return false;

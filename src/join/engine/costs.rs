@@ -1,16 +1,16 @@
-//! Costs of the steps of a join and of a descent, by which a blocking is chosen.
+//! The costs of the steps of a join, from which a blocking is chosen.
 
 use super::hash_table::LINES_MAX;
 use crate::search::kernel::Kernel;
 
-/// Costs of the steps of a join on a processor.
+/// The costs of the steps of a join, for one kind of processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Costs {
-    /// A hash table of few values, which fits the cache of a core.
+    /// Costs of a hash table of few values, which fits the cache of a core.
     pub(super) few: Hashed,
-    /// A hash table of more values.
+    /// Costs of a hash table of more values than that.
     many: Hashed,
-    /// Nanoseconds to compare two of many adjacent values.
+    /// Nanoseconds for each pair when all pairs of adjacent values are compared.
     pub(super) compare: f64,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Costs {
 pub(super) struct Hashed {
     /// Nanoseconds to insert a value.
     pub(super) insert: f64,
-    /// Nanoseconds to compare two values that agree.
+    /// Nanoseconds to compare a value with another one in the same bucket.
     pub(super) candidate: f64,
 }
 
@@ -37,36 +37,37 @@ impl Costs {
         compare: 0.2,
     };
 
-    /// The costs of the table that this processor uses.
+    /// The costs of the kind of hash table that this processor uses.
     pub(super) fn of_processor() -> Costs {
         if Kernel::detect().compares_words() { Costs::LINES } else { Costs::CHAINS }
     }
 
-    /// The costs for `count` evenly distributed values, if values that agree on `bits` bits are
-    /// inserted together.
+    /// The costs for `count` evenly distributed values, if each hash table contains only values
+    /// that agree on `bits` bits.
     pub(super) fn hashed(&self, count: f64, bits: f64) -> Hashed {
         if count / 2_f64.powf(bits) <= LINES_MAX as f64 { self.few } else { self.many }
     }
 }
 
-/// Nanoseconds to count and move a value to its group.
+/// Nanoseconds to count a value and move it to its group.
 const NANOS_PER_MOVE: f64 = 2.5;
-/// Nanoseconds for each compared value, independent of the number of others.
+/// Nanoseconds for each value in a group that is compared, independent of the size of the group.
 const NANOS_PER_COMPARED: f64 = 6.0;
-/// Nanoseconds for each group, independent of its size.
+/// Nanoseconds for each group of a division, independent of its size.
 const NANOS_PER_GROUP: f64 = 12.0;
 
-/// A descent: one of `choices` blocks first, and up to `levels` blocks in all.
+/// A descent (see [`descent`](super::descent)): the first block is one of `choices`, and values are
+/// divided by up to `levels` blocks.
 pub(super) struct Descent {
-    /// The bits of a block.
+    /// The mean number of bits of a block.
     pub(super) bits: f64,
     pub(super) choices: usize,
     pub(super) levels: usize,
 }
 
 impl Descent {
-    /// The expected nanoseconds for `count` evenly distributed values that make `pairs` pairs, with
-    /// the cheapest number of levels.
+    /// The expected nanoseconds for `count` evenly distributed values with `pairs` pairs in all,
+    /// for the cheapest number of levels.
     pub(super) fn nanos(&self, count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
         let groups = 2_f64.powf(self.bits);
         let (mut nodes, mut divided, mut above, mut compared) = (1.0, 0.0, 1.0, pairs);
@@ -85,7 +86,7 @@ impl Descent {
     }
 }
 
-/// The nanoseconds to compare `count` values in groups with `pairs` pairs.
+/// The nanoseconds to compare all pairs within groups: `count` values in all groups, `pairs` pairs.
 pub(super) fn comparing_nanos(count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
     count * NANOS_PER_COMPARED + pairs * nanos_per_comparison
 }

@@ -1,8 +1,8 @@
-//! Cutting bits into blocks, some of which may lead a table. Values that agree on such a block are
-//! adjacent in the order of the table, and need not be divided.
+//! Cuts bits into blocks, if possible into blocks that are leading bits of a table. Values that
+//! agree on such a block are adjacent in the table, so a join need not divide values by it.
 
-/// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by at
-/// most one bit.
+/// Cuts the bits set in `varying` into `blocks` blocks of consecutive bits, most significant first,
+/// whose lengths differ by at most one bit.
 pub(in crate::join) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
     let bits = varying.count_ones();
     let mut left = varying;
@@ -19,13 +19,13 @@ pub(in crate::join) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Whether a table of `mask` is sorted by the bits of `block` first.
+/// Whether the bits of `block` are the leading bits of a table with this mask.
 pub(in crate::join) fn leads_with(mask: u64, block: u64) -> bool {
     let after = block.trailing_zeros();
     mask >> after << after == block
 }
 
-/// The `count` most significant set bits of `mask`, or all of them if there are fewer.
+/// The `count` most significant set bits of `mask`, or all set bits if there are fewer.
 pub(in crate::join) fn first_bits(mask: u64, count: u32) -> u64 {
     let mut left = mask;
     for _ in 0..count {
@@ -34,8 +34,8 @@ pub(in crate::join) fn first_bits(mask: u64, count: u32) -> u64 {
     mask & !left
 }
 
-/// The bits of `varying` in `count` blocks of similar length: first as many blocks as fit the
-/// leading bits of the tables of `masks`, then blocks of the remaining bits.
+/// Cuts the bits of `varying` into `count` blocks of similar length: first as many blocks as fit
+/// into the leading bits of tables with these masks, then blocks of the remaining bits.
 pub(super) fn led_blocks(varying: u64, count: u32, masks: &[u64]) -> Vec<u64> {
     let bits = varying.count_ones();
     let mut leads = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn led_blocks(varying: u64, count: u32, masks: &[u64]) -> Vec<u64> {
         .flat_map(|&(lead, blocks)| even_blocks(first_bits(lead, blocks * len), blocks));
     let mut all: Vec<u64> = led.collect();
     let left = varying & !all.iter().fold(0, |all, block| all | block);
-    // The remaining bits may be too few for the missing blocks.
+    // If too few bits remain for the missing blocks, the bits are cut evenly.
     if left.count_ones() < rest * (len / 2).max(1) {
         return even_blocks(varying, count);
     }
@@ -90,7 +90,7 @@ mod tests {
         assert!(leads_with(halves[0], five[0]) && leads_with(halves[0], five[0] | five[1]));
         assert!(leads_with(halves[1], five[2]) && leads_with(halves[1], five[2] | five[3]));
         assert_eq!(five[4], 0x3f_0000_003f);
-        // In natural order, the leading blocks are the first blocks of an even cut.
+        // In a table with all bits in natural order, the leading blocks are those of an even cut.
         assert_eq!(led_blocks(u64::MAX, 5, &[u64::MAX]), even_blocks(u64::MAX, 5));
         assert_eq!(led_blocks(u64::MAX, 5, &[]), even_blocks(u64::MAX, 5));
         assert_eq!(led_blocks(0xffff, 4, &halves), even_blocks(0xffff, 4));

@@ -1,9 +1,10 @@
-//! Near pairs found by dividing values by one block after the other.
+//! Finds near pairs by dividing values by one block after the other.
 //!
-//! With a large `k` a block has few bits. Then so many values agree on a combination that a hash
-//! table holds hundreds of them for each key, and compares them one line after the other. Here the
-//! values are divided by the blocks of a combination in turn, as in a radix sort, until comparing
-//! all pairs is cheaper. All combinations that begin with the same blocks share that work:
+//! With a large `k` a block has few bits. Then hundreds of values agree on a combination, and a
+//! hash table would compare all of them, one cache line after the other. Instead, values are
+//! divided by the blocks of a combination in turn, as in a radix sort, until comparing all pairs of
+//! a group is cheaper. Combinations that begin with the same blocks share the division by these
+//! blocks:
 //!
 //! ```text
 //! blocks A B C D E, 3 agree:   A ── AB ── ABC, ABD, ABE
@@ -11,9 +12,9 @@
 //!                                └─ AD ── ADE               where B and C differ
 //! ```
 //!
-//! A group at a node holds all values that agree on the blocks of its path. The first blocks on
-//! which a near pair agrees are its path, so the pair is in one group of each level. It is found in
-//! the group where the descent ends, and nowhere else.
+//! A group at a node contains all values that agree on the blocks of its path. The first blocks on
+//! which a near pair agrees determine one path, so the pair is in one group of each level. It is
+//! found in the group where the descent ends, and nowhere else.
 
 use super::finder::{Emit, PairFinder};
 use super::groups::Level;
@@ -38,7 +39,8 @@ impl PairFinder<'_> {
         if node.is_skewed(count) {
             return self.find_blocked(sides, emit);
         }
-        // Nothing is compared before the first block, on which a pair must agree.
+        // At depth 0 values are always divided: a pair must agree on the first block to be
+        // compared.
         let (true, Some((level, deeper))) =
             (node.depth == 0 || node.pays(count, pairs), levels.split_first_mut())
         else {

@@ -2,21 +2,21 @@
 
 /// Up to this many values are deduplicated by a hash table that fits the cache of a core.
 const HASHED_MAX: usize = 1 << 16;
-/// An odd number with well mixed bits, as in the hash table of a join.
+/// Odd factor of a multiplicative hash.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Removes repeated values. Its memory is reused for the next values.
+/// Removes repeated values. The hash table is reused for the next values.
 ///
-/// A join does this for each partition of several thousand values, so this hash table is
+/// A join removes repeats from each partition of several thousand values, so the hash table is
 /// specialized: one fill empties it, and it takes a third of the time of sorting.
 #[derive(Debug, Default)]
 pub(in crate::join) struct Distinct {
-    /// Values by their hash; 0 is a free slot.
+    /// The slots of the hash table; 0 is a free slot.
     slots: Vec<u64>,
 }
 
 impl Distinct {
-    /// Keeps one copy of each value, in any order.
+    /// Keeps one copy of each value; the order may change.
     pub(in crate::join) fn retain(&mut self, values: &mut Vec<u64>) {
         if values.len() > HASHED_MAX {
             values.sort_unstable();

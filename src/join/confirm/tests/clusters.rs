@@ -1,4 +1,4 @@
-//! Clusters of confirmed documents, compared with their definitions.
+//! Compares the clusters of a `Confirmer` with clusters computed by definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ fn list(clusters: &ConfirmedClusters) -> Vec<ConfirmedCluster> {
     list
 }
 
-/// Clusters computed by their definitions from documents and their similar pairs; the
-/// representative comes first.
+/// Clusters of two or more documents, computed by the definition of the method from all similar
+/// pairs.
 fn by_definition(
     documents: &[Document],
     pairs: &BTreeMap<(usize, usize), f64>,
@@ -45,7 +45,7 @@ fn by_definition(
     let near = |a: usize, b: usize| a == b || pairs.contains_key(&(a.min(b), a.max(b)));
     let count = documents.len();
     let degree = |at: usize| (0..count).filter(|&other| near(at, other)).count();
-    // Components by repeated merging.
+    // Components by repeated renaming: similar documents get the same name.
     let mut names: Vec<usize> = (0..count).collect();
     for &(a, b) in pairs.keys() {
         let (a, b) = (names[a], names[b]);
@@ -75,7 +75,8 @@ fn by_definition(
     found
 }
 
-/// Near copies of some templates: most are similar to one another, some only to a few others.
+/// Copies of three templates, each with up to `exchanged - 1` exchanged features: most are similar
+/// to all copies of their template, some only to a few.
 fn templates(count: usize, seed: u64, exchanged: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let texts: Vec<Vec<u64>> =
@@ -131,7 +132,8 @@ fn clusters_are_those_of_their_definition() {
     }
 }
 
-/// Members have their distance from the representative and their similarity with it.
+/// Checks the distance and the similarity of each member to the representative, and the order of
+/// members.
 fn check_members(documents: &[Document], cluster: &ConfirmedCluster, method: ClusterMethod) {
     let (value, own) = &documents[cluster.members[0].documents[0] as usize];
     for member in &cluster.members {
@@ -146,7 +148,8 @@ fn check_members(documents: &[Document], cluster: &ConfirmedCluster, method: Clu
     assert!(similarities().is_sorted_by(|a, b| a >= b));
 }
 
-/// The representative is similar to the most documents, or comes first.
+/// Checks that the representative is similar to the most documents; with `Leader`, that it is the
+/// first document.
 fn check_representative(
     cluster: &ConfirmedCluster,
     method: ClusterMethod,
@@ -176,7 +179,7 @@ fn clusters_come_in_the_order_of_their_method() {
                 cluster.members.iter().map(|member| member.fingerprint.value()).min().unwrap()
             }
             ClusterMethod::Leader => cluster.members[0].documents[0].into(),
-            // The order of stars follows their components and is not checked.
+            // Stars are in the order of their components, which is not checked.
             _ => 0,
         };
         assert!(found.is_sorted_by_key(first), "{method:?}");

@@ -1,4 +1,4 @@
-//! Confirmed pairs, leaders and clusters, compared with exhaustive comparisons.
+//! Compares confirmed pairs, leaders and clusters with the results of comparing all pairs.
 
 mod clusters;
 
@@ -14,7 +14,7 @@ use crate::{Error, Fingerprint, Id, IdRef};
 /// A document: its fingerprint and its features.
 type Document = (u64, Vec<u64>);
 
-/// Documents with a few features each; many are near or equal. The fingerprint depends on the
+/// Documents with a few features each; many are equal or similar. The fingerprint depends on the
 /// features.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
@@ -47,7 +47,7 @@ fn confirmed(documents: &[Document], threshold: f64, options: &JoinOptions) -> C
     confirmer.features::<Error>(read).unwrap()
 }
 
-/// The pairs computed by the definition.
+/// The similar pairs, found by comparing all pairs.
 fn expected(documents: &[Document], threshold: f64) -> BTreeMap<(usize, usize), f64> {
     let values: Vec<u64> = documents.iter().map(|document| document.0).collect();
     let features: Vec<BTreeSet<u64>> =
@@ -77,7 +77,7 @@ fn pairs_are_those_of_each_with_each() {
     for (count, seed) in [(0, 1), (1, 2), (2, 3), (40, 4), (300, 5)] {
         let documents = documents(count, seed);
         for threshold in [0.3, 0.5, 0.8, 0.9, 1.0] {
-            // The distance has no effect.
+            // The distance in the options has no effect on features.
             let confirmed = confirmed(&documents, threshold, &options(3));
             let pairs = pairs_of(&confirmed, false);
             let found: BTreeMap<(usize, usize), f64> = pairs
@@ -144,7 +144,7 @@ fn sketches_lead_as_features_do() {
 }
 
 /// Documents with many features; some are copies of earlier documents with a few features
-/// exchanged. All fingerprints are near, as in a large collection of dissimilar documents.
+/// exchanged. All fingerprints are within 2 bits, although most documents are not similar.
 fn large_documents(count: u64, seed: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
