@@ -1,7 +1,7 @@
-//! Comparison of all pairs of values: XOR and popcount, eight values at a time.
+//! Compares all pairs of values by XOR and popcount, eight values at a time.
 //!
-//! The time grows with the product of the sizes, at a fraction of a nanosecond a pair, so it is
-//! used for the small groups that the other methods leave.
+//! Each pair takes a fraction of a nanosecond, so for small groups of values this is faster than a
+//! hash table or further division.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::search::kernel::{Kernel, Task, Vector};
 
 /// Number of values in a line. A value is compared with a whole line at once.
 const LINE_LEN: usize = 8;
-/// Number of values that are compared with the same line before the next line.
+/// Number of values that are compared with a line while it is in registers.
 const WANTED: usize = 4;
 
-/// Calls `emit` with each value of `probe` and each of `build` that differs from it in at most `k`
-/// bits.
+/// Calls `emit` with each pair of a value of `probe` and a value of `build` that differ in at most
+/// `k` bits.
 pub(super) fn compare_across(
     kernel: Kernel,
     probe: &[u64],
@@ -25,7 +25,7 @@ pub(super) fn compare_across(
     kernel.run(CompareEach { probe, at: usize::MAX, build, k, emit });
 }
 
-/// Compares each value at a position of `range` with the values before it.
+/// Compares each value at a position in `range` with all values before it.
 pub(super) fn compare_range(
     kernel: Kernel,
     values: &[u64],
@@ -37,8 +37,8 @@ pub(super) fn compare_range(
     kernel.run(CompareEach { probe, at, build, k, emit });
 }
 
-/// Compares the first value of `probe` with the first `at` values of `build`, and each later value
-/// of `probe` with one more value of `build`.
+/// Compares value `i` of `probe` with the first `at + i` values of `build`, or with all if there
+/// are fewer.
 struct CompareEach<'a, E> {
     probe: &'a [u64],
     at: usize,
@@ -60,7 +60,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
             let mut wanted = [some[0]; WANTED];
             wanted[..some.len()].copy_from_slice(some);
             let first = at.saturating_add(WANTED * number);
-            // All values of `some` are compared with these lines.
+            // All values of `some` are compared with the first `whole` lines.
             let whole = first.min(build.len()) / LINE_LEN;
             let mut from = 0;
             while let Some(more) = first_near(vector, &lines[from..whole], wanted, k) {
@@ -70,7 +70,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
                 }
                 from += more + 1;
             }
-            // Each is also compared with the values between these lines and itself.
+            // Each value is also compared with the values after these lines, up to its limit.
             for (more, &value) in some.iter().enumerate() {
                 let count = first.saturating_add(more).min(build.len());
                 for number in whole..count.div_ceil(LINE_LEN) {
@@ -86,7 +86,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
 
 /// The first line with a value near one of `wanted`.
 ///
-/// Nearly all time is spent here, so it keeps everything in registers and calls nothing.
+/// Nearly all time is spent in this loop, so it keeps everything in registers and calls nothing.
 #[inline(always)]
 fn first_near<V: Vector>(
     vector: V,
@@ -107,7 +107,7 @@ fn first_near<V: Vector>(
     None
 }
 
-/// Emits the values of a line whose bits are set.
+/// Emits `value` with each value of a line whose bit is set in `near`.
 #[inline(always)]
 fn emit_near(line: &[u64; LINE_LEN], mut near: u32, value: u64, emit: &mut impl FnMut(u64, u64)) {
     while near != 0 {

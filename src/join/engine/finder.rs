@@ -1,11 +1,11 @@
-//! Near pairs among values in memory.
+//! Finds near pairs among values in memory.
 //!
-//! A [`PairFinder`] belongs to one thread. It divides values that are too many for the cache into
-//! partitions, and compares the values that agree on a combination of blocks ([`Blocking`]) with a
-//! hash table. If too many values agree, it sorts them by those bits and treats each group as a set
-//! of its own, with a blocking of the bits that still vary in it, chosen by a sample of its pairs:
-//! the values of one group often agree on more bits than the mask has. So the cost of skewed values
-//! is about proportional to their number of near pairs.
+//! A [`PairFinder`] belongs to one thread. It divides values that do not fit the cache into
+//! partitions, and uses a hash table to compare the values that agree on a combination of blocks
+//! ([`Blocking`]). If too many values agree, it sorts them by the agreeing bits. Each group of
+//! values with the same agreeing bits then gets a blocking of its own, over the bits that vary in
+//! the group, chosen from a sample of its pairs. So the cost of skewed values is about proportional
+//! to their number of near pairs.
 
 use crate::base::error::Result;
 use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFirst};
@@ -18,58 +18,58 @@ use crate::join::engine::node::Node;
 use crate::join::engine::sides::{Sides, SidesMut};
 use crate::search::kernel::Kernel;
 
-/// Number of values compared through one hash table, so that all fit a core's cache.
+/// Number of values in a partition: all of them and their hash table fit the cache of a core.
 pub(in crate::join) const VALUES_PER_PARTITION: usize = 1 << 13;
-/// Partitions into which values are divided at a time, as a power of two.
+/// Binary logarithm of the maximum number of partitions into which values are divided at a time.
 pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
 /// Number of sampled pairs of skewed values.
 const SAMPLE_COUNT: usize = 512;
 /// Number of pairs emitted together.
 const BATCH_COUNT: usize = 1 << 12;
-/// Number of values examined without an emission before the observer is checked, so that
-/// interrupted work ends. To examine them takes some milliseconds.
+/// After this many examined values without an emission the observer is checked, so that interrupted
+/// work ends within some milliseconds.
 pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
-/// A group of a descent with more values than this may be dense and is sampled before it is
-/// compared.
+/// A larger group of a descent is sampled before it is compared, because it may be dense.
 const GROUP_COUNT: usize = 512;
-/// A smaller group is connected if it has more than this many near pairs per value.
+/// A group of at most `GROUP_COUNT` values is passed to [`Connect`] if it has more than this many
+/// near pairs for each value.
 const CONNECTED_PAIRS: usize = 4;
 
-/// The values in a partition by a first block.
+/// Which values a partition by a first block contains.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Division {
-    /// One of `2^bits` partitions, by [`partition_of`].
+    /// The values with the same [`partition_of`], which has `2^bits` results.
     Hashed { bits: u32 },
-    /// The values with the same first `bits` bits, in an order that leads with the block. Values
-    /// that agree on the bits `agreed` are adjacent.
+    /// The values with the same first `bits` bits of the block, in the order of a table that leads
+    /// with the block. Values that agree on the bits `agreed` are adjacent.
     Ordered { bits: u32, is_whole_block: bool, agreed: Option<u64> },
 }
 
 /// Two near values.
 pub(in crate::join) type ValuePair = (u64, u64);
 
-/// Takes pairs, some at a time, and empties the vector. It is also called without pairs, so that
-/// work without results can be stopped.
+/// Callback for found pairs, some at a time; it empties the vector. It is also called without
+/// pairs, so that work without results can be stopped.
 pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Result<()>;
 
-/// Finds near pairs. Its memory is reused for the next values.
+/// Finds near pairs among sets of values, one set after the other, and reuses its buffers.
 pub(in crate::join) struct PairFinder<'a> {
     k: u32,
     kernel: Kernel,
     table: HashTable,
-    /// The memory of a descent.
+    /// The buffers of a descent.
     levels: Vec<Level>,
-    /// The memory for values divided by their first block.
+    /// The buffers for values divided by their first block.
     divided: Level,
     found: Vec<ValuePair>,
     /// Number of values examined since the last emission.
     looked: usize,
     /// Blocks in each of which a pair must differ; other pairs belong to another combination.
     pub(super) differ: Vec<u64>,
-    /// Bits on which a pair must agree, for the same reason.
+    /// Bits on which a pair must agree; other pairs belong to another combination.
     agree: u64,
-    /// Takes dense values; `None` if all pairs are needed.
+    /// Callback for dense values; `None` if all pairs are needed.
     connect: Option<Connect<'a>>,
 }
 
@@ -90,13 +90,13 @@ impl<'a> PairFinder<'a> {
         }
     }
 
-    /// A finder of pairs that connect near values; it need not find all pairs. Dense values are
-    /// passed to `connect`.
+    /// A finder that passes dense values to `connect` instead of finding all their pairs, if the
+    /// caller only needs to know which values near pairs connect.
     pub(in crate::join) fn connecting(self, connect: Option<Connect<'a>>) -> Self {
         PairFinder { connect, ..self }
     }
 
-    /// A finder that keeps only pairs that agree on the bits `agree` and differ in each block of
+    /// A finder of only those pairs that agree on the bits `agree` and differ in each block of
     /// `differ`.
     pub(in crate::join) fn within(mut self, agree: u64, differ: &[u64]) -> Self {
         self.agree = agree;
@@ -104,14 +104,14 @@ impl<'a> PairFinder<'a> {
         self
     }
 
-    /// Finds and emits all pairs of some values.
+    /// Finds and emits all near pairs of these values.
     pub(in crate::join) fn find(&mut self, mut sides: SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         self.find_blocked(&mut sides, emit)?;
         self.flush(emit)
     }
 
-    /// Finds the pairs of the combinations with the first block of `of_first`, among the values of
-    /// a partition by that block. The caller must call [`PairFinder::flush`] at the end.
+    /// Finds the near pairs of the combinations in `of_first`, among the values of a partition by
+    /// their first block. The caller must call [`PairFinder::flush`] after the last partition.
     pub(in crate::join) fn find_in_partition(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -151,7 +151,8 @@ impl<'a> PairFinder<'a> {
         range: std::ops::Range<usize>,
         emit: Emit<'_>,
     ) -> Result<()> {
-        // Few values at a time, so that the pairs found between two emissions are not too many.
+        // Compares few values at a time, which limits the number of pairs found between two
+        // emissions.
         let step = (LOOKED_COUNT / range.end.max(1)).max(1);
         for start in range.clone().step_by(step) {
             let some = start..range.end.min(start + step);
@@ -162,7 +163,8 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Compares each value of the probe side with all values of the build side.
+    /// Finds the near pairs of a value of the probe side and a value of the build side, by
+    /// comparing all pairs.
     pub(in crate::join) fn find_across(
         &mut self,
         probe: &[u64],
@@ -183,7 +185,8 @@ impl<'a> PairFinder<'a> {
         if self.found.is_empty() { Ok(()) } else { emit(&mut self.found) }
     }
 
-    /// Finds the pairs of skewed or few values.
+    /// Finds the near pairs of values that may be skewed, with a blocking chosen from a sample of
+    /// their pairs.
     pub(super) fn find_blocked(&mut self, sides: &mut SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         if sides.pair_count() < 1.0 {
             return Ok(());
@@ -213,7 +216,8 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Divides values that are too many for the cache by the first block of the combinations.
+    /// Divides values that do not fit the cache by the first block of the combinations, and finds
+    /// the near pairs in each part.
     fn find_divided(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -223,7 +227,7 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        // Taken, because the pairs of skewed values may be found by another division.
+        // Taken out of `self`, because the search in a part may divide skewed values, too.
         let mut level = std::mem::take(&mut self.divided);
         let of_partition = |value| partition_of(value, block, skipped, bits);
         let found = level.by(sides, bits, of_partition).try_for_each(|mut group| {
@@ -233,8 +237,8 @@ impl<'a> PairFinder<'a> {
         found
     }
 
-    /// Finds the pairs of all combinations. `agreed`: the bits of the first one, if values that
-    /// agree on them are adjacent.
+    /// Finds the near pairs of all these combinations. `agreed` is the bits of the first
+    /// combination if values that agree on them are adjacent.
     fn find_in_combinations(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -246,14 +250,15 @@ impl<'a> PairFinder<'a> {
             return Ok(());
         }
         for combination in combinations {
-            // Only in the first combination: skewed values are sorted into another order after it.
+            // Used for the first combination only: afterwards, skewed values may be sorted into
+            // another order.
             let lies_together = agreed.take() == Some(combination.agree);
             let found_before = self.found.len();
             let differ_before = self.differ.len();
             self.differ.extend_from_slice(&combination.differ);
             let complete = self.find_agreeing(sides.shared(), combination.agree, lies_together);
             if !complete {
-                // The pairs found so far will be found again.
+                // The pairs of this combination found so far will be found again in groups.
                 self.found.truncate(found_before);
                 if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
                     && is_cluster(&sides.sample(SAMPLE_COUNT), self.k)
@@ -269,7 +274,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Counts examined values. Emits after many pairs, or many values examined without an emission.
+    /// Counts examined values. Emits the pairs if there are many, or after many examined values.
     fn look(&mut self, count: usize, emit: Emit<'_>) -> Result<()> {
         self.looked += count;
         if self.found.len() < BATCH_COUNT && self.looked < LOOKED_COUNT {
@@ -279,8 +284,8 @@ impl<'a> PairFinder<'a> {
         emit(&mut self.found)
     }
 
-    /// Compares the values that agree on a mask; `false` if too many agree. `lies_together`:
-    /// whether values that agree are adjacent.
+    /// Compares the values that agree on a mask; returns `false` if too many agree. `lies_together`
+    /// means that values that agree are adjacent.
     fn find_agreeing(&mut self, sides: Sides<'_>, mask: u64, lies_together: bool) -> bool {
         let PairFinder { k, table, found, differ, agree, .. } = self;
         let keep = keep_belonging(found, *agree, differ);
@@ -292,8 +297,8 @@ impl<'a> PairFinder<'a> {
         }
     }
 
-    /// Sorts skewed values by the bits of a mask, and finds the pairs of each group that agrees on
-    /// them.
+    /// Sorts skewed values by the bits of a mask, and finds the near pairs of each group of values
+    /// that agree on these bits.
     fn find_in_groups(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -326,7 +331,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Compares all pairs of values, or connects the values if too many are near.
+    /// Compares all pairs of values; passes them to [`Connect`] instead if too many pairs are near.
     pub(super) fn compare_group(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         let count = sides.value_count();
         let (Some(connect), SidesMut::Within(values)) = (self.connect, sides) else {
@@ -361,7 +366,8 @@ impl<'a> PairFinder<'a> {
     }
 }
 
-/// Keeps the pairs of `found` that agree on the bits `agree` and differ in each block of `differ`.
+/// A callback that appends a pair to `found` if its values agree on the bits `agree` and differ in
+/// each block of `differ`.
 fn keep_belonging(found: &mut Vec<ValuePair>, agree: u64, differ: &[u64]) -> impl FnMut(u64, u64) {
     move |one, other| {
         let diff = one ^ other;
@@ -371,13 +377,13 @@ fn keep_belonging(found: &mut Vec<ValuePair>, agree: u64, differ: &[u64]) -> imp
     }
 }
 
-/// The number of pairs examined before a blocking is chosen: few compared with the cost of the
-/// join.
+/// The number of pairs sampled to choose a blocking. Sampling them is cheap compared with the join.
 fn sample_count(count: u64, pairs: f64) -> usize {
     (pairs as u64 / 64).clamp(16, SAMPLE_COUNT as u64 + count / 16) as usize
 }
 
-/// The bits by which `count` values are divided into partitions that fit the cache.
+/// The binary logarithm of the number of partitions into which `count` values are divided, so that
+/// each partition fits the cache.
 pub(in crate::join) fn partition_bits(count: usize) -> u32 {
     let partitions = (count / VALUES_PER_PARTITION).max(1).next_power_of_two();
     partitions.ilog2().clamp(1, PARTITION_BITS_MAX)
@@ -390,7 +396,7 @@ mod tests {
 
     #[test]
     fn work_that_finds_nothing_can_be_ended() {
-        // All values have different first bits, so they are far from one another.
+        // A Weyl sequence: these values are evenly distributed, and few pairs are near.
         let mut values: Vec<u64> =
             (0..1_u64 << 16).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut calls = 0;

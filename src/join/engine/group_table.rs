@@ -1,10 +1,10 @@
 //! A hash table whose buckets are contiguous groups of values.
 //!
 //! The values are counted by bucket, then moved, as in a radix sort. Each value is compared with
-//! the next eight at once, whatever their bucket. Only groups of more values need a branch; they
-//! are traversed once more. A table takes 8 bytes a value and 4 a bucket, a quarter to a half of
-//! [lines](super::line_table), so that more values fit the cache of a core. A large group costs one
-//! comparison for every eight of its values, and no line of a pool.
+//! the next eight values at once, whatever their bucket. Only groups of more than nine values need
+//! a branch; they are traversed once more. A table takes 8 bytes for each value and 4 for each
+//! bucket, a quarter to a half of a [`line_table`](super::line_table), so more values fit the cache
+//! of a core. In a large group, a value takes one comparison for every eight values of the group.
 
 use super::hashing::bucket;
 use super::line_table::lines_max;
@@ -13,16 +13,17 @@ use crate::search::kernel::Vector;
 
 /// Number of values compared at once.
 const LINE_LEN: usize = 8;
-/// Number of buckets, as a power of two: about as many as a block has values, and few enough that
-/// their counts fit the cache of a core. There are more buckets for very many values.
+/// Binary logarithm of the number of buckets, except for very few or very many values. Their counts
+/// fit the cache of a core.
 const BITS: u32 = 14;
-/// Largest mean number of values in a bucket, as a power of two.
+/// Binary logarithm of the maximum mean number of values in a bucket: with very many values, there
+/// are more buckets.
 const GROUP_BITS: u32 = 5;
 
-/// The memory of a table, kept from one set of values to the next.
+/// The memory of a table, reused for the next set of values.
 #[derive(Debug, Default)]
 pub(super) struct GroupTable {
-    /// The values by their groups, and room for a line after the last.
+    /// The values, group by group, and room for a line after the last.
     values: Vec<u64>,
     /// The end of each group.
     ends: Vec<u32>,
@@ -39,7 +40,7 @@ struct Comparison<V> {
 }
 
 impl GroupTable {
-    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs).
+    /// The algorithm of [`HashTable::pairs`](super::hash_table::HashTable::pairs) for many values.
     #[inline(always)]
     pub(super) fn pairs<V: Vector>(
         &mut self,
@@ -71,7 +72,8 @@ impl GroupTable {
         }
     }
 
-    /// As [`HashTable::pairs_side_by_side`](super::hash_table::HashTable::pairs_side_by_side).
+    /// The algorithm of
+    /// [`HashTable::pairs_side_by_side`](super::hash_table::HashTable::pairs_side_by_side).
     #[inline(always)]
     pub(super) fn pairs_side_by_side<V: Vector>(
         &mut self,
@@ -106,15 +108,15 @@ impl GroupTable {
         true
     }
 
-    /// Makes room for the values and a line after the last.
+    /// Makes room for `count` values and a line after the last.
     fn make_room(&mut self, count: usize) {
         if self.values.len() < count + 1 + LINE_LEN {
             self.values.resize(count + 1 + LINE_LEN, 0);
         }
     }
 
-    /// Moves the values to their groups. Returns the number of lines, beyond the first line of each
-    /// value, that must be compared.
+    /// Moves the values to their groups. Returns the number of lines that must be compared in
+    /// addition to the eight values after each value.
     #[inline(always)]
     fn divide(&mut self, values: &[u64], mask: u64, bits: u32) -> u64 {
         self.make_room(values.len());
@@ -138,8 +140,8 @@ impl GroupTable {
     }
 }
 
-/// The number of lines, beyond the first line of each value, to compare in a group of `count`
-/// values.
+/// The number of lines to compare in a group of `count` values, in addition to the eight values
+/// after each value.
 #[inline(always)]
 fn lines_of(count: u32) -> u64 {
     let more = u64::from(count.saturating_sub(1 + LINE_LEN as u32));
@@ -147,7 +149,7 @@ fn lines_of(count: u32) -> u64 {
 }
 
 impl<V: Vector> Comparison<V> {
-    /// Compares each value with the later ones in its group.
+    /// Compares each value with the later values in its group.
     #[inline(always)]
     fn within(self, values: &[u64], ends: &[u32], emit: &mut impl FnMut(u64, u64)) {
         for (at, window) in values[..self.count + LINE_LEN].windows(1 + LINE_LEN).enumerate() {
@@ -174,7 +176,8 @@ impl<V: Vector> Comparison<V> {
         }
     }
 
-    /// Compares each value of the probe side with its group; `false` if too many agree.
+    /// Compares each value of the probe side with its group on the build side; returns `false` if
+    /// too many values agree.
     #[inline(always)]
     fn across(
         self,

@@ -1,9 +1,9 @@
-//! Values in groups: values that agree on a block, or partitions.
+//! Divides values into groups: values that agree on a block, or partitions.
 
 use super::sides::SidesMut;
 use crate::bytes::mask::low_bits;
 
-/// The memory of a level: values in the order of their groups, for each side.
+/// The buffers for one division: for each side, the values in the order of their groups.
 #[derive(Debug, Default)]
 pub(super) struct Level {
     sides: [Side; 2],
@@ -17,8 +17,8 @@ struct Side {
 }
 
 impl Level {
-    /// The groups of values that agree on a block, if they have pairs. The bits of the block form
-    /// the number of a group, so they must be few.
+    /// Divides values into groups that agree on a block, and iterates over the groups with pairs.
+    /// The bits of the block are the number of the group, so the block must be short.
     pub(super) fn by_block(&mut self, sides: &SidesMut<'_>, block: u64) -> Groups<'_> {
         let (start, bits) = (block.trailing_zeros(), block.count_ones());
         let last = low_bits(bits);
@@ -29,7 +29,8 @@ impl Level {
         }
     }
 
-    /// The groups with pairs; `group` returns the group of a value, among `2^bits`.
+    /// Divides values into `2^bits` groups, and iterates over the groups with pairs. `group`
+    /// returns the number of the group of a value.
     #[inline(always)]
     pub(super) fn by(
         &mut self,
@@ -60,7 +61,7 @@ impl Level {
 }
 
 impl Side {
-    /// Sorts the values by group: counts, then moves them.
+    /// Sorts the values by group: counts the values of each group, then moves them.
     #[inline(always)]
     fn divide(&mut self, values: &[u64], bits: u32, group: impl Fn(u64) -> usize) {
         let Side { values: divided, ends } = self;
@@ -82,12 +83,12 @@ impl Side {
     }
 }
 
-/// Gathers the bits of a block in order: the number of a group.
+/// Gathers the bits of `value` at the positions of a block into a number.
 #[inline(always)]
 fn gather(value: u64, block: u64) -> usize {
     let (mut rest, mut gathered, mut at) = (block, 0, 0);
     while rest != 0 {
-        // The lowest adjacent bits.
+        // The lowest run of adjacent bits in the rest of the block.
         let start = rest.trailing_zeros();
         let len = (rest >> start).trailing_ones();
         gathered |= (value >> start & low_bits(len)) << at;
@@ -107,7 +108,7 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// The values of a side in the next group.
+    /// The values of the next group on a side.
     fn take(&mut self, side: usize) -> &'a mut [u64] {
         let end = self.ends[side][self.number];
         let rest = std::mem::take(&mut self.rests[side]);

@@ -1,15 +1,15 @@
-//! Pairs of values that agree on a mask, found with a hash table.
+//! Finds near pairs of values that agree on a mask, with a hash table.
 //!
 //! [`HashTable::pairs`] inserts the values of one partition, hashed by their masked bits, and
-//! compares each with the values in its bucket. The pair finder calls it once for each partition
-//! and combination of blocks, so hundreds of thousands of times in a large join.
+//! compares each value with the values in its bucket. The pair finder calls it once for each
+//! partition and combination of blocks, so hundreds of thousands of times in a large join.
 //!
-//! The table is specialized because it must be refilled that often and fit a core's cache. One fill
-//! empties it, and it holds any number of values with the same key. A hashbrown map from key to
-//! position takes 17 bytes an entry before its free space, and needs a list for each key. If the
-//! processor compares eight values at once, a bucket is a line of eight
-//! ([`line_table`](super::line_table)), or one of many adjacent groups
-//! ([`group_table`](super::group_table)), else a chain ([`chains`](super::chains)).
+//! The table is specialized because it must be refilled that often and fit the cache of a core. One
+//! fill empties it, and it can contain any number of values with the same key. A hashbrown map from
+//! key to position would take 17 bytes for each entry plus free space, and a list for each key. If
+//! the processor compares eight values at once, a bucket is a line of eight values
+//! ([`line_table`](super::line_table)) or, with many values, a contiguous group
+//! ([`group_table`](super::group_table)). Otherwise it is a chain ([`chains`](super::chains)).
 
 use super::chains::Chains;
 use super::group_table::GroupTable;
@@ -18,20 +18,21 @@ use super::sides::Sides;
 use crate::bytes::mask::at_most_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Largest number of values in lines. Above it, the lines exceed the cache of a core, and groups,
-/// which take less memory, are faster.
+/// Maximum number of values in a table of lines. With more values, lines exceed the cache of a
+/// core, and groups, which take less memory, are faster.
 pub(super) const LINES_MAX: usize = 1 << 14;
 
-/// The memory of a hash table, kept from one set of values to the next.
+/// The memory of a hash table, reused for the next set of values.
 #[derive(Debug)]
 pub(in crate::join) struct HashTable {
     kernel: Kernel,
-    /// The largest number of values in lines.
+    /// Maximum number of values in a table of lines.
     lines_max: usize,
     tables: Tables,
 }
 
-/// The tables: lines and groups, or chains, for few or many values.
+/// The kinds of tables: lines or groups, and chains with short or long links, each pair for few or
+/// many values.
 #[derive(Debug, Default)]
 struct Tables {
     lines: LineTable,
@@ -48,8 +49,8 @@ impl HashTable {
 
     /// Calls `emit` with each pair that agrees on `mask` and differs in at most `k` bits.
     ///
-    /// Returns `false` if the values are skewed: too many agree on the mask, and the pairs are
-    /// incomplete.
+    /// Returns `false` if the values are skewed: too many values agree on the mask, and not all
+    /// pairs were emitted.
     pub(in crate::join) fn pairs(
         &mut self,
         sides: Sides<'_>,
@@ -60,7 +61,7 @@ impl HashTable {
         self.find(sides, false, mask, k, emit)
     }
 
-    /// As [`HashTable::pairs`], for an order in which values that agree on `mask` are adjacent.
+    /// Like [`HashTable::pairs`], but values that agree on `mask` must be adjacent in `values`.
     pub(in crate::join) fn pairs_side_by_side(
         &mut self,
         values: &[u64],
@@ -84,7 +85,7 @@ impl HashTable {
     }
 }
 
-/// See [`HashTable::pairs`].
+/// The task of [`HashTable::pairs`] for the kernel.
 struct FindPairs<'a, E> {
     tables: &'a mut Tables,
     lines_max: usize,
@@ -111,7 +112,7 @@ impl<E: FnMut(u64, u64)> Task for FindPairs<'_, E> {
                 false => tables.lines.pairs(vector, sides, mask, k, emit),
             };
         }
-        // A `k` known at compile time unrolls the comparison.
+        // With a `k` that is a constant, the compiler unrolls the comparison.
         match k {
             0 => tables.chained(sides, mask, |diff| at_most_bits(diff, 0), emit),
             1 => tables.chained(sides, mask, |diff| at_most_bits(diff, 1), emit),
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use crate::bytes::scramble::scramble;
 
-    /// The tables of all kernels: with lines, and with groups instead of lines.
+    /// Two tables for each kernel: with lines, and with groups instead of lines.
     fn tables() -> impl Iterator<Item = HashTable> {
         let of_kernel = |kernel: Kernel| {
             [0, LINES_MAX].map(|lines_max| HashTable { lines_max, ..HashTable::new(kernel) })
@@ -153,7 +154,7 @@ mod tests {
         Kernel::all().into_iter().flat_map(of_kernel)
     }
 
-    /// The pairs within `k` bits, sorted; `None` if the values count as skewed.
+    /// The pairs within `k` bits found by `table`, sorted; `None` if the values count as skewed.
     fn pairs(
         table: &mut HashTable,
         sides: Sides<'_>,
@@ -166,7 +167,7 @@ mod tests {
         whole.then_some(found)
     }
 
-    /// The same pairs by an exhaustive comparison.
+    /// The pairs within `k` bits found by comparing all pairs, sorted.
     fn compared(sides: Sides<'_>, mask: u64, k: u32) -> Vec<(u64, u64)> {
         let near = |a: u64, b: u64| (a ^ b) & mask == 0 && (a ^ b).count_ones() <= k;
         let mut found = Vec::new();

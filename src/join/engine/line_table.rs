@@ -1,9 +1,9 @@
 //! A hash table whose buckets are cache lines.
 //!
-//! A bucket has eight adjacent values. A new value is compared with all of them at once, whether or
-//! not they agree on the mask. No chain is followed, and the only branch is whether one of them is
-//! near or the line is full, which is rare. Buckets have room for two to four times their values,
-//! so few need more than one line. The others continue in lines of a pool.
+//! A bucket is a line of eight adjacent values. A new value is compared with all of them at once,
+//! whether or not they agree on the mask. The only branch is whether one of them is near or the
+//! line is full, which is rare. The lines have room for two to four times the number of values, so
+//! few buckets need more than one line. These continue in lines of a pool.
 //!
 //! Compared with chains, a value costs a constant number of instructions instead of one dependent
 //! memory access and one unpredictable branch for each value of its bucket. The figures are in
@@ -13,18 +13,17 @@ use super::hashing::bucket;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 
-/// Values in a line.
+/// Number of values in a line.
 const LINE_LEN: u8 = 8;
-/// The length of a bucket that continues in the pool.
+/// Stands for the length of a bucket that continues in the pool.
 const MORE: u8 = LINE_LEN + 1;
-/// Lines after the first of a bucket that may be compared for each value before the values count as
-/// skewed.
+/// Values count as skewed if more lines of the pool than this are compared for each value.
 const LINES_PER_VALUE: u64 = 8;
-/// Number of further lines that are always compared.
+/// Number of lines of the pool that may always be compared.
 const LINES_FREE: u64 = 512;
 
-/// The largest number of lines after the first ones that `count` values may compare; with more
-/// lines, the values count as skewed.
+/// Maximum number of lines of the pool that `count` values may compare; with more, they count as
+/// skewed.
 #[inline(always)]
 pub(super) fn lines_max(count: usize) -> u64 {
     LINES_FREE + LINES_PER_VALUE * count as u64
@@ -34,23 +33,23 @@ pub(super) fn lines_max(count: usize) -> u64 {
 #[repr(align(64))]
 struct Line([u64; LINE_LEN as usize]);
 
-/// A line of a bucket after its first.
+/// A line of the pool: any line of a bucket except its first.
 #[derive(Clone, Copy, Debug)]
 struct PoolLine {
     line: Line,
     len: u8,
-    /// The line of the pool before this one in the bucket.
+    /// The previous line of the bucket in the pool.
     before: Option<u32>,
 }
 
-/// The memory of a table, kept from one set of values to the next.
+/// The memory of a table, reused for the next set of values.
 #[derive(Debug, Default)]
 pub(super) struct LineTable {
     /// The first line of each bucket.
     firsts: Vec<Line>,
-    /// The values in the first line of each bucket, or [`MORE`].
+    /// The number of values in the first line of each bucket, or [`MORE`].
     lens: Vec<u8>,
-    /// The last line in the pool of each bucket that continues there.
+    /// The last line of each bucket that continues in the pool.
     lasts: Vec<u32>,
     pool: Vec<PoolLine>,
 }
@@ -61,12 +60,12 @@ struct Comparison<V> {
     vector: V,
     mask: u64,
     k: u32,
-    /// The bits that choose a bucket.
+    /// The number of bits of a bucket number.
     bits: u32,
 }
 
 impl LineTable {
-    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs).
+    /// The algorithm of [`HashTable::pairs`](super::hash_table::HashTable::pairs) for few values.
     #[inline(always)]
     pub(super) fn pairs<V: Vector>(
         &mut self,
@@ -122,7 +121,7 @@ impl LineTable {
     }
 
     /// Emits the values of a bucket that are near `value`, and adds the number of compared lines of
-    /// the pool to `lines`. Returns `false` if there are more than `most`.
+    /// the pool to `lines`. Returns `false` if `lines` exceeds `most`.
     #[inline(always)]
     fn compare<V: Vector>(
         &self,
@@ -140,7 +139,7 @@ impl LineTable {
             near.compare(line, *len, value, emit);
             next = *before;
             *lines += 1;
-            // Checked here because one value may agree with a whole large set.
+            // Checked after each line: the bucket of a single value may contain all values.
             if *lines > most {
                 return false;
             }
@@ -169,7 +168,7 @@ impl LineTable {
         self.pool.push(PoolLine { line: Line([value; LINE_LEN as usize]), len: 1, before });
     }
 
-    /// The last line of a bucket in the pool.
+    /// The last line of a bucket, if it continues in the pool.
     fn last(&self, slot: usize) -> Option<u32> {
         (self.lens[slot] == MORE).then(|| self.lasts[slot])
     }
@@ -184,7 +183,7 @@ impl<V: Vector> Comparison<V> {
     /// Inserts values until one is near a value in the first line of its bucket, or that line is
     /// full. Returns the number of inserted values.
     ///
-    /// Nearly all values take this path, so it keeps everything in registers.
+    /// Nearly all values are inserted by this loop, so it keeps everything in registers.
     #[inline(always)]
     fn insert_far(self, firsts: &mut [Line], lens: &mut [u8], values: &[u64]) -> usize {
         for (at, &value) in values.iter().enumerate() {
@@ -199,8 +198,8 @@ impl<V: Vector> Comparison<V> {
         values.len()
     }
 
-    /// The number of values before the first one with a near value in the first line of its bucket,
-    /// or whose bucket continues in the pool.
+    /// The number of values before the first value that is near a value in the first line of its
+    /// bucket, or whose bucket continues in the pool.
     #[inline(always)]
     fn skip_far(self, firsts: &[Line], lens: &[u8], values: &[u64]) -> usize {
         for (at, &value) in values.iter().enumerate() {
@@ -212,14 +211,15 @@ impl<V: Vector> Comparison<V> {
         values.len()
     }
 
-    /// The near values among the first `len` of a line, as bits, whether or not they agree on the
-    /// mask.
+    /// A bit set of the first `len` values of a line that are near `value`, whether or not they
+    /// agree on the mask.
     #[inline(always)]
     fn first_near(self, line: &[u64; LINE_LEN as usize], len: u8, value: u64) -> u32 {
         self.vector.near_words(line, value, self.k) & ((1 << len) - 1)
     }
 
-    /// Emits the first `len` values of a line that are near and agree on the mask.
+    /// Emits those of the first `len` values of a line that are near `value` and agree with it on
+    /// the mask.
     #[inline(always)]
     fn compare(self, line: &Line, len: u8, value: u64, emit: &mut impl FnMut(u64, u64)) {
         let mut found = self.first_near(&line.0, len, value);

@@ -3,10 +3,11 @@
 //!
 //! The joins of `pairs`, `shares` and `batch` use it. It processes values, not documents.
 //!
-//! The values are divided by each first block of a [`Blocking`] into partitions that fit a core's
-//! cache, and all threads find the pairs of one partition after the other. Partitions that do not
-//! fit into the memory budget together are taken in several passes, for which the values are read
-//! again. A partition that does not fit alone becomes a join of its own (`SkewedPartition`).
+//! For each first block of a [`Blocking`], the values are divided by this block into partitions
+//! that fit the cache of a core, and each thread finds the pairs of one partition after the other.
+//! If the partitions do not fit into the memory budget together, they are processed in several
+//! passes, each of which reads the values again. A partition that alone does not fit into memory
+//! becomes a join of its own (`SkewedPartition`).
 
 pub(in crate::join) mod blocking;
 pub(in crate::join) mod callback;
@@ -47,17 +48,17 @@ use sides::SidesMut;
 use skew::Partition;
 use values::{JoinValues, Piece};
 
-/// Number of values that a thread compares with all others at a time if no blocking pays.
+/// Without a blocking: number of values that a thread compares with all other values at a time.
 const RANGE_COUNT: usize = 1 << 10;
 /// Approximate number of values of a side from which pairs are sampled to choose a blocking.
 const SAMPLED_COUNT: u64 = 1 << 12;
 /// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 1 << 14;
-/// A partition with at most this many values is never joined by itself.
+/// A partition with at most this many values is never treated as skewed.
 const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
 
 impl Join<'_> {
-    /// Finds all pairs, in any order, each once.
+    /// Finds all near pairs, in any order, each once.
     pub(in crate::join) fn run(
         mut self,
         emit: &mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send),
@@ -85,19 +86,20 @@ impl Join<'_> {
         }
     }
 
-    /// Starts the progress of this share over its part of `count` units of work.
+    /// Starts the progress of this share: its total is the part of `count` units of work that
+    /// belongs to the share.
     fn watch_units(&mut self, count: u64) {
         self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
     }
 
-    /// The cheapest blocking; `None` if comparing all pairs is cheaper. `counts` has the number of
-    /// values of each side.
+    /// The cheapest blocking; `None` if comparing all pairs is cheaper. `counts` contains the
+    /// number of values of each side.
     fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
         let varying = self.varying()? & !self.partition.agree;
         Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
     }
 
-    /// The differences of some pairs; they depend on the values alone.
+    /// The differences (XOR) of a sample of pairs. The sample depends only on the values.
     fn sample(&self, counts: &[u64]) -> Result<Vec<u64>> {
         let mut sides = Vec::new();
         for (side, &count) in counts.iter().enumerate() {
@@ -125,7 +127,8 @@ impl Join<'_> {
     fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
         let mut values = Vec::new();
         self.read(Piece::whole(0), |run| {
-            // Each call begins with the first of all values, so that the runs are connected.
+            // Each call begins with the very first value, so that the runs are connected with one
+            // another.
             values.truncate(1);
             values.extend_from_slice(run);
             connect(&values)?;
@@ -133,8 +136,8 @@ impl Join<'_> {
         })
     }
 
-    /// Finds the pairs whose first agreeing block in a blocking is at `first`, under the watch of
-    /// the caller. The join must have all values that agree on that block.
+    /// Finds the near pairs whose first agreeing block in a blocking is at `first`. The caller
+    /// starts the progress.
     pub(in crate::join) fn run_first(
         self,
         blocking: &Blocking,
@@ -148,7 +151,8 @@ impl Join<'_> {
         self.join_partitions(blocking, &[first], &counts, emit)
     }
 
-    /// Finds the pairs of some first blocks of a blocking, partition by partition.
+    /// Finds the near pairs of the combinations with the given first blocks, partition by
+    /// partition.
     fn join_partitions(
         &self,
         blocking: &Blocking,
@@ -157,10 +161,11 @@ impl Join<'_> {
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
         let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        // A mean partition takes a sixteenth of the memory, so only skewed partitions do not fit.
+        // With this number of partitions, a mean partition takes a sixteenth of the memory, so only
+        // skewed partitions do not fit.
         let budgets = (count / self.values_max()).saturating_mul(16).max(1);
-        // Each share needs a partition of its own. The division into shares must not depend on
-        // memory, since processes with different memory share one join.
+        // There must be at least one partition for each share. The division into shares must not
+        // depend on memory, since processes with different memory share one join.
         let share_bits = partition_bits(count).max(self.share.count.next_power_of_two().ilog2());
         let bits = share_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
         if firsts.is_empty() {
@@ -187,8 +192,8 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Whether the copies of a partition for its threads exceed the memory, because many values
-    /// agree on the block or because there is very little memory.
+    /// Whether the values of a partition, or the copies of them that threads make, do not fit into
+    /// memory: many values agree on the block, or there is very little memory.
     fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
         let count = counts.of_partition(partition);
         let mean = counts.total() >> bits;
@@ -196,8 +201,8 @@ impl Join<'_> {
         count > SKEWED_MIN && (uneven || count > self.values_max())
     }
 
-    /// Joins the values of a partition separately, with a blocking of the other bits in which they
-    /// vary. Returns their number.
+    /// Joins the values of a partition separately, with a blocking of the other bits that vary in
+    /// it. Returns the number of values of the partition.
     fn join_skewed(
         &self,
         partition: Partition,
@@ -225,7 +230,8 @@ impl Join<'_> {
                 inner.connect_all(connect)?;
                 return Ok(count);
             }
-            // Pairs are sampled, because values that agree on a block are rarely even.
+            // The blocking is chosen from a sample of pairs, because values that agree on a block
+            // are rarely evenly distributed.
             let varying = inner.varying()? & !inner.partition.agree;
             match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {
@@ -238,7 +244,7 @@ impl Join<'_> {
         Ok(counts.iter().sum())
     }
 
-    /// Compares all pairs of values.
+    /// Finds the near pairs by comparing all pairs.
     fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
         let probe = self.in_memory(0)?;
         let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;
@@ -264,7 +270,8 @@ impl Join<'_> {
     }
 }
 
-/// The number of pairs among `counts[0]` values, or between the values of two sides.
+/// The number of all pairs: of the values of a single side, or of a value of one side and a value
+/// of the other.
 fn pair_count(counts: &[u64]) -> f64 {
     match counts {
         [one] => *one as f64 * (*one as f64 - 1.0) / 2.0,

@@ -1,14 +1,16 @@
-//! Nodes of the tree of combinations, and the decision to descend further.
+//! Nodes of the tree of combinations (see [`descent`](super::descent)), and the decision to descend
+//! further.
 
 use super::blocking::Blocking;
 use super::costs::{Descent, comparing_nanos};
 
-/// A group is skewed if it has more than `SKEWED_MIN` values plus this many times an even group.
+/// A group is skewed if it has more than `SKEWED_MIN` values plus this many times the number of
+/// values of a group of evenly distributed values.
 const SKEW: f64 = 4.0;
 /// A group of at most this many values is never skewed.
 const SKEWED_MIN: f64 = 256.0;
 
-/// A node of the tree of combinations.
+/// A node of the tree: the path of blocks from the root to it begins a combination.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) blocking: &'a Blocking,
@@ -21,15 +23,17 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The node above all nodes with the first block `first`: its path is empty.
+    /// The root of the combinations with the first block `first`: its path is still empty.
     pub(super) fn before(blocking: &'a Blocking, first: usize) -> Self {
         Node { blocking, depth: 0, next: first, even: 0.0 }
     }
 
-    /// The child with one more block, on which a group of `count` values agrees.
+    /// The child node: its path has the block at `next` in addition. `count` is the number of
+    /// values of the group that agrees on this block.
     pub(super) fn with(self, next: usize, count: usize) -> Self {
         let even = if self.depth == 0 {
-            // The values may be one of many partitions by their first block.
+            // Not computed from the parent, because its values may be only one of many partitions
+            // by the first block.
             count as f64
         } else {
             self.even / (1_u64 << self.blocking.blocks()[next].count_ones()) as f64

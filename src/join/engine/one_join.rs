@@ -1,4 +1,5 @@
-//! A join of one set with itself, or of two sets: its sides, and the reading of its values.
+//! A join of one set with itself, or of two sets with each other: its parameters, and functions to
+//! read its values.
 //!
 //! `Join::run` chooses the method, `partition_pass` finds the pairs of some partitions.
 
@@ -14,10 +15,10 @@ use crate::join::options::{JoinOptions, Share};
 use crate::segment::budget::WorkBudget;
 use fpstore_base::watch::{Phase, Watch};
 
-/// A partition with more values than this times the mean is uneven.
+/// A partition with more values than this many times the mean is uneven.
 pub(super) const UNEVEN: u64 = 8;
 
-/// A join of a set with itself or with another set.
+/// A join of a set of values with itself or with another set.
 pub(in crate::join) struct Join<'a> {
     /// The only side, or the probe side and the build side.
     pub(in crate::join) sides: Vec<JoinValues<'a>>,
@@ -26,11 +27,11 @@ pub(in crate::join) struct Join<'a> {
     pub(in crate::join) resources: WorkBudget,
     pub(in crate::join) watch: Watch,
     pub(in crate::join) partition: SkewedPartition,
-    /// Takes dense values, if it is enough to connect near values.
+    /// Callback for dense values, if the caller only needs to know which values near pairs connect.
     pub(in crate::join) connect: Option<Connect<'a>>,
 }
 
-/// Takes pairs from one thread at a time and empties the vector.
+/// Callback for found pairs, called by one thread at a time; it empties the vector.
 pub(in crate::join) type SharedEmit<'a> =
     Mutex<&'a mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)>;
 
@@ -46,19 +47,19 @@ impl<'a> Join<'a> {
         Join { sides, k, share, resources, watch, partition, connect: None }
     }
 
-    /// A join of one side whose pairs connect near values; it need not find all pairs. Dense values
-    /// are passed to `connect`.
+    /// The same join of one side for a caller that only needs to know which values near pairs
+    /// connect: dense values are passed to `connect` instead of finding all their pairs.
     pub(in crate::join) fn connecting(self, connect: Connect<'a>) -> Self {
         Join { connect: Some(connect), ..self }
     }
 
-    /// The same join under another watch.
+    /// The same join with another watch.
     pub(in crate::join) fn watched_by(self, watch: &Watch) -> Self {
         Join { watch: watch.clone(), ..self }
     }
 
     /// Reports `count` more values as joined. The values of a skewed partition are reported by the
-    /// outer join after the inner one.
+    /// outer join, after the join of the partition.
     pub(in crate::join) fn tick(&self, count: u64) -> Result<()> {
         if self.partition.is_all() {
             Ok(self.watch.tick(count)?)
@@ -67,8 +68,8 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// Calls `each` with the values of a piece that belong to this join. Checks the observer at the
-    /// first values and at intervals.
+    /// Calls `each` with the values of a piece that belong to this join. Checks the observer before
+    /// the first values and at intervals.
     pub(in crate::join) fn read(
         &self,
         piece: Piece,
@@ -95,7 +96,7 @@ impl<'a> Join<'a> {
         self.sides.iter().try_fold(false, |vary, side| Ok(vary || side.vary_in_all_bits()?))
     }
 
-    /// The bits that are not equal in all values.
+    /// The bits that vary: those that are not equal in all values of both sides.
     pub(in crate::join) fn varying(&self) -> Result<u64> {
         if self.partition.is_all() && self.vary_in_all_bits()? {
             return Ok(u64::MAX);
@@ -117,19 +118,20 @@ impl<'a> Join<'a> {
         Ok(any & !all)
     }
 
-    /// The number of values that fit into the memory budget in addition to the values already in
-    /// memory.
+    /// The number of values that fit into the part of the memory budget that is not yet used by
+    /// values.
     pub(in crate::join) fn values_max(&self) -> usize {
         let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
     }
 
-    /// The largest number of values of a partition whose copies for all threads fit into memory.
+    /// Maximum number of values of a partition so that the copies of partitions on all threads fit
+    /// into memory.
     pub(super) fn copied_max(&self) -> usize {
         self.values_max() / (2 * (self.resources.threads + 2))
     }
 
-    /// All values of a side that belong to this join.
+    /// All values of a side that belong to this join, without repeats.
     pub(in crate::join) fn in_memory(&self, side: usize) -> Result<Arc<Vec<u64>>> {
         if self.partition.is_all() {
             return self.sides[side].in_memory(self.resources.threads, None);
@@ -145,7 +147,7 @@ impl<'a> Join<'a> {
         Ok(Arc::new(values))
     }
 
-    /// Runs `work` on each thread with a finder of its own.
+    /// Runs `work` on all threads, each with a finder of its own.
     pub(in crate::join) fn on_all_threads(
         &self,
         emit: &SharedEmit<'_>,
@@ -156,7 +158,7 @@ impl<'a> Join<'a> {
             let finder = PairFinder::new(self.k).within(*agree, differ);
             let mut finder = finder.connecting(self.connect);
             let mut emit = |found: &mut Vec<ValuePair>| {
-                // Checked here too, because a skewed partition may take very long.
+                // The observer is also checked here, because a skewed partition may take very long.
                 self.watch.report()?;
                 if found.is_empty() {
                     return Ok(());

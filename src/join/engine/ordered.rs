@@ -1,4 +1,5 @@
-//! Values in the order of a table: values that agree on a leading block of the table are adjacent.
+//! Reads values in the order of a table, so that values that agree on a leading block of the table
+//! are adjacent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::bytes::permutation::Permutation;
 use crate::join::shares::range::TableOfStore;
 use fpstore_base::Fingerprint;
 
-/// The mask of natural order.
+/// The mask of a table in natural order, which is ascending order.
 const NATURAL: u64 = u64::MAX;
 
 /// The values of a side in the order of a table, read a range at a time.
@@ -33,7 +34,8 @@ impl JoinValues<'_> {
         self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
     }
 
-    /// The values in the order of the table of a mask.
+    /// The values in the order of the table with this mask; `None` if they cannot be read in this
+    /// order.
     pub(super) fn ordered(&self, mask: u64) -> Option<Ordered<'_>> {
         let is_natural = |mask: u64| Permutation::new(mask).is_identity();
         match self {
@@ -53,8 +55,8 @@ impl JoinValues<'_> {
 }
 
 impl Ordered<'_> {
-    /// For each prefix of `bits` bits, 1 to 63: an upper bound of the number of values that begin
-    /// with it.
+    /// For each prefix of `bits` bits (1 to 63): an upper bound of the number of values with this
+    /// prefix.
     pub(super) fn counts(&self, bits: u32) -> Result<Vec<u64>> {
         (0..1 << bits)
             .map(|prefix| match self {
@@ -65,8 +67,9 @@ impl Ordered<'_> {
             .collect()
     }
 
-    /// Calls `each` with the values whose first `bits` bits, 1 to 63, in this order are `prefix`,
-    /// some at a time. The values of each segment of a store come in this order.
+    /// Calls `each` with the values whose first `bits` bits (1 to 63), in the order of the table,
+    /// are `prefix`, some values at a time. The values of each segment of a store are passed in the
+    /// order of the table.
     pub(super) fn read(
         &self,
         bits: u32,
@@ -89,8 +92,8 @@ impl Ordered<'_> {
         }
     }
 
-    /// Whether values may be read more than once, from several segments. Then the values of each
-    /// segment are in order, but not all of them together.
+    /// Whether the values are from several segments, so that a value may be read more than once.
+    /// Then only the values of each segment are in order.
     pub(super) fn may_repeat(&self) -> bool {
         match self {
             Ordered::Fingerprints(_) | Ordered::Values(_) => false,
@@ -98,7 +101,7 @@ impl Ordered<'_> {
         }
     }
 
-    /// Advises the system that reading all values in order begins, or that it has ended.
+    /// Advises the system that all values will be read in order, or that this has ended.
     pub(super) fn advise(&self, is_sequential: bool) {
         if let Ordered::Stored(table) = self {
             table.advise(is_sequential);

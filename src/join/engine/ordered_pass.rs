@@ -1,5 +1,5 @@
-//! Joining values by a block that leads a table: each partition is a range of the table, which a
-//! thread reads and joins. Nothing is counted beforehand, and nothing is divided or kept.
+//! Joins values by a block of leading bits of a table. Each partition is a range of the table,
+//! which a thread reads and joins: values need not be counted, divided or kept in memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,12 +15,12 @@ use crate::base::error::Result;
 /// Mean number of values in a partition.
 const MEAN_COUNT: u64 = if cfg!(test) { 64 } else { VALUES_PER_PARTITION as u64 };
 
-/// The values of all sides in an order that leads with the first block.
+/// A pass over all sides, in the order of a table that leads with the first block.
 pub(super) struct OrderedPass<'a> {
     join: &'a Join<'a>,
     of_first: &'a OfFirst<'a>,
     sides: Vec<Ordered<'a>>,
-    /// The number of first bits of the block that determine the partition.
+    /// The number of leading bits of the block that determine the partition.
     bits: u32,
     /// An upper bound of the number of values of each partition.
     counts: Vec<u64>,
@@ -28,7 +28,7 @@ pub(super) struct OrderedPass<'a> {
 }
 
 impl Join<'_> {
-    /// The masks of tables in whose order all sides can be read. Empty for a part of the values, and
+    /// The masks of tables in whose order all sides can be read. Empty for a skewed partition, and
     /// for a share of a join, because the other processes may have other tables.
     pub(super) fn orders(&self) -> Vec<u64> {
         let [first, others @ ..] = &self.sides[..] else { return Vec::new() };
@@ -40,8 +40,8 @@ impl Join<'_> {
         orders
     }
 
-    /// Finds the pairs of the first blocks that lead one of the orders, where that pays. Returns
-    /// the positions of the other first blocks.
+    /// Finds the near pairs of those first blocks that are leading bits in one of the orders, if
+    /// their partitions are even. Returns the positions of the other first blocks.
     pub(super) fn join_in_order(
         &self,
         blocking: &Blocking,
@@ -61,8 +61,8 @@ impl Join<'_> {
 }
 
 impl<'a> OrderedPass<'a> {
-    /// `None` if no order leads with the block, or if a partition is uneven or fills the memory:
-    /// such values are joined by partition passes.
+    /// `None` if no order leads with the block, or if a partition is uneven or too large for the
+    /// memory: such values are joined by partition passes.
     fn new(join: &'a Join<'a>, of_first: &'a OfFirst<'a>, orders: &[u64]) -> Result<Option<Self>> {
         let block = of_first.block();
         let Some(&mask) = orders.iter().find(|&&mask| leads_with(mask, block)) else {
@@ -141,7 +141,7 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    /// Of five blocks: the positions of the first blocks that are joined in order.
+    /// The positions of the first blocks, of five blocks, that are joined in the order of a table.
     fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
         let options = JoinOptions::new(3).threads(2).memory(memory);
         let join = Join::new(vec![values], &options, options.budget().unwrap());
@@ -180,7 +180,8 @@ mod tests {
         let halves = writer.finish().unwrap();
         assert_eq!(led(JoinValues::open((&halves).into(), 0, 1).unwrap(), 1 << 30), [0]);
 
-        // Nearly all values agree on the first block.
+        // Only the second half of these values is evenly distributed: all values agree on the first
+        // block.
         let skewed: Vec<u64> = values.iter().map(|value| value >> 20).collect();
         let skewed = store_of(&folder.path().join("skewed"), "2", &skewed);
         assert_eq!(led(JoinValues::open((&skewed).into(), 0, 1).unwrap(), 1 << 30), [2]);
