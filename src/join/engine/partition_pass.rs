@@ -1,8 +1,8 @@
-//! Partition passes: the division of partitions into passes, and one pass, in which the values of
-//! some partitions are read into one buffer and joined there.
+//! Partition passes: assigns partitions to passes, and runs a pass, in which the values of some
+//! partitions are read into one buffer and joined there.
 //!
-//! A join that exceeds its memory budget makes several passes for each first block, each over other
-//! partitions.
+//! If the values exceed the memory budget of a join, it makes several passes for each first block,
+//! each over other partitions than the passes before.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use super::values::Piece;
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 
-/// The number of values of each piece in each partition.
+/// For each piece of the input, the number of its values in each partition.
 #[derive(Debug)]
 pub(in crate::join) struct PartitionCounts {
     pub(in crate::join) pieces: Vec<(Piece, Vec<usize>)>,
@@ -39,7 +39,7 @@ impl PartitionCounts {
 }
 
 impl Join<'_> {
-    /// The number of values of each piece in each partition, for each first block.
+    /// Counts the values of each piece in each partition, for each first block.
     pub(in crate::join) fn count_partitions(
         &self,
         firsts: &[u64],
@@ -66,15 +66,15 @@ impl Join<'_> {
         Ok((0..firsts.len()).map(of_first).collect())
     }
 
-    /// The pieces of all sides: one for each thread.
+    /// The pieces of all sides: one piece of each side for each thread.
     pub(in crate::join) fn pieces(&self) -> Vec<Piece> {
         let parts = Part::all(self.resources.threads);
         let of_side = |side| parts.iter().map(move |&part| Piece { side, part });
         (0..self.sides.len()).flat_map(of_side).collect()
     }
 
-    /// The partitions of the share in ranges that each fit into memory. The first `share_bits` of
-    /// the number of a partition determine its share.
+    /// The partitions of the share, in ranges that each fit into memory. The first `share_bits`
+    /// bits of the number of a partition determine its share.
     pub(in crate::join) fn passes(
         &self,
         counts: &PartitionCounts,
@@ -102,7 +102,7 @@ impl Join<'_> {
     }
 }
 
-/// Some of the `2^bits` partitions by a first block.
+/// A pass over some of the `2^bits` partitions by a first block.
 pub(in crate::join) struct PartitionPass<'a> {
     pub(in crate::join) join: &'a Join<'a>,
     pub(in crate::join) of_first: &'a OfFirst<'a>,
@@ -111,14 +111,16 @@ pub(in crate::join) struct PartitionPass<'a> {
 }
 
 impl PartitionPass<'_> {
-    /// Moves the values of the partitions to the buffer, then finds the pairs of each partition.
+    /// Reads the values of the partitions into the buffer, then finds the near pairs in each
+    /// partition.
     pub(in crate::join) fn run(
         &self,
         counts: &PartitionCounts,
         buffer: &mut Vec<AtomicU64>,
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
-        // The start of each partition of each piece; the pieces of a side are adjacent.
+        // Positions in the buffer: partition by partition, and in each partition piece by piece.
+        // The pieces of a side are adjacent.
         let mut at = 0;
         let mut starts = vec![Vec::with_capacity(self.partitions.len()); counts.pieces.len()];
         let mut ranges: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.partitions.len());
@@ -137,8 +139,8 @@ impl PartitionPass<'_> {
         }
         if buffer.len() < at {
             *buffer = Vec::new();
-            // The system zeroes each page for the thread that first writes to it; the loop compiles
-            // to nothing.
+            // The pages of the new buffer are zeroed by the system when a thread first writes to
+            // them; the conversion to `AtomicU64` compiles to nothing.
             *buffer = vec![0; at].into_iter().map(AtomicU64::new).collect();
         }
         let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();
@@ -146,10 +148,10 @@ impl PartitionPass<'_> {
         self.find(&ranges, buffer, emit)
     }
 
-    /// Stores the values of a piece at the positions of their partitions.
+    /// Writes the values of a piece to the positions of their partitions in the buffer.
     ///
-    /// Each position of the buffer belongs to one piece and is read after the threads ended, so
-    /// relaxed stores are enough.
+    /// Relaxed stores are enough: each position of the buffer belongs to one piece, and is read
+    /// only after the writing threads have ended.
     fn scatter(&self, piece: Piece, mut next: Vec<usize>, buffer: &[AtomicU64]) -> Result<()> {
         let all = self.partitions.len() == 1 << self.bits;
         let block = self.of_first.block();
@@ -166,8 +168,8 @@ impl PartitionPass<'_> {
         })
     }
 
-    /// Finds the pairs of each partition on all threads. `ranges` has the positions of the values
-    /// of each side, for each partition.
+    /// Finds the near pairs in each partition, on all threads. `ranges` contains, for each
+    /// partition, the positions of the values of each side.
     fn find(
         &self,
         ranges: &[Vec<Range<usize>>],

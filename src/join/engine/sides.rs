@@ -1,8 +1,8 @@
-//! The sides of a join in memory: one set, or a probe side and a build side.
+//! The sides of a join in memory: one set of values, or a probe side and a build side.
 
 use crate::bytes::scramble::scramble;
 
-/// The values to be compared, for reading.
+/// The values to be compared, as shared slices.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Sides<'a> {
     /// The values of one set, compared with one another.
@@ -11,7 +11,7 @@ pub(in crate::join) enum Sides<'a> {
     Across { probe: &'a [u64], build: &'a [u64] },
 }
 
-/// The values to be compared. A search changes their order.
+/// The values to be compared, as mutable slices: a search changes their order.
 #[derive(Debug)]
 pub(in crate::join) enum SidesMut<'a> {
     /// Distinct values, compared with one another.
@@ -22,7 +22,7 @@ pub(in crate::join) enum SidesMut<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// The values that are inserted and searched.
+    /// The values to insert into a hash table: the build side, or the only side.
     pub(super) fn build(&self) -> &'a [u64] {
         match self {
             Sides::Within(values) => values,
@@ -32,7 +32,8 @@ impl<'a> Sides<'a> {
 }
 
 impl<'a> SidesMut<'a> {
-    /// The first side alone, or the first as the probe side and the second as the build side.
+    /// With `side_count` 1 the first list as the only side; otherwise the first list as the probe
+    /// side and the second as the build side.
     pub(super) fn of([one, other]: &'a mut [Vec<u64>; 2], side_count: usize) -> Self {
         match side_count {
             1 => SidesMut::Within(one),
@@ -40,7 +41,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The same values for reading.
+    /// The same values as shared slices.
     pub(in crate::join) fn shared(&self) -> Sides<'_> {
         match self {
             SidesMut::Within(values) => Sides::Within(values),
@@ -56,7 +57,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The number of pairs, near or not.
+    /// The number of all pairs, near or not.
     pub(in crate::join) fn pair_count(&self) -> f64 {
         match self {
             SidesMut::Within(values) => values.len() as f64 * (values.len() as f64 - 1.0) / 2.0,
@@ -64,7 +65,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// Whether there is a pair, near or not.
+    /// Whether there is any pair, near or not.
     pub(in crate::join) fn has_pairs(&self) -> bool {
         match self {
             SidesMut::Within(values) => values.len() > 1,
@@ -72,7 +73,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The differences of about `count` pairs, chosen by position only, not by value.
+    /// The differences (XOR) of about `count` pairs. The choice of pairs depends only on positions.
     pub(in crate::join) fn sample(&self, count: usize) -> Vec<u64> {
         if self.pair_count() < 1.0 {
             return Vec::new();
@@ -87,13 +88,14 @@ impl<'a> SidesMut<'a> {
             SidesMut::Across { probe, build } => any(probe) ^ any(build),
         });
         match self {
-            // A value forms no pair with itself; the values are distinct.
+            // A difference of 0 is of a value with itself, which is no pair, because values are
+            // distinct.
             SidesMut::Within(_) => diffs.filter(|diff| *diff != 0).collect(),
             SidesMut::Across { .. } => diffs.collect(),
         }
     }
 
-    /// The bits that are not equal in all values.
+    /// The bits that vary: those that are not equal in all values of both sides.
     pub(in crate::join) fn varying(&self) -> u64 {
         let mut any = 0;
         let mut all = u64::MAX;

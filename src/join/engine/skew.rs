@@ -1,18 +1,20 @@
-//! A skewed partition: values that agree on a block and do not fit into memory together.
+//! Skewed partitions: values that agree on a block and do not fit into memory together.
 //!
 //! A join divides its values into partitions by a block of bits. A partition that is too large is
-//! joined separately, divided by the other bits in which its values vary; so partitions nest.
+//! joined separately: this inner join divides its values by the other bits that vary in them. A
+//! partition of the inner join can be skewed, too, so partitions nest.
 
 use super::hashing::partition_of;
 
-/// The part of all values that an inner join takes: one partition by a block, inside it one
-/// partition by another block, and so on. A join of all values has no partition here.
+/// The values of an inner join: one partition by a block, inside it one partition by another block,
+/// and so on. For a join of all values, the list of partitions is empty.
 #[derive(Clone, Debug, Default)]
 pub(in crate::join) struct SkewedPartition {
     partitions: Vec<Partition>,
-    /// Bits on which a pair must agree. Other pairs are found elsewhere in the join.
+    /// Bits on which a pair must agree. Other pairs are found in other partitions.
     pub(in crate::join) agree: u64,
-    /// Blocks in each of which a pair must differ, for the same reason.
+    /// Blocks in each of which a pair must differ. Other pairs are found with an earlier first
+    /// block.
     pub(in crate::join) differ: Vec<u64>,
 }
 
@@ -25,7 +27,7 @@ pub(in crate::join) struct Partition {
 }
 
 impl SkewedPartition {
-    /// Whether the join takes all values.
+    /// Whether the join is not restricted to a partition.
     pub(in crate::join) fn is_all(&self) -> bool {
         self.partitions.is_empty()
     }
@@ -34,7 +36,7 @@ impl SkewedPartition {
         self.partitions.iter().all(|p| partition_of(value, p.block, 0, p.bits) == p.number)
     }
 
-    /// One partition of these values, whose pairs agree on its block and differ in each of the
+    /// A partition inside this one. Its pairs must agree on its block and differ in each of the
     /// `earlier` blocks.
     pub(in crate::join) fn within(&self, partition: Partition, earlier: &[u64]) -> SkewedPartition {
         let mut inner = self.clone();

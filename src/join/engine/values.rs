@@ -13,30 +13,31 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// Number of values for one call of a callback.
+/// Number of values passed to a callback at once.
 pub(super) const RUN_COUNT: usize = 1 << 12;
-/// Approximate number of values examined to show that all bits vary.
+/// Approximate number of sampled values to show that all bits vary.
 const VARYING_COUNT: usize = 256;
 /// Approximate number of values that a thread reads into memory at a time.
 const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 16 };
 
-/// The values of a side, which can be read any number of times.
+/// The values of a side. They can be read any number of times.
 #[derive(Clone, Debug)]
 pub(in crate::join) enum JoinValues<'a> {
     /// The caller's fingerprints, sorted and distinct.
     Borrowed(&'a [Fingerprint]),
     Owned {
         values: Arc<Vec<u64>>,
-        /// The result of [`JoinValues::count_max`]: the number of input values including repeated
-        /// ones, so that it does not depend on whether the values fit into memory.
+        /// The result of [`JoinValues::count_max`]: the number of input values, repeated values
+        /// included, so that it does not depend on whether the values fit into memory.
         count: u64,
         /// Whether values may repeat.
         repeats: bool,
         ascends: bool,
-        /// The store with all of these values, whose other tables have other orders.
+        /// The store that contains exactly these values, if any: its tables have them in other
+        /// orders.
         store: Option<Store>,
     },
-    /// Read segment after segment: a value in two segments is read twice.
+    /// The values of a store, read segment after segment: a value in two segments is read twice.
     Stored {
         store: Store,
         segment: Option<usize>,
@@ -44,11 +45,11 @@ pub(in crate::join) enum JoinValues<'a> {
         /// Whether there are several segments.
         repeats: bool,
     },
-    /// A range of a table, read like a store.
+    /// A range of a table of a store, which is read again for each pass.
     Range(TableRange),
 }
 
-/// A part of the values of a side. One thread reads one part.
+/// A part of the values of a side, read by one thread.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) struct Piece {
     /// The position of the side in the join.
@@ -64,8 +65,8 @@ impl Piece {
 }
 
 impl<'a> JoinValues<'a> {
-    /// The values of an input. The values of a store are read into memory, by this many threads, if
-    /// `memory` bytes hold them.
+    /// The values of an input. If the values of a store fit into `memory` bytes, they are read into
+    /// memory by `threads` threads.
     pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64, threads: usize) -> Result<Self> {
         let (store, segment) = match input {
             JoinInput::Fingerprints(fingerprints) => {
@@ -104,25 +105,26 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// The values of a range; they are read into memory if `memory` bytes hold them.
+    /// The values of a range of a table. They are read into memory if they fit into `memory` bytes.
     pub(in crate::join) fn open_range(range: TableRange, memory: u64) -> Result<Self> {
         if range.count_max().saturating_mul(8) > memory {
             return Ok(JoinValues::Range(range));
         }
         let values = Arc::new(range.collect()?);
         let (count, repeats) = (values.len() as u64, range.may_repeat());
-        // Only divided joins have ranges.
+        // Without a store, because ranges occur only in divided joins, which do not read tables in
+        // order.
         Ok(JoinValues::Owned { values, count, repeats, ascends: false, store: None })
     }
 
-    /// Distinct values in memory.
+    /// A side of these values, which must be distinct.
     pub(in crate::join) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
         let values = values.into();
         let (count, ascends) = (values.len() as u64, values.is_sorted());
         JoinValues::Owned { values, count, repeats: false, ascends, store: None }
     }
 
-    /// The store whose tables hold the values, if it is known.
+    /// The store whose tables contain exactly these values, if there is one.
     pub(super) fn tables(&self) -> Option<Store> {
         match self {
             JoinValues::Stored { store, segment: None, .. } => Some(store.clone()),
@@ -134,7 +136,7 @@ impl<'a> JoinValues<'a> {
 
     /// Whether a value may be read more than once, from several segments. The segments are not
     /// merged, because finding the smallest value of many segments is expensive. Code that compares
-    /// values removes the copies from each part in memory, see [`Distinct`].
+    /// values removes repeats from each partition in memory, see [`Distinct`].
     ///
     /// [`Distinct`]: super::distinct::Distinct
     pub(in crate::join) fn may_repeat(&self) -> bool {
@@ -145,8 +147,7 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Whether the values vary in each bit; a few values of most sets show it. Returns `false` also
-    /// if it is unknown.
+    /// Whether a sample of the values shows that every bit varies. `false` is inconclusive.
     pub(super) fn vary_in_all_bits(&self) -> Result<bool> {
         let (mut any, mut all) = (0, u64::MAX);
         let mut look = |value: u64| (any, all) = (any | value, all & value);
@@ -157,7 +158,8 @@ impl<'a> JoinValues<'a> {
             }
             JoinValues::Owned { values, .. } => steps(values.len()).for_each(|at| look(values[at])),
             JoinValues::Stored { .. } => {
-                // A sample must not contain deleted values.
+                // Segments with deletions are left out, because the sample must not contain deleted
+                // values.
                 let Some(store) = self.tables() else { return Ok(false) };
                 let snapshot = store.snapshot();
                 for open in snapshot.segments().iter().filter(|open| open.deleted.is_none()) {
@@ -174,7 +176,7 @@ impl<'a> JoinValues<'a> {
         Ok(any & !all == u64::MAX)
     }
 
-    /// An upper bound of the number of values: a value in two segments counts twice.
+    /// An upper bound of the number of distinct values: a value in two segments counts twice.
     pub(in crate::join) fn count_max(&self) -> u64 {
         match self {
             JoinValues::Borrowed(values) => values.len() as u64,
@@ -183,7 +185,7 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Bytes of memory in use, without the memory of the caller.
+    /// Bytes of memory that the values take, the memory of the caller excluded.
     pub(in crate::join) fn memory_len(&self) -> u64 {
         match self {
             JoinValues::Owned { values, .. } => 8 * values.len() as u64,
@@ -224,7 +226,7 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// All values in memory, each once; read by this many threads.
+    /// All values in memory, without repeats; read by `threads` threads.
     pub(in crate::join) fn in_memory(
         &self,
         threads: usize,
@@ -256,14 +258,15 @@ impl<'a> JoinValues<'a> {
             })?;
         }
         if self.may_repeat() {
-            // The runs of the segments nearly always ascend. The stable sort finds and merges them.
+            // The values of each segment nearly always ascend, and the stable sort merges ascending
+            // runs.
             values.sort();
             values.dedup();
         }
         Ok(Arc::new(values))
     }
 
-    /// The same values by segment of the store.
+    /// The same values as one `JoinValues` for each segment of the store.
     fn by_segments(&self) -> Vec<JoinValues<'_>> {
         let JoinValues::Stored { store, segment: None, .. } = self else {
             return vec![self.clone()];
@@ -278,7 +281,7 @@ impl<'a> JoinValues<'a> {
     }
 }
 
-/// Sorts a few values and removes repeated ones.
+/// Sorts values and removes repeated values.
 pub(in crate::join) fn distinct(values: &mut Vec<u64>) {
     values.sort_unstable();
     values.dedup();

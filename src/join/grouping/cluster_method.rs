@@ -5,22 +5,23 @@ fpstore_base::choices! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum ClusterMethod {
-        /// Connected components: each member is near some other member. Two members may be far
-        /// apart, connected by a chain of near members.
+        /// Connected components: each member is a near-duplicate of some other member. Two members
+        /// may have a large distance, connected by a chain of near-duplicates.
         #[default]
         Components = "components": "Documents connected by a chain of near-duplicates",
-        /// Stars: each member is near the representative. In each component, the document with most
-        /// near documents becomes the first representative and takes all documents near it; then
-        /// the next of the remaining documents, and so on.
+        /// Stars: each member is a near-duplicate of the representative. In each component,
+        /// documents are considered in the order of their number of near-duplicates, the most
+        /// first. A document that is in no cluster yet becomes the representative of a new cluster,
+        /// of which all its near-duplicates outside of clusters become members.
         ///
         /// # Source
         ///
         /// Aslam, Pelekhov and Rus, "The Star Clustering Algorithm for Static and Dynamic
         /// Information Organization", JGAA 8 (2004): the off-line algorithm.
         Star = "star": "Every member near its representative, the most connected first",
-        /// Leaders: in the order of smallest ids, each document that is near no leader becomes a
-        /// leader. Every other document belongs to the first leader that it is near. The leaders
-        /// are the documents that remain if each document near an earlier remaining one is dropped.
+        /// Leaders: in the order of smallest ids, each document that is no near-duplicate of a
+        /// leader becomes a leader. Every other document belongs to the first leader of which it is
+        /// a near-duplicate. Deduplication keeps exactly the leaders.
         Leader = "leader": "Every member near its representative, the smallest id first",
     }
 }

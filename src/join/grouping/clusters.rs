@@ -1,11 +1,12 @@
-//! Clusters: documents that are near-duplicates of one another.
+//! Finds the clusters of near-duplicates in a store.
 //!
 //! A join finds the near pairs of a store, disjoint sets unite them into connected components, and
-//! a [`ClusterMethod`] divides each component. The cost is that of the join, and 24 bytes of memory
-//! for each fingerprint.
+//! a [`ClusterMethod`] divides each component. The cost is the cost of the join, plus 24 bytes of
+//! memory for each fingerprint.
 //!
-//! Example for k = 1: 0b000, 0b001 and 0b011 are one component. `components` makes it one cluster;
-//! `leader` makes the cluster of 0b000 and 0b001, because 0b011 is two bits from this leader.
+//! Example for k = 1: 0b000, 0b001 and 0b011 are one component. With `components` it is one
+//! cluster. With `leader` only 0b000 and 0b001 form a cluster, because 0b011 has distance 2 from
+//! the leader 0b000.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,17 +30,18 @@ use fpstore_base::watch::{Phase, Watch};
 
 /// The clusters of a store.
 ///
-/// Holds the members of each connected component; [`Clusters::for_each`] divides them.
+/// Contains the members of each connected component; [`Clusters::for_each`] divides components into
+/// clusters.
 #[derive(Debug)]
 pub struct Clusters {
     store: Store,
     k: u32,
     method: ClusterMethod,
     values: Arc<Vec<u64>>,
-    /// The name of a component and the position of a member, for each member.
+    /// For each member, the name of its component and its position in `values`.
     members: Vec<(u32, u32)>,
     judged: Option<Judged>,
-    /// The numbers of the clusters in order; `None` if they are 1, 2, 3 ...
+    /// The number of each cluster, in the order of [`Clusters::for_each`]; `None` for 1, 2, 3 ...
     pub(in crate::join) numbers: Option<Vec<u64>>,
     threads: usize,
     watch: Watch,
@@ -48,13 +50,13 @@ pub struct Clusters {
 /// Finds the clusters of two or more documents in a store. `method` defines how documents within
 /// the distance of the options form clusters.
 ///
-/// Documents with the same fingerprint cost no more than one document. Takes 24 bytes of memory
-/// for each fingerprint, and the memory of a join while it finds pairs.
+/// Documents with the same fingerprint cost no more than one document. Takes 24 bytes of memory for
+/// each fingerprint, and in addition the memory of a join while pairs are found.
 ///
 /// # Errors
 ///
-/// * As [`near_pairs`](crate::join::near_pairs).
-/// * [`Error::InvalidOptions`] if the memory is too little, or if the options have a share.
+/// * The errors of [`near_pairs`](crate::join::near_pairs).
+/// * [`Error::InvalidOptions`] if the memory is too small, or if the options have a share.
 /// * [`Error::TooLarge`] if there are more than 2^32 - 2 fingerprints.
 ///
 /// # Examples
@@ -85,7 +87,7 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
     Clusters::among(store, options, method, memory, values, None)
 }
 
-/// Rejects options for which clusters are undefined.
+/// Returns an error for invalid options, and for a share: clusters need all pairs.
 pub(super) fn check(options: &JoinOptions) -> Result<()> {
     options.check()?;
     if options.share.count > 1 {
@@ -96,7 +98,7 @@ pub(super) fn check(options: &JoinOptions) -> Result<()> {
 }
 
 impl Clusters {
-    /// The clusters among some fingerprints of a store.
+    /// The clusters of the fingerprints in `values`, which are some or all fingerprints of a store.
     pub(in crate::join) fn among(
         store: &Store,
         options: &JoinOptions,
@@ -126,9 +128,9 @@ impl Clusters {
         Ok(Clusters { store, k, method, values, members, judged, numbers, threads, watch })
     }
 
-    /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
-    /// called any number of times. Meanwhile, threads look up and divide the next components; the
-    /// members of a few components are in memory at a time.
+    /// Calls `each` with each cluster, sorted by the smallest fingerprint of its component. Can be
+    /// called any number of times. Other threads look up and divide the next components meanwhile,
+    /// so the members of a few components are in memory at a time.
     ///
     /// # Errors
     ///
@@ -166,7 +168,7 @@ impl Clusters {
         )
     }
 
-    /// The members of a component; without ids if there is no searcher.
+    /// The members of a component, with their ids if there is a searcher.
     fn load(
         &self,
         component: &[(u32, u32)],
@@ -190,7 +192,7 @@ impl Clusters {
         Ok(members)
     }
 
-    /// The clusters of a component with ascending members.
+    /// Divides a component, whose members ascend by fingerprint, into clusters; obeys judged pairs.
     fn divide(
         &self,
         component: &[(u32, u32)],
@@ -208,7 +210,7 @@ impl Clusters {
         Ok(clusters?.into_iter().flatten().collect())
     }
 
-    /// The clusters that the method forms of these ascending members.
+    /// The clusters that the method forms of these members, which ascend by fingerprint.
     fn clusters_of(&self, members: Vec<ClusterMember>, watch: &Watch) -> Result<Vec<Cluster>> {
         let groups = if self.method == ClusterMethod::Leader {
             self.by_leaders(&members, watch)?
@@ -224,7 +226,7 @@ impl Clusters {
         Ok(clusters.filter(|cluster| cluster.size > 1).collect())
     }
 
-    /// The positions of each leader and of the members that it leads.
+    /// A group for each leader: the positions of the leader and of the members that it leads.
     fn by_leaders(&self, members: &[ClusterMember], watch: &Watch) -> Result<Vec<Vec<u32>>> {
         let order = by_degree(members, |_| 0);
         let values: Vec<u64> =
@@ -246,7 +248,7 @@ impl Clusters {
     }
 }
 
-/// The positions of the members of each cluster of a component, its most connected member first.
+/// The positions of the members of each cluster of a component; the representative comes first.
 fn by_degrees(
     members: &[ClusterMember],
     k: u32,

@@ -1,10 +1,12 @@
-//! Connected components of pairs found by shares or groups, in one process or in several.
+//! Connected components of near pairs that were found by several tasks, in one process or in
+//! several.
 //!
 //! A cluster of near-duplicates is a component of the graph of all pairs. The pairs of a divided
-//! join lie in many files; [`Components`] takes them in any order and any number of times. Its
-//! result is a forest: one link for each fingerprint except the smallest one of each component. A
-//! task can make a forest of its own pairs first: the links of all forests give the same components
-//! as the pairs do, and n mutually near documents take n links instead of n^2/2 pairs.
+//! join are in many files; [`Components`] accepts pairs in any order and any number of times. Its
+//! result is a forest: a link from the smallest fingerprint of each component to each other
+//! fingerprint in it. A task can first make a forest of its own pairs: the links of all forests
+//! have the same components as all pairs, and n mutually near documents take n links instead of
+//! n^2/2 pairs.
 
 use std::collections::HashMap;
 
@@ -15,7 +17,7 @@ use fpstore_base::Fingerprint;
 
 /// Collects pairs of fingerprints and finds their connected components.
 ///
-/// Takes about 30 bytes of memory for each fingerprint that has a pair, and none for the pairs.
+/// Takes about 30 bytes of memory for each fingerprint in a pair; pairs are not stored.
 ///
 /// # Examples
 ///
@@ -42,7 +44,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Takes some pairs. The same pair may come again, in either order.
+    /// Adds pairs. A pair may be added more than once, in either order.
     ///
     /// # Errors
     ///
@@ -55,15 +57,16 @@ impl Components {
         Ok(())
     }
 
-    /// The number of fingerprints so far.
+    /// The number of distinct fingerprints in the pairs added so far.
     pub fn fingerprint_count(&self) -> usize {
         self.values.len()
     }
 
-    /// The links of the components: pairs of the smallest fingerprint of the component with each
-    /// other member, by ascending smallest fingerprint, then by member.
+    /// The links of the components: for each component, pairs of its smallest fingerprint and each
+    /// other fingerprint. Sorted by first, then by second fingerprint.
     pub fn finish(mut self) -> Vec<Pair> {
-        // The name of a set is its smallest position, which belongs to the first value added.
+        // The name of a set is its smallest position, which is the position of the value that was
+        // added first, not of the smallest value.
         let mut least: Vec<u64> = self.values.clone();
         for position in 0..self.values.len() as u32 {
             let name = self.sets.find(position) as usize;

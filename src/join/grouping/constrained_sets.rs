@@ -1,7 +1,7 @@
-//! Disjoint sets of positions, some of which must never be in one set.
+//! Disjoint sets of positions, with pairs of positions that must never be in the same set.
 //!
-//! Example: if 1 and 3 must stay apart, uniting 1 with 2 succeeds; then uniting 2 with 3 has no
-//! effect.
+//! Example: if 1 and 3 must stay apart, a union of 1 and 2 succeeds; afterwards, a union of 2 and 3
+//! has no effect.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +11,19 @@ use super::disjoint_sets::DisjointSets;
 ///
 /// Two sets *repel* each other if a position of one must stay apart from a position of the other.
 /// `repelled` maps the key of a set to the keys of the sets that it repels. If two sets merge, the
-/// key of the set that repels more is kept, so that each entry moves a logarithmic number of times.
+/// key of the set that repels more sets is kept, so that each entry moves a logarithmic number of
+/// times.
 #[derive(Debug, Default)]
 pub(in crate::join) struct ConstrainedSets {
     sets: DisjointSets,
-    /// The key of each set that repels others, by the name of the set.
+    /// The key of each set that repels other sets, by the name of the set.
     keys: HashMap<u32, u32>,
     repelled: HashMap<u32, HashSet<u32>>,
 }
 
 impl ConstrainedSets {
-    /// Makes sets of the positions below `count`, each in a set of its own. The positions of each
-    /// pair in `apart` must stay in different sets.
+    /// Makes a set of each position below `count`. The positions of each pair in `apart` must stay
+    /// in different sets.
     pub(in crate::join) fn new(count: u32, apart: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut sets =
             ConstrainedSets { sets: DisjointSets::new(count), ..ConstrainedSets::default() };
@@ -40,8 +41,8 @@ impl ConstrainedSets {
         self.sets.find(at)
     }
 
-    /// Whether two positions are in one set, or in sets that repel each other. Both states are
-    /// permanent.
+    /// Whether two positions are in the same set, or in sets that repel each other. Both are
+    /// permanent, so a union of the two has no effect now or later.
     pub(in crate::join) fn is_settled(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.find(one), self.find(other));
         one == other || self.repel(one, other)
@@ -69,7 +70,7 @@ impl ConstrainedSets {
         }
     }
 
-    /// Merges two keys into one and returns it.
+    /// Merges the entries of two keys, and returns the key that is kept.
     fn merge(&mut self, one: u32, other: u32) -> u32 {
         let is_larger = self.repelled[&one].len() >= self.repelled[&other].len();
         let (kept, gone) = if is_larger { (one, other) } else { (other, one) };

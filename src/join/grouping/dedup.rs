@@ -1,5 +1,4 @@
-//! Comparison of new documents with stored ones: the new near-duplicates, and the new documents to
-//! keep.
+//! Compares new documents with stored ones, and finds the new documents to keep and to drop.
 
 use std::sync::Arc;
 
@@ -18,20 +17,22 @@ use crate::search::Limits;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// With more stored fingerprints than this for each new one, the new ones are searched in the store
-/// and not joined with it.
+/// With more stored fingerprints than this for each new fingerprint, the new fingerprints are
+/// searched in the store instead of joined with it.
 const SEARCH_RATIO: u64 = 16;
 
-/// The kept new documents, and the nearest kept document of each removed one.
+/// The result of a deduplication: the kept new documents, and the nearest kept document of each
+/// dropped document.
 #[derive(Debug)]
 pub struct Dedup {
     new: Store,
     stored: Option<Store>,
-    /// Each new fingerprint that is near a stored one, with the nearest, ascending.
+    /// Each new fingerprint that is near a stored one, with the nearest stored fingerprint;
+    /// ascending.
     near_stored: Vec<Pair>,
     /// For each new fingerprint without a stored neighbour: the new one that replaces it.
     within: Option<NewLeaders>,
-    /// The new fingerprints without a stored neighbour.
+    /// The new fingerprints without a stored neighbour, ascending.
     unmatched: Arc<Vec<u64>>,
     /// The smallest id of each fingerprint of `unmatched`, if new documents were compared and all
     /// ids are numbers.
@@ -42,19 +43,20 @@ pub struct Dedup {
 /// Compares the documents of the store `new` with the documents of `stored`, if given, and with
 /// `within` also with one another.
 ///
-/// Only new documents are dropped: documents within the distance of the options of a stored one,
-/// and with `within` also documents near a kept new one. Of near new documents the one with the
-/// smallest id is kept, numbers by value, texts by bytes.
+/// Only new documents are dropped: documents within the distance of the options from a stored one,
+/// and with `within` also documents within this distance from a kept new one. Of new
+/// near-duplicates, the document with the smallest id is kept: numbers are compared by value, texts
+/// by bytes.
 ///
 /// `stored` may be several [`Stores`](crate::Stores) that are queried together.
 ///
-/// Takes 33 bytes of memory for each new fingerprint in addition to the memory of the join, and
-/// with `within` 8 more where ids are numbers.
+/// Takes 33 bytes of memory for each new fingerprint in addition to the memory of the join; 8 more
+/// with `within` if ids are numbers.
 ///
 /// # Errors
 ///
-/// As [`clusters`](crate::join::clusters()), and [`Error::RecipeMismatch`] if the two stores have
-/// different recipes.
+/// The errors of [`clusters`](crate::join::clusters()), and [`Error::RecipeMismatch`] if the two
+/// stores have different recipes.
 ///
 /// # Examples
 ///
@@ -88,7 +90,7 @@ pub fn dedup(
     let stored = stored.as_ref();
     let memory = JoinMemory::of(new, options)?;
     let threads = memory.0.threads;
-    // Where new documents are compared with one another, the smallest ids decide.
+    // With `within`, the smallest ids are read, too: they determine the kept new documents.
     let ReadValues { values, copied, numbers } = read(new, options, within)?;
     let mut is_near = vec![false; values.len()];
     let mut nearest = Vec::new();
@@ -140,7 +142,7 @@ fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
     crate::join::JoinInput::Store(new).check_recipe(&crate::join::JoinInput::Store(stored))
 }
 
-/// The values that are not near. `is_near` has an entry for each value.
+/// The values whose entry in `is_near` is false.
 fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
     if !is_near.contains(&true) {
         return read;
@@ -166,8 +168,8 @@ fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
 }
 
 impl Dedup {
-    /// Calls `each` with each new document and whether to keep it, by ascending fingerprint, then
-    /// in the order of its ids.
+    /// Calls `each` with each new document and whether to keep it. Documents are sorted by
+    /// fingerprint; documents with the same fingerprint are in the order of their ids in the store.
     ///
     /// # Errors
     ///
@@ -205,12 +207,12 @@ impl Dedup {
         })
     }
 
-    /// Calls `each` with each kept new document, by ascending fingerprint, then in the order of its
-    /// ids.
+    /// Calls `each` with each kept new document. Documents are sorted by fingerprint; documents
+    /// with the same fingerprint are in the order of their ids in the store.
     ///
     /// # Errors
     ///
-    /// As [`Dedup::for_each_document`].
+    /// The same as [`Dedup::for_each_document`].
     pub fn for_each_kept<E: From<Error>>(
         &self,
         mut each: impl FnMut(Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
@@ -221,7 +223,7 @@ impl Dedup {
                 Fate::Drop => Ok(()),
             });
         };
-        // Of each leader, the document with the smallest id.
+        // The kept document of each leader is the document with the smallest id.
         let leaders = (0..).zip(&*self.unmatched).zip(numbers);
         let leaders = leaders.filter(|((at, _), _)| within.leader_of(*at) == *at);
         leaders
@@ -230,14 +232,15 @@ impl Dedup {
     }
 
     /// Calls `each` once with each dropped new document and the kept document that it duplicates.
-    /// Documents near a stored one come first, by ascending fingerprint; then the others, by
-    /// ascending fingerprint of the kept document, then by distance from it, then by fingerprint.
-    /// Of several stored documents, `each` gets the nearest, ties by fingerprint, then by id; of
-    /// several kept new documents, the first by id.
+    /// First come the documents near a stored one, sorted by fingerprint; then all others, sorted
+    /// by the fingerprint of the kept document, then by the distance from it, then by fingerprint.
+    /// If several stored documents are near, `each` gets the nearest, of ties the smallest by
+    /// fingerprint, then by id; if several kept new documents are near, it gets the one with the
+    /// smallest id.
     ///
     /// # Errors
     ///
-    /// As [`Dedup::for_each_document`].
+    /// The same as [`Dedup::for_each_document`].
     pub fn for_each_dropped<E: From<Error>>(
         &self,
         mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
@@ -286,15 +289,17 @@ impl Dedup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DroppedDocument<'a> {
-    /// Its fingerprint, and the fingerprint of the kept document that it duplicates.
+    /// The fingerprint of the dropped document, and the fingerprint of the kept document that it
+    /// duplicates.
     pub pair: Pair,
-    /// Its id, if it has one.
+    /// The id of the dropped document, if it has one.
     pub id: Option<IdRef<'a>>,
     /// The id of the kept document, if it has one.
     pub other_id: Option<IdRef<'a>>,
-    /// Whether the kept document is a stored one.
+    /// Whether the kept document is a stored document, not a new one.
     pub is_stored: bool,
-    /// The store of a stored document, if several stores are queried together.
+    /// The store that contains the kept document, if it is stored and several stores are queried
+    /// together.
     pub other_store: StoreIndex,
 }
 
@@ -304,8 +309,8 @@ mod tests {
     use crate::join::tests::random::Random;
     use crate::{BuildOptions, Builder, IdPolicy};
 
-    /// Numeric ids are read with the fingerprints, text ids are looked up. `for_each_kept` agrees
-    /// with `for_each_document` for both.
+    /// Numeric ids are read together with the fingerprints, text ids are looked up later; the
+    /// results must be the same, and `for_each_kept` must agree with `for_each_document`.
     #[test]
     fn what_is_kept_is_the_same_for_numbers_and_texts_on_any_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
@@ -319,7 +324,8 @@ mod tests {
                 let center = random.pick(&centers);
                 let distance = random.below(6) as u32;
                 let value = random.flip(center, distance);
-                // As text, these ids sort like the numbers.
+                // As texts these ids have the same order as the numbers: all have the same number
+                // of digits.
                 builder.push(value.into(), 1_000_000 - 37 * position).unwrap();
             }
             builder.finish().unwrap()

@@ -1,8 +1,8 @@
-//! Connected components of near pairs, as disjoint sets of positions.
+//! Disjoint sets of positions, to compute the connected components of near pairs.
 //!
-//! This implementation names a set by its smallest position, which gives clusters an order that
-//! does not depend on the order of the pairs. Union by rank, as in petgraph's `UnionFind`, names
-//! sets by that order, and takes 5 bytes a position instead of 4.
+//! The name of a set is its smallest position, so the order of clusters does not depend on the
+//! order of the pairs. With union by rank, as in petgraph's `UnionFind`, names would depend on that
+//! order, and a position would take 5 bytes instead of 4.
 
 /// Disjoint sets of positions. The smallest position of a set is its name.
 ///
@@ -16,7 +16,7 @@ pub struct DisjointSets {
 }
 
 impl DisjointSets {
-    /// Makes sets of the positions below `count`, each in a set of its own.
+    /// Makes a set of each position below `count`.
     pub fn new(count: u32) -> Self {
         DisjointSets { parents: (0..count).collect() }
     }
@@ -45,8 +45,8 @@ impl DisjointSets {
         self.parents[one.max(other) as usize] = one.min(other);
     }
 
-    /// All positions in sets of two or more, and the positions in `also`, which ascends. Each comes
-    /// with the name of its set, in order of names, then positions.
+    /// All positions in sets of two or more positions, and the positions in `also`, which must
+    /// ascend. Each is returned after the name of its set; sorted by name, then by position.
     pub(in crate::join) fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
         let count = self.parents.len() as u32;
         let mut members = Vec::new();
@@ -58,8 +58,8 @@ impl DisjointSets {
         }
         drop(self);
         members.sort_unstable();
-        // Adds the names: one for each set, and the positions in `also` that form a set of their
-        // own.
+        // Adds the position that is the name of each set, and the positions in `also` that form a
+        // set of their own.
         let mut names: Vec<u32> = members.chunk_by(|a, b| a.0 == b.0).map(|set| set[0].0).collect();
         let mut others: Vec<u32> = members.iter().map(|member| member.1).collect();
         others.sort_unstable();
@@ -73,10 +73,11 @@ impl DisjointSets {
     }
 }
 
-/// Minimum number of members in each batch except the last.
+/// Minimum number of members in a batch, except in the last one.
 const BATCH_COUNT: usize = if cfg!(test) { 5 } else { 1 << 10 };
 
-/// Calls `each` with whole sets of members, as [`DisjointSets::members`] returns them, in batches.
+/// Calls `each` with batches of members, as returned by [`DisjointSets::members`]; a set is never
+/// split between batches.
 pub fn for_each_batch<'a, E>(
     members: &'a [(u32, u32)],
     each: &mut dyn FnMut(&'a [(u32, u32)]) -> Result<(), E>,
@@ -97,7 +98,7 @@ pub fn for_each_batch<'a, E>(
     Ok(())
 }
 
-/// An index from sorted values to their positions, by their leading bits.
+/// An index that finds the position of a value in a sorted list, by its leading bits.
 #[derive(Debug)]
 pub struct PositionIndex {
     shift: u32,
@@ -105,7 +106,7 @@ pub struct PositionIndex {
 }
 
 impl PositionIndex {
-    /// Average number of values in a bucket, as a power of two.
+    /// Binary logarithm of the mean number of values in a bucket.
     const BUCKET_LOG: u32 = 3;
 
     pub fn new<T: Copy + Into<u64>>(values: &[T]) -> Self {
@@ -124,7 +125,8 @@ impl PositionIndex {
         PositionIndex { shift, starts }
     }
 
-    /// The position of a value, or of the next larger one if the value is missing.
+    /// The position of a value in `values`, or of the next larger value if it is missing. `values`
+    /// must be the list of which the index was made.
     pub fn of<T: Copy + Ord + Into<u64>>(&self, values: &[T], value: T) -> u32 {
         let bucket = (value.into() >> self.shift) as usize;
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);

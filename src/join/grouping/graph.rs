@@ -1,4 +1,4 @@
-//! The graph of near members inside one connected component.
+//! The graph of near pairs inside one connected component.
 
 use super::ClusterMember;
 use crate::base::error::Result;
@@ -6,17 +6,18 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// The largest number of pairs for each member that are kept in lists. A graph with more pairs has
-/// few stars, whose neighbours are found by comparing with all members.
+/// Maximum number of pairs for each member for which lists of neighbours are kept. A graph with
+/// more pairs has few stars, so the neighbours of their centres are found by comparing each centre
+/// with all members.
 const PAIRS_PER_MEMBER: u64 = 32;
 
-/// The pairs of near members of a component.
+/// The graph: its nodes are the members of a component, its edges the near pairs.
 pub(in crate::join) struct NearGraph<'a> {
     members: &'a [ClusterMember],
     k: u32,
     /// For each member, the number of documents near it, including its own documents.
     pub(in crate::join) degrees: Vec<u64>,
-    /// The neighbours of each member; `None` if there are too many.
+    /// The neighbours of each member; `None` if there are too many pairs.
     lists: Option<NeighbourLists>,
 }
 

@@ -1,8 +1,9 @@
-//! Groups of fingerprints in memory: distinct values in disjoint sets.
+//! Groups of fingerprints in memory.
 //!
-//! [`Groups`] takes values once, and joins near values, or pairs given by the caller. It is for
-//! data frames, where each row needs the group of its value; [`clusters`](crate::join::clusters())
-//! is for stores, [`Components`](crate::join::Components) for the pairs of many processes.
+//! [`Groups`] is made from a list of fingerprints, and merges the groups of near fingerprints, or
+//! of pairs given by the caller. It is for data frames, where each row needs the group of its
+//! fingerprint; [`clusters`](crate::join::clusters()) is for stores,
+//! [`Components`](crate::join::Components) for pairs found by many processes.
 
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use crate::base::error::{Error, Result};
@@ -10,9 +11,10 @@ use crate::join::options::JoinOptions;
 use crate::join::pairs::near_pairs;
 use fpstore_base::Fingerprint;
 
-/// Distinct fingerprints in groups; initially each forms a group of its own.
+/// Distinct fingerprints in groups. At first, each fingerprint is a group of its own.
 ///
-/// Takes 13 bytes of memory for each distinct fingerprint, in addition to a join.
+/// Takes 13 bytes of memory for each distinct fingerprint; [`Groups::join_near`] also takes the
+/// memory of a join.
 ///
 /// # Examples
 ///
@@ -35,7 +37,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Takes the fingerprints, in any order and with repeats. They are read twice.
+    /// Makes a group of each distinct fingerprint. Fingerprints may be in any order, and with
+    /// repeats. The iterator is cloned: it is read twice.
     ///
     /// # Errors
     ///
@@ -53,11 +56,11 @@ impl Groups {
         Ok(Groups { fingerprints: distinct, positions, sets: DisjointSets::new(count) })
     }
 
-    /// Joins the groups of near fingerprints.
+    /// Merges the groups of fingerprints that are near one another.
     ///
     /// # Errors
     ///
-    /// As [`near_pairs`].
+    /// The errors of [`near_pairs`].
     pub fn join_near(&mut self, options: &JoinOptions) -> Result<()> {
         let Groups { fingerprints, positions, sets } = self;
         near_pairs(fingerprints.as_slice(), options, |pairs| {
@@ -69,8 +72,8 @@ impl Groups {
         })
     }
 
-    /// Joins the groups of two fingerprints. Does nothing if one of them is not among the
-    /// fingerprints.
+    /// Merges the groups of two fingerprints. Does nothing if one of them is not in
+    /// [`Groups::fingerprints`].
     pub fn join(&mut self, one: Fingerprint, other: Fingerprint) {
         if let (Some(one), Some(other)) = (self.position(one), self.position(other)) {
             self.sets.union(one, other);
@@ -82,15 +85,15 @@ impl Groups {
         &self.fingerprints
     }
 
-    /// The group of a fingerprint, as the position of its smallest member among
-    /// [`Groups::fingerprints`]; `None` if the fingerprint is not among them.
+    /// The group of a fingerprint, given as the position of the smallest member of the group in
+    /// [`Groups::fingerprints`]; `None` if the fingerprint is not in that list.
     pub fn group_of(&mut self, fingerprint: Fingerprint) -> Option<usize> {
         let position = self.position(fingerprint)?;
         Some(self.sets.find(position) as usize)
     }
 
-    /// The smallest fingerprint of the group of a fingerprint; `None` if it is not among the
-    /// fingerprints.
+    /// The smallest fingerprint in the group of `fingerprint`; `None` if it is not in
+    /// [`Groups::fingerprints`].
     pub fn least_of(&mut self, fingerprint: Fingerprint) -> Option<Fingerprint> {
         self.group_of(fingerprint).map(|group| self.fingerprints[group])
     }

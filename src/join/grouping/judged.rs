@@ -1,9 +1,9 @@
-//! The judged documents of a store, and their effect on its components.
+//! Judged pairs of documents, and their effect on the connected components of a store.
 //!
-//! [`read`] finds the documents of the judged pairs while the store is read, and [`Judged::join`]
-//! merges the components of judged duplicates. A component with two documents that are judged
-//! different is *contested*; [`Judged::divide`] divides it again when its members are in memory.
-//! [`Clusters`](super::clusters::Clusters) calls these in this order.
+//! [`read`] reads the store and finds the documents of the judged pairs. [`Judged::join`] merges
+//! the components of documents judged as duplicates. A component that then contains two documents
+//! judged different is *contested*; [`Judged::divide`] divides it again when its members are in
+//! memory. [`Clusters`](super::clusters::Clusters) calls the three functions in this order.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,30 +22,30 @@ use crate::writing::sort::{RecordSorter, SortResources};
 use fpstore_base::labels::Label;
 use fpstore_base::watch::{Phase, Watch};
 
-/// Divisor of the memory: the pairs of a contested component get this part.
+/// The pairs of a contested component get one in this many parts of the memory.
 const PAIRS_DIVISOR: u64 = 4;
 
-/// The numbers of judged pairs by their effect on the clusters.
+/// The numbers of judged pairs that had an effect on the clusters or were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgedDocuments {
-    /// The number of pairs that are judged to be duplicates and are in one cluster.
+    /// The number of pairs judged as duplicates; both documents are in the same cluster.
     pub duplicate_count: u64,
-    /// The number of pairs that are judged to be different and are not in one cluster.
+    /// The number of pairs judged different; the documents are in different clusters.
     pub different_count: u64,
-    /// The number of skipped pairs: the store lacks one of their ids.
+    /// The number of skipped pairs: at least one of the two ids is not in the store.
     pub unknown_count: u64,
 }
 
-/// The judged documents of a store.
+/// The judged documents of a store, and the judgements.
 #[derive(Debug)]
 pub(in crate::join) struct Judged {
     /// Ascending.
     documents: Vec<DocumentPlace>,
-    /// Pairs of documents, by their positions in `documents`.
+    /// Pairs of documents, given by their positions in `documents`.
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
-    /// The names of the components with two documents that are judged different.
+    /// The names of the contested components: those with two documents judged different.
     contested: HashSet<u32>,
     own_id: fn(&str) -> &str,
     k: u32,
@@ -108,7 +108,8 @@ pub(super) fn read(
 }
 
 impl Judged {
-    /// Merges the components of duplicates, then records the contested components.
+    /// Merges the components of documents judged as duplicates, then records the contested
+    /// components.
     pub(super) fn join(&mut self, components: &mut DisjointSets) {
         let position = |at: u32| self.documents[at as usize].0;
         for &(one, other) in &self.duplicates {
@@ -126,8 +127,8 @@ impl Judged {
         self.contested.contains(&component)
     }
 
-    /// The clusters of a contested component, ordered by their first documents, the members of each
-    /// by ascending fingerprint. `component` has the position of each member.
+    /// Divides a contested component into clusters. Clusters are sorted by their first document,
+    /// the members of each by fingerprint. `component` contains the position of each member.
     pub(super) fn divide(
         &self,
         component: &[(u32, u32)],
@@ -161,7 +162,8 @@ impl Judged {
         Ok(clusters.values().map(members_of).collect())
     }
 
-    /// Merges documents by the pairs of fingerprints at one distance, in the order of the pairs.
+    /// Merges the sets of documents whose fingerprints have this distance, in the order of the
+    /// pairs.
     fn merge_at(
         &self,
         distance: u32,
@@ -184,7 +186,7 @@ impl Judged {
                 let (one, other) = (position(one.min(other)), position(one.max(other)));
                 for one in nodes.of_member(one) {
                     for other in nodes.of_member(other) {
-                        // A settled pair stays settled and need not be sorted.
+                        // For a settled pair a union has no effect, so the pair need not be sorted.
                         if !sets.is_settled(one, other) {
                             sorter.push_bare(u64::from(one) << 32 | u64::from(other))?;
                         }
@@ -201,7 +203,7 @@ impl Judged {
     }
 }
 
-/// The documents of a member that are in these nodes.
+/// The part of a member whose documents are in these nodes.
 fn part_of(member: &ClusterMember, nodes: &[&Node]) -> ClusterMember {
     let mut places: Vec<u32> = nodes.iter().flat_map(|node| &node.places).copied().collect();
     if places.len() == member.ids.len() {

@@ -1,4 +1,4 @@
-//! Clusters that obey judged pairs.
+//! Finds clusters that obey judged pairs.
 
 use super::cluster_method::ClusterMethod;
 use super::clusters::{Clusters, check};
@@ -9,27 +9,28 @@ use crate::base::judged::JudgedPairs;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 
-/// As [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but obeys the pairs
-/// that people have judged. `own_id` extracts the id used in judged pairs from an id of the store,
-/// which may contain more; it returns an empty text if there is no such id.
+/// Like [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but obeys pairs
+/// that people judged as duplicates or as different. `own_id` extracts the id used in judged pairs
+/// from an id of the store, which may contain more than that; it returns an empty text if there is
+/// no such id.
 ///
-/// Two documents judged to be duplicates are in one cluster, whatever their distance. Two documents
-/// judged different are never in one cluster: a component that contains both is divided again. Its
-/// documents start in clusters of their own, the duplicates are merged, and then its near pairs are
-/// taken one after the other: by ascending distance, then by the smaller document, then by the
-/// larger one, where documents are ordered by fingerprint, then by id as text. A pair merges the
-/// clusters of its two documents, unless the cluster would then contain two documents that are
-/// judged different. This is single linkage with "cannot link" constraints; all other components
-/// stay unchanged.
+/// Two documents judged as duplicates are in the same cluster, whatever their distance. Two
+/// documents judged different are never in the same cluster: a component that contains both is
+/// divided again. Its documents start in clusters of their own, and the clusters of documents
+/// judged as duplicates are merged. Then the near pairs of the component are processed in the order
+/// of their distance, then of their smaller document, then of their larger document, where
+/// documents are ordered by fingerprint, then by id as text. A pair merges the clusters of its two
+/// documents, unless the merged cluster would contain two documents judged different. This is
+/// single linkage with "cannot link" constraints; all other components stay unchanged.
 ///
-/// A pair is skipped if the store lacks one of its ids. A contested component takes the time of a
-/// join of its members for each distance from 0 to `k`.
+/// A judged pair is skipped if one of its ids is not in the store. A component that is divided
+/// again takes the time of a join of its members for each distance from 1 to `k`.
 ///
 /// # Errors
 ///
-/// As [`clusters`](crate::join::clusters()), and
-/// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if several records have an id that is
-/// judged.
+/// The errors of [`clusters`](crate::join::clusters()), and
+/// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if several records have the same id and
+/// it is in a judged pair.
 ///
 /// # Examples
 ///
