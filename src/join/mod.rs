@@ -1,5 +1,5 @@
-//! Joins: all near pairs within a set or between two, and clusters, deduplication and batch queries
-//! built on them.
+//! Joins: find all near pairs within a set of fingerprints or between two sets. Clusters,
+//! deduplication and batch queries are built on joins.
 //!
 //! | result | function |
 //! |---|---|
@@ -15,18 +15,19 @@
 //! | the groups of many fingerprints in memory | [`Groups`] |
 //! | near documents whose features are similar | [`confirm`] |
 //!
-//! All joins take [`JoinOptions`] and stay within their memory budget: values that do not fit are
-//! read again, and pairs that do not fit are written to temporary files. A join can be divided into
-//! [`Share`]s. The result does not depend on memory, threads or shares.
+//! All joins take [`JoinOptions`] and keep to their memory budget: values that do not fit into
+//! memory are read again, and pairs that do not fit are written to temporary files. A join can be
+//! divided into [`Share`]s. The result does not depend on memory, threads or shares.
 //!
-//! Internally, `blocking` chooses the bits on which near values must agree, `engine` and
-//! `partition_pass` gather the values that agree on them, and `finder` compares these values
-//! through `hash_table`. A join reads stores through their public interface and never changes one.
-//! A divided join follows a plan (`shares`): a `share` of it reads a `range` of some tables, or
-//! joins groups that an engine made (`plan_groups`).
+//! Internally, `engine::blocking` chooses the bits on which near values must agree,
+//! `engine::partition_pass` gathers the values that agree on some of these bits, and
+//! `engine::finder` compares these values with a hash table. A join reads stores through their
+//! public interface and never changes one. A join that is divided over processes follows a plan
+//! (module `shares`): each share reads a range of some tables, or joins groups that a database
+//! engine made (`plan_groups`).
 //!
-//! Without the feature `write` there are the functions that need no temporary files and no records:
-//! near pairs in any order, batches of queries, and plans.
+//! Without the feature `write` there are only the functions that need neither temporary files nor
+//! records: near pairs in any order, batches of queries, and plans.
 
 #![cfg_attr(not(feature = "write"), allow(rustdoc::broken_intra_doc_links))]
 

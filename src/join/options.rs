@@ -8,26 +8,27 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters, setters};
 
-/// A join gets at least the memory budget divided by this, however much its caller uses.
+/// However much memory the caller of a join uses, the join gets at least one in this many parts of
+/// the memory budget.
 const RESERVED_DIVISOR: u64 = 4;
 
 /// The fingerprints to join. A fingerprint that occurs several times counts once.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum JoinInput<'a> {
-    /// A list of fingerprints, in any order. If they are not sorted and distinct, the join makes a
-    /// sorted copy.
+    /// A list of fingerprints, in any order. If the list is not sorted and distinct, the join makes
+    /// a sorted copy.
     Fingerprints(&'a [Fingerprint]),
     /// All fingerprints of a store.
     Store(&'a Store),
-    /// The fingerprints of one segment of a store, by its position in
+    /// The fingerprints of one segment of a store, given by the position of the segment in
     /// [`StoreInfo::segments`](crate::info::StoreInfo::segments).
     Segment(&'a Store, usize),
 }
 
 impl JoinInput<'_> {
-    /// Rejects two stores of different recipes. Fingerprints in memory have no recipe, but must fit
-    /// the width of a store.
+    /// Returns an error for two stores with different recipes. Fingerprints in memory have no
+    /// recipe, but must fit the width of the store.
     pub(super) fn check_recipe(&self, other: &JoinInput<'_>) -> Result<()> {
         let recipe = |input: &JoinInput<'_>| match input {
             JoinInput::Fingerprints(_) => None,
@@ -69,8 +70,8 @@ impl<'a> From<&'a [Fingerprint]> for JoinInput<'a> {
 }
 
 /// A part of a join, for work that is spread over processes or machines. The shares of one join
-/// together find each pair once; their memory and threads may differ. [`JoinPlan`] describes the
-/// input of a share of a store.
+/// together find each pair once; processes may use different memory and threads. [`JoinPlan`]
+/// describes the input of a share of a store.
 ///
 /// [`JoinPlan`]: crate::join::JoinPlan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Share {
     pub const WHOLE: Share = Share { number: 0, count: 1 };
     const COUNT_MAX: u32 = 1024;
 
-    /// Whether the share has the partition number `partition` of `partitions`.
+    /// Whether partition number `partition` of `partitions` belongs to the share.
     pub(super) fn contains(self, partition: usize, partitions: usize) -> bool {
         partition * self.count as usize / partitions == self.number as usize
     }
@@ -107,12 +108,12 @@ pub struct JoinOptions {
     resources: Resources,
     pub(super) share: Share,
     max_pairs: Option<u64>,
-    /// Bytes of memory that the caller of the join uses itself.
+    /// Bytes of the memory budget that the caller of the join uses itself.
     reserved: u64,
 }
 
 impl JoinOptions {
-    /// All pairs within `k` bits, inclusive, 0 to 64.
+    /// Options for pairs within `k` bits, inclusive; `k` is 0 to 64.
     pub fn new(k: u32) -> Self {
         JoinOptions {
             k,
@@ -128,22 +129,23 @@ impl JoinOptions {
     setters! {
         /// Sets the share of the join to compute. The default is [`Share::WHOLE`].
         share: Share,
-        /// Sets the largest number of pairs. If there are more, the join ends with
+        /// Sets the maximum number of pairs. If there are more, the join ends with
         /// [`Error::TooManyPairs`](crate::Error::TooManyPairs). The default is no limit.
         max_pairs: impl Into<Option<u64>>,
     }
 
-    /// The same options within another distance.
+    /// The same options with another distance.
     pub(super) fn at(&self, k: u32) -> Self {
         JoinOptions { k, ..self.clone() }
     }
 
-    /// The same options, with `bytes` more of the memory used by the caller of the join.
+    /// The same options, but `bytes` more bytes of the memory budget are for the caller of the
+    /// join.
     pub(super) fn reserve(&self, bytes: u64) -> Self {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }
     }
 
-    /// The largest number of pairs.
+    /// The maximum number of pairs; `u64::MAX` without a limit.
     pub(super) fn pairs_max(&self) -> u64 {
         self.max_pairs.unwrap_or(u64::MAX)
     }
@@ -170,7 +172,7 @@ impl JoinOptions {
         }
         let WorkBudget { memory, threads } = WorkBudget::of(&self.resources)?;
         // With very little memory a join would read its input very many times. It therefore gets a
-        // minimum, even if join and caller together then exceed the budget.
+        // minimum, even if the join and its caller together then exceed the budget.
         let least = memory / RESERVED_DIVISOR;
         Ok(WorkBudget { memory: memory.saturating_sub(self.reserved).max(least), threads })
     }

@@ -1,4 +1,4 @@
-//! Joins, compared with an exhaustive comparison of all values.
+//! Compares the results of joins with a comparison of all pairs of values.
 
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn joined(values: &[u64], options: &JoinOptions) -> Vec<(u64, u64)> {
     found(fingerprints(values).as_slice(), options)
 }
 
-/// Values that are skewed in several ways.
+/// `count` values that are skewed in several ways.
 fn skewed(count: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut values = vec![0, u64::MAX];
@@ -78,11 +78,11 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
-/// A partition that alone exceeds the memory is joined separately, blocked by other bits.
+/// A partition that alone exceeds the memory is joined separately, with a blocking of other bits.
 #[test]
 fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     let mut values = skewed(9000, 11);
-    // Most values agree on the first blocks of any split.
+    // Most values agree on the leading bits, so on the first blocks of every blocking.
     values.iter_mut().skip(1000).for_each(|value| *value = *value & 0x0f_ffff_ffff | 0x77 << 57);
     values.sort_unstable();
     values.dedup();
@@ -102,7 +102,8 @@ fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     }
 }
 
-/// Values that do not fit into memory are read again, and pairs are sorted in files.
+/// With little memory, values are read again for each pass, and pairs are sorted in temporary
+/// files.
 #[test]
 fn memory_does_not_change_what_is_found() {
     let values = skewed(6000, 9);
@@ -154,7 +155,7 @@ fn memory_does_not_change_what_is_found() {
     }
 }
 
-/// A store of segments; each also contains half of the values of the previous segment.
+/// A store of several segments; each also contains half of the values of the segment before it.
 fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store {
     let options = || crate::BuildOptions::default().scheme(crate::Scheme::named("2", 3).unwrap());
     let mut store = crate::Builder::with_options(path, options()).unwrap().finish().unwrap();
@@ -204,7 +205,7 @@ fn shares_of_a_join_find_each_pair_once() {
     }
 }
 
-/// Values near some centres: near copies of a few templates, and some unrelated values.
+/// Values near three centres, like near-duplicates of three templates, and some unrelated values.
 fn templates(count: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let centers: Vec<u64> = (0..3).map(|_| random.next()).collect();
@@ -219,7 +220,7 @@ fn templates(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// The components connected by near pairs, and the number of pairs and values passed to the
+/// For each value the name of its component, and the number of pairs and values passed to the
 /// callbacks.
 fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
     let told = std::sync::Mutex::new(Vec::new());
@@ -264,7 +265,8 @@ fn what_near_pairs_connect_is_in_one_set() {
     }
 }
 
-/// Four times as many copies of templates have sixteen times as many near pairs.
+/// Four times as many copies of templates have sixteen times as many near pairs, but the number of
+/// pairs and values passed to the callbacks must grow only with the number of copies.
 #[test]
 fn what_connects_copies_of_templates_grows_with_their_number() {
     let told = |count: usize| {

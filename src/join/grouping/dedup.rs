@@ -324,8 +324,7 @@ mod tests {
                 let center = random.pick(&centers);
                 let distance = random.below(6) as u32;
                 let value = random.flip(center, distance);
-                // As texts these ids have the same order as the numbers: all have the same number
-                // of digits.
+                // Except for 1000000, these ids have the same order as texts and as numbers.
                 builder.push(value.into(), 1_000_000 - 37 * position).unwrap();
             }
             builder.finish().unwrap()

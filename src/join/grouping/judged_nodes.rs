@@ -1,4 +1,5 @@
-//! The documents of a contested component; documents that need not be distinguished form one node.
+//! The documents of a contested component (which contains documents judged different), grouped into
+//! nodes: documents that need not be distinguished form one node.
 
 use std::ops::Range;
 
@@ -8,32 +9,32 @@ use super::ClusterMember;
 /// of that fingerprint.
 pub(super) type DocumentPlace = (u32, u32);
 
-/// A judged document, or all documents of one fingerprint that are not judged. The latter always
-/// share a cluster: the first document of their fingerprint takes all of them, because no
-/// constraint keeps them apart.
+/// A judged document, or all documents of one fingerprint that are not judged. The documents that
+/// are not judged are always in the same cluster, because they have distance 0 and no constraint
+/// keeps them apart.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The position of its fingerprint among the members of the component.
+    /// The position of the fingerprint of the node among the members of the component.
     pub(super) member: u32,
-    /// The positions of its ids among the ids of the fingerprint; empty if the fingerprint has no
-    /// ids.
+    /// The positions of the ids of the node among the ids of the fingerprint; empty if the
+    /// fingerprint has no ids.
     pub(super) places: Vec<u32>,
 }
 
-/// The nodes of a component: by ascending fingerprint, then by the smallest id as text. Nodes
-/// without an id come last.
+/// The nodes of a component, sorted by fingerprint, then by the smallest id as text. Of the nodes
+/// of a fingerprint, nodes without an id come last.
 #[derive(Debug)]
 pub(super) struct JudgedNodes {
     pub(super) list: Vec<Node>,
-    /// The end of the nodes of each member.
+    /// For each member, the end of its nodes in `list`.
     ends: Vec<u32>,
-    /// The nodes of the judged documents of the component, by ascending document number.
+    /// Pairs of a judged document in the component, given by its number, and its node; ascending.
     judged: Vec<(u32, u32)>,
 }
 
 impl JudgedNodes {
-    /// `documents` has the judged documents of the store, ascending; `component` has the position
-    /// of each member in the store.
+    /// `documents` are the judged documents of the store, ascending; `component` contains the
+    /// position of each member in the store.
     pub(super) fn new(
         documents: &[DocumentPlace],
         own_id: fn(&str) -> &str,
@@ -51,7 +52,8 @@ impl JudgedNodes {
         nodes
     }
 
-    /// Adds the nodes of a member. `own` are its judged documents, numbered from `first` on.
+    /// Adds the nodes of a member. `own` are the judged documents of the member, numbered from
+    /// `first` on.
     fn add(
         &mut self,
         own_id: fn(&str) -> &str,
@@ -86,13 +88,13 @@ impl JudgedNodes {
         self.ends.push(self.list.len() as u32);
     }
 
-    /// The nodes of a member.
+    /// The range of the nodes of a member.
     pub(super) fn of_member(&self, member: usize) -> Range<u32> {
         let start = member.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[member]
     }
 
-    /// The node of a judged document, if it is in the component.
+    /// The node of a judged document; `None` if the document is not in the component.
     pub(super) fn of(&self, document: u32) -> Option<u32> {
         let at = self.judged.binary_search_by_key(&document, |entry| entry.0).ok()?;
         Some(self.judged[at].1)

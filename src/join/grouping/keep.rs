@@ -1,7 +1,7 @@
-//! The documents of clusters to keep and to drop.
+//! Determines which documents of clusters to keep and to drop.
 //!
-//! [`KeepRule`] is the rule for clusters of a store and for clusters of confirmed documents. The
-//! program and the Python package take its names from here.
+//! [`KeepRule`] is the rule, both for clusters of a store and for clusters of confirmed documents.
+//! The program and the Python package use the names of the rules defined here.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
 fpstore_base::choices! {
-    /// The documents of a cluster that are kept.
+    /// The rule that determines which documents of clusters are kept.
     ///
-    /// The order of documents in a store is the order of their ids, numbers by value, texts by
-    /// bytes. The order of confirmed documents is the order of their numbers.
+    /// "First" refers to an order of documents: for documents of a store, the order of their ids,
+    /// numbers by value and texts by bytes; for confirmed documents, the order of their numbers.
     ///
     /// ```
     /// use fpstore::join::KeepRule;
@@ -29,12 +29,13 @@ fpstore_base::choices! {
         /// The first document of the representative of each cluster, and every document outside of
         /// clusters.
         Representative = "representative": "The representative of each cluster",
-        /// The document with the smallest id of each cluster, numbers by value, texts by bytes; and
-        /// every document outside of clusters.
+        /// The document with the smallest id in each cluster, and every document outside of
+        /// clusters. Ids are compared by value if they are numbers, by bytes if they are texts.
         SmallestId = "smallest-id": "The smallest id of each cluster",
         /// The first document of each cluster, and every document outside of clusters.
         First = "first": "The first record of each cluster in the files",
-        /// All documents of the largest cluster, ties to the first one, and no other document.
+        /// All documents of the largest cluster (of ties, the first cluster), and no other
+        /// document.
         LargestCluster = "largest-cluster": "The documents of the largest cluster, and no others",
     }
 }
@@ -48,8 +49,8 @@ impl KeepRule {
         }
     }
 
-    /// The kept document of a cluster, or `None` if the rule keeps or drops all of them. The first
-    /// `own_count` documents belong to the representative.
+    /// The kept document of a cluster, or `None` if the rule keeps or drops all documents of a
+    /// cluster. The first `own_count` documents belong to the representative.
     pub(in crate::join) fn choose<'a, D, O: Ord, I: Ord>(
         self,
         documents: &'a [D],
@@ -80,25 +81,27 @@ pub enum Fate {
 enum KeptDocuments {
     All,
     None,
-    /// The document with this member and this position of its id; 0 if the member has no ids.
+    /// One document, given by its member and by the position of its id among the ids of the member;
+    /// position 0 if the member has no ids.
     One {
         member: usize,
         id: usize,
     },
 }
 
-/// A position that no id has: no document of the fingerprint is kept.
+/// In place of the position of a kept id: no document of the fingerprint is kept.
 const NONE: u32 = u32::MAX;
-/// Stands for all ids: all documents of the fingerprint are kept.
+/// In place of the position of a kept id: all documents of the fingerprint are kept.
 const ALL: u32 = u32::MAX - 1;
 
 impl Clusters {
-    /// Calls `each` with each document of the store and its fate under `rule`, by ascending
-    /// fingerprint, then in the order of the ids.
+    /// Calls `each` with each document of the store and its fate under `rule`. Documents are sorted
+    /// by fingerprint; documents with the same fingerprint are in the order of their ids in the
+    /// store.
     ///
     /// # Errors
     ///
-    /// As [`Clusters::for_each`].
+    /// The same as [`Clusters::for_each`].
     ///
     /// # Examples
     ///
@@ -131,7 +134,8 @@ impl Clusters {
         let values = self.values();
         self.store().for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            // A fingerprint of the store that is not among the values was dropped earlier.
+            // Clusters may be made of some fingerprints of a store only. All other fingerprints
+            // were dropped before.
             let among = values.get(position as usize) == Some(&fingerprint.value());
             let kept = match rest.next_if(|(at, _)| among && *at == position) {
                 Some(&(_, kept)) => kept,
@@ -154,12 +158,12 @@ impl Clusters {
     }
 
     /// Calls `each` with each cluster, in the order of [`Clusters::for_each`], and with a function
-    /// that returns whether `rule` keeps the document with a given member and position of its id; 0
-    /// if the member has no ids.
+    /// that returns whether `rule` keeps a document. Its arguments are the position of the member
+    /// and the position of the id in the member; 0 if the member has no ids.
     ///
     /// # Errors
     ///
-    /// As [`Clusters::for_each`].
+    /// The same as [`Clusters::for_each`].
     pub fn for_each_kept<E: From<Error>>(
         &self,
         rule: KeepRule,
@@ -234,13 +238,16 @@ impl Clusters {
 /// The kept documents of clusters.
 #[derive(Default)]
 struct KeptIds {
-    /// The position of each fingerprint in a cluster, and its kept id; ascending.
+    /// For each fingerprint in exactly one cluster: its position, and the position of its kept id,
+    /// or [`ALL`] or [`NONE`]. Ascending.
     whole: Vec<(u32, u32)>,
-    /// For fingerprints in several clusters: the kept id by position, then by position of the id.
+    /// For each fingerprint in several clusters, by its position: for each of its ids, by its
+    /// position, [`ALL`] or [`NONE`].
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 
-/// The member and the position of the id that a rule keeps.
+/// The document of a cluster that a rule keeps: its member, and the position of its id in the
+/// member.
 fn kept_one(cluster: &Cluster, rule: KeepRule) -> Option<(usize, usize)> {
     let id_count = |member: usize| cluster.members[member].ids.len().max(1);
     let each_id = |member: usize| (0..id_count(member)).map(move |id| (member, id));

@@ -1,8 +1,8 @@
-//! Near pairs of documents and leaders: found by a join if they are few.
+//! Finds all near pairs of documents and leaders with a join, if that is cheaper than a scan.
 //!
-//! A scan compares a document with one leader after the other until one is near: cheap if a near
-//! leader comes early. A join costs about as much as its pairs. The choice is made from the scan of
-//! a sample of documents; both methods give the same leaders.
+//! A scan compares a document with one leader after the other until a leader is near: it is cheap
+//! if a near leader comes early. A join is cheap if there are few near pairs. The choice depends on
+//! the scan of a sample of documents; both methods give the same leaders.
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;
@@ -11,26 +11,28 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// Number of documents times leaders up to which a scan takes negligible time.
+/// If the number of documents times the number of leaders is at most this, a scan takes negligible
+/// time.
 const SCAN_FREE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 /// Nanoseconds to compare a document with a leader.
 const NANOS_PER_LEADER: f64 = 1.0;
-/// Nanoseconds to find a near pair, and to sort it.
+/// Nanoseconds to find and sort a near pair.
 const NANOS_PER_PAIR: f64 = 20.0;
-/// Documents that are scanned to estimate the time of a scan.
+/// Number of documents that are scanned to estimate the time of a scan.
 const SCANNED_COUNT: usize = 64;
 /// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 2048;
-/// With at least this many near documents for each document, there are few leaders.
+/// With at least this many near documents for each document, there are few leaders, so a scan is
+/// cheap.
 const DENSE_DEGREE: f64 = 16.0;
-/// Pairs in memory at a time.
+/// Maximum number of pairs in memory. With more pairs, a scan is used.
 const PAIRS_MAX: usize = 1 << 23;
 
-/// Near pairs by position: for each document the others that are near it, ascending.
+/// Near pairs, given as positions: first a document, then a leader or document near it. Ascending.
 pub(in crate::join) struct NearLists(Vec<(u32, u32)>);
 
 impl NearLists {
-    /// The other documents that are near a document.
+    /// The positions of the leaders or documents near a document.
     pub(in crate::join) fn of(&self, document: u32) -> impl Iterator<Item = u32> {
         let start = self.0.partition_point(|pair| pair.0 < document);
         self.0[start..].iter().take_while(move |pair| pair.0 == document).map(|pair| pair.1)
@@ -81,7 +83,7 @@ pub(in crate::join) fn near_across(
     })
 }
 
-/// The near pairs among documents, the later one first; `None` if there are many.
+/// The near pairs among documents, the later document first; `None` if there are too many.
 pub(in crate::join) fn near_within(
     values: &[u64],
     k: u32,
@@ -112,8 +114,8 @@ pub(in crate::join) fn near_within(
     }))
 }
 
-/// The near pairs of values, which `add` turns into pairs of positions; `None` if there are too
-/// many.
+/// Finds the near pairs of values; `add` appends the pairs of positions of each. `None` if there
+/// are too many.
 fn find(
     sides: SidesMut<'_>,
     k: u32,
@@ -139,7 +141,7 @@ fn find(
     Ok(Some(NearLists(pairs)))
 }
 
-/// Values with their positions, by value, then position.
+/// Values with their positions, sorted by value, then by position.
 struct ByValue(Vec<(u64, u32)>);
 
 impl ByValue {
@@ -161,7 +163,7 @@ impl ByValue {
         self.0[start..].iter().take_while(move |entry| entry.0 == value).map(|entry| entry.1)
     }
 
-    /// The number of pairs of equal values.
+    /// The number of pairs of positions with equal values.
     fn copies(&self) -> u64 {
         let same = self.0.chunk_by(|a, b| a.0 == b.0).map(|same| same.len() as u64);
         same.map(|count| count * (count - 1) / 2).sum()

@@ -1,18 +1,20 @@
-//! Leaders: in the order of the documents, each document that is represented by no earlier leader
-//! becomes a leader.
+//! Finds leaders: in the order of the documents, each document that is similar to no earlier leader
+//! becomes a leader. Every other document is represented by the first similar leader.
 //!
-//! A document is compared only with earlier leaders, never with another represented document. So a
-//! dense cluster costs its size times its few leaders, not the square of its size.
+//! A document is compared only with earlier leaders, never with represented documents. A dense
+//! cluster has few leaders, so its cost is its size times a small number, not the square of its
+//! size.
 //!
-//! Example: 0b1, 0b11, 0b111 with distance 1. The first becomes a leader and represents the second;
-//! the third is two bits from the first, and becomes a leader although the second is near it.
+//! Example with distance 1: of 0b1, 0b11 and 0b111, the first becomes a leader and represents the
+//! second. The third has distance 2 from this leader, and becomes a leader although the second is
+//! near it.
 //!
 //! # Source
 //!
 //! Hartigan, "Clustering Algorithms", 1975, chapter 3. The leaders are the lexicographically first
-//! maximal independent set of the graph of similar documents; taking the documents block by block
-//! follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching are
-//! Parallel on Average", SPAA 2012.
+//! maximal independent set of the graph of similar documents; processing the documents block by
+//! block follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and
+//! Matching are Parallel on Average", SPAA 2012.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,22 +23,25 @@ use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 use fpstore_base::watch::Watch;
 
-/// Number of documents among which leaders are found one by one.
+/// Up to this many documents, leaders are found by a scan, one document after the other.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
-/// Largest number of documents compared with leaders at a time, so that their near pairs are few.
+/// Maximum number of documents compared with leaders at a time; limits the number of near pairs in
+/// memory.
 const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
 /// Minimum number of documents for a thread.
 const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
 /// Number of documents between two checks of the observer.
 const REPORT_COUNT: usize = 16;
 
-/// Decides whether a document is represented by a leader with a near fingerprint. Each thread has
-/// its own.
+/// Decides whether a document is similar to a leader with a near fingerprint. Each thread has a
+/// judge of its own.
 pub(in crate::join) trait Judge: Send {
-    /// The result kept for a document and its leader.
+    /// A result of the comparison that is kept for a document and its leader, such as their
+    /// similarity.
     type Bond: Copy + Default + Send + Sync;
 
-    /// The bond of the documents at two positions, the leader last; `None` if they are not similar.
+    /// Compares the documents at two positions. Returns their bond, or `None` if they are not
+    /// similar.
     fn judge(&mut self, document: u32, leader: u32) -> Result<Option<Self::Bond>>;
 }
 
@@ -51,14 +56,15 @@ impl Judge for AcceptAll {
     }
 }
 
-/// The position of the leader of a document, its own position if it is a leader, and their bond.
+/// The position of the leader of a document (the position of the document itself if it is a
+/// leader), and the bond of document and leader.
 pub(in crate::join) type LeaderAndBond<B> = (u32, B);
 
-/// For each document, whose fingerprints are `values`, the first leader that represents it. The
-/// order of documents is the order in which they may become leaders; values may repeat. There is a
-/// judge for each thread.
+/// Finds the first leader that represents each document. `values` are the fingerprints of the
+/// documents, in the order in which documents may become leaders; values may repeat. `judges` has
+/// one judge for each thread.
 ///
-/// The result depends neither on the number of threads nor on the order of comparisons.
+/// The result does not depend on the number of threads.
 pub(in crate::join) fn lead<J: Judge>(
     values: &[u64],
     k: u32,
@@ -72,7 +78,7 @@ pub(in crate::join) fn lead<J: Judge>(
     Ok(leading.led)
 }
 
-/// Leaders in their order.
+/// Leaders in the order of the documents.
 #[derive(Default)]
 struct Leaders {
     positions: Vec<u32>,
@@ -85,7 +91,7 @@ impl Leaders {
         self.values.push(value);
     }
 
-    /// The first leader that represents a document.
+    /// The first leader that is similar to a document, and their bond.
     fn first_of<J: Judge>(
         &self,
         (document, value): (u32, u64),
@@ -99,8 +105,8 @@ impl Leaders {
     }
 }
 
-/// Calls `each` with the positions of the values near `value`, ascending, until it returns a
-/// result.
+/// Calls `each` with the position of each of `others` that is near `value`, ascending, until `each`
+/// returns a result.
 pub(in crate::join) fn scan<R>(
     value: u64,
     others: &[u64],
@@ -108,7 +114,7 @@ pub(in crate::join) fn scan<R>(
     mut each: impl FnMut(usize) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
     for (chunk, others) in others.chunks(16).enumerate() {
-        // A chunk at a time, without a branch.
+        // Compares a whole chunk without branches.
         let mut near = 0_u32;
         for (at, other) in others.iter().enumerate() {
             near |= u32::from((value ^ other).count_ones() <= k) << at;
@@ -132,12 +138,14 @@ struct Leading<'a, J: Judge> {
 }
 
 impl<J: Judge> Leading<'_, J> {
-    /// The leaders among ascending documents that no other leader represents.
+    /// Finds the leaders among these ascending documents, none of which a leader outside of them
+    /// represents.
     fn lead(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let mut rest = documents;
         while !rest.is_empty() {
-            // Blocks grow with the leaders, so that each leader is read once for many documents.
+            // A block has at least as many documents as there are leaders, so that each leader is
+            // read once for many documents.
             let count = leaders.positions.len().clamp(BLOCK_COUNT, BLOCK_MAX).min(rest.len());
             let (block, after) = rest.split_at(count);
             rest = after;
@@ -149,7 +157,8 @@ impl<J: Judge> Leading<'_, J> {
         Ok(leaders)
     }
 
-    /// The documents of `block` that none of these leaders represents.
+    /// Compares the documents of `block` with these leaders. Returns the documents without a
+    /// leader.
     fn against(&mut self, block: &[u32], leaders: &Leaders) -> Result<Vec<u32>> {
         if leaders.positions.is_empty() {
             return Ok(block.to_vec());
@@ -194,7 +203,7 @@ impl<J: Judge> Leading<'_, J> {
         Ok(left)
     }
 
-    /// The leaders among documents that no earlier leader represents.
+    /// Finds the leaders among these documents, none of which an earlier leader represents.
     fn among(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let near = if documents.len() <= BLOCK_COUNT {
@@ -232,7 +241,7 @@ impl<J: Judge> Leading<'_, J> {
     }
 }
 
-/// The first of some leaders that represents a document.
+/// The first of these leaders that is similar to a document, and their bond.
 fn first_of<J: Judge>(
     document: u32,
     leaders: impl Iterator<Item = u32>,
@@ -252,7 +261,8 @@ mod tests {
 
     use super::*;
 
-    /// Accepts or rejects a pair by its positions; rejects more pairs if the number is larger.
+    /// Accepts or rejects a pair depending on its positions; rejects the more pairs the larger the
+    /// number.
     struct Picky(u32);
 
     impl Judge for Picky {
@@ -299,7 +309,7 @@ mod tests {
         }
 
         let values = [7; 2000];
-        // The largest number of comparisons between two reports.
+        // Maximum number of comparisons between two reports.
         let most = (REPORT_COUNT * values.len()) as u64;
         let mut reports = 0;
         while reports < 10_000 {
@@ -329,7 +339,7 @@ mod tests {
         assert!(reports as usize >= values.len() / REPORT_COUNT, "{reports}");
     }
 
-    /// Values near some centres, with more or fewer varying bits.
+    /// Values near a few centres, with a random number of varying bits.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         let centres = proptest::collection::vec(any::<u64>(), 1..6);
         let members =

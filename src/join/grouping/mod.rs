@@ -1,7 +1,7 @@
-//! Clusters, components and groups of near documents, and the documents of each that are kept.
+//! Clusters, components and groups of near documents, and the choice of the documents to keep.
 //!
-//! All are built from near pairs. This file defines a cluster: its members, representative, size
-//! and diameter.
+//! All three are built from near pairs. This file defines a cluster: its members, representative,
+//! size and diameter.
 
 pub(in crate::join) mod cluster_method;
 pub(in crate::join) mod clusters;
@@ -28,18 +28,19 @@ use fpstore_base::{Fingerprint, Id};
 /// Clusters of up to this many fingerprints get an exact diameter, for which each pair is compared.
 const EXACT_DIAMETER_MAX: usize = 1 << 12;
 
-/// A fingerprint of a cluster.
+/// A member of a cluster: a fingerprint with its documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClusterMember {
     /// The fingerprint.
     pub fingerprint: Fingerprint,
-    /// Its distance from the representative in bits.
+    /// The distance of the fingerprint from the representative, in bits.
     pub distance: u32,
-    /// Its ids in the order in which they were stored. A member without ids counts as one document.
+    /// The ids of the fingerprint, in the order in which they were stored. A member without ids
+    /// counts as one document.
     pub ids: Vec<Id>,
-    /// The positions of these ids among all ids of the fingerprint, if other clusters have some of
-    /// them.
+    /// The positions of these ids among all ids of the fingerprint; empty if all its ids are in
+    /// this cluster.
     pub(in crate::join) places: Vec<u32>,
 }
 
@@ -58,19 +59,20 @@ impl ClusterMember {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cluster {
-    /// Its number: 1, 2, 3 ... by ascending smallest fingerprint of its component, unless
-    /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers) assigned another.
+    /// The number of the cluster. Clusters are numbered 1, 2, 3 ... in the order of the smallest
+    /// fingerprint of their component;
+    /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers) changes the numbers.
     pub number: u64,
-    /// The number of its documents.
+    /// The number of documents in the cluster.
     pub size: u64,
-    /// The largest distance between two of its members, or a lower bound of it.
+    /// The largest distance between two members, or a lower bound of it.
     pub diameter: u32,
     /// Whether the diameter is exact; always for up to 4096 fingerprints.
     pub diameter_is_exact: bool,
-    /// Its fingerprints: the representative, then the others by distance from it, then by
-    /// fingerprint. The representative is near the most documents, ties by smallest id, then by
-    /// smallest fingerprint; with [`ClusterMethod::Leader`](crate::join::ClusterMethod::Leader) it
-    /// is the leader.
+    /// The members: first the representative, then all others by distance from the representative,
+    /// then by fingerprint. The representative is the member that is near the most documents, of
+    /// ties the one with the smallest id, then with the smallest fingerprint; with
+    /// [`ClusterMethod::Leader`](crate::join::ClusterMethod::Leader) it is the leader.
     pub members: Vec<ClusterMember>,
 }
 
@@ -81,7 +83,7 @@ impl Cluster {
     }
 }
 
-/// A cluster of these members. The first one is the representative.
+/// The cluster with these members, the representative first; its number is not set yet.
 pub(in crate::join) fn cluster_of(mut members: Vec<ClusterMember>) -> Cluster {
     let center = members[0].fingerprint;
     for member in &mut members {
@@ -105,7 +107,8 @@ pub(in crate::join) fn diameter(values: &[u64]) -> (u32, bool) {
         let most = each.map(|(at, &value)| farthest(value, &values[at + 1..]).0).max();
         return (most.unwrap_or(0), true);
     }
-    // Repeatedly moves to the farthest member. The number of varying bits is an upper bound.
+    // For a lower bound, repeatedly goes to the value that is farthest from the current one. If it
+    // equals the number of varying bits, which is an upper bound, it is exact.
     let mut from = values[0];
     let mut most = 0;
     for _ in 0..8 {
@@ -117,7 +120,8 @@ pub(in crate::join) fn diameter(values: &[u64]) -> (u32, bool) {
     (most, most == any.count_ones())
 }
 
-/// Positions by descending degree, then smallest id, then fingerprint.
+/// The positions of the members, sorted by descending degree, then by smallest id, then by
+/// fingerprint.
 pub(in crate::join) fn by_degree(
     members: &[ClusterMember],
     degree: impl Fn(u32) -> u64,
@@ -131,8 +135,8 @@ pub(in crate::join) fn by_degree(
     order
 }
 
-/// The number of the cluster at position `count`, counted from 1; `numbers` are the numbers
-/// assigned to the clusters in order.
+/// The number of the cluster at position `count`, counted from 1. `numbers` are the numbers of all
+/// clusters in order; `None` means 1, 2, 3 ...
 pub(in crate::join) fn number_of(count: usize, numbers: Option<&[u64]>) -> u64 {
     match numbers {
         Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),

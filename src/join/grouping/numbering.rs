@@ -1,7 +1,7 @@
-//! The numbers of clusters, kept from one run to the next.
+//! Keeps the numbers of clusters from one run to the next.
 //!
-//! A cluster takes the number of an earlier cluster that shares documents with it, so that labels
-//! by people stay valid; other clusters get numbers after the last one.
+//! A cluster gets the number of a cluster of the earlier run that shares documents with it, so that
+//! labels by people stay valid. All other clusters get new numbers.
 //!
 //! A caller fills [`EarlierClusters`] from the output of an earlier run. [`Clusters::keep_numbers`]
 //! and `ConfirmedClusters::keep_numbers` match the numbers.
@@ -13,7 +13,7 @@ use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The clusters of an earlier run, by document.
+/// The numbers of the clusters of an earlier run, by document.
 ///
 /// Ids are compared by their texts, as in the output.
 ///
@@ -34,8 +34,8 @@ pub struct EarlierClusters {
 }
 
 impl EarlierClusters {
-    /// Records the cluster of a document. A document without an id is identified by its
-    /// fingerprint.
+    /// Records the number of the cluster of a document. A document without an id is identified by
+    /// its fingerprint.
     pub fn insert(&mut self, cluster: u64, fingerprint: Fingerprint, id: Option<&str>) {
         self.last = self.last.max(cluster);
         match id {
@@ -44,12 +44,12 @@ impl EarlierClusters {
         };
     }
 
-    /// The largest number of a cluster.
+    /// The largest recorded number; 0 if there is none.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// The earlier cluster of a document, if it was in one.
+    /// The number of the earlier cluster of a document, if it was in a cluster.
     pub fn number(&self, fingerprint: Fingerprint, id: Option<&str>) -> Option<u64> {
         match id {
             Some(id) => self.by_id.get(id).copied(),
@@ -59,12 +59,13 @@ impl EarlierClusters {
 }
 
 impl Clusters {
-    /// Renumbers the clusters by the numbers of an earlier run. `earlier` returns the earlier
-    /// cluster of a document, if it was in one.
+    /// Gives the clusters the numbers that they had in an earlier run. `earlier` returns the number
+    /// of the earlier cluster of a document, if it was in a cluster.
     ///
-    /// An earlier number is assigned to the cluster with most of its documents, ties to the earlier
-    /// cluster. A cluster that could have several numbers gets the number of most of its documents,
-    /// ties to the smaller number. All other clusters get numbers above `last`.
+    /// A number goes to the cluster that contains the most documents of the earlier cluster with
+    /// this number, of ties to the first cluster. A cluster to which several numbers could go gets
+    /// the number that most of its documents had, of ties the smallest. All other clusters get
+    /// numbers above `last`.
     ///
     /// # Errors
     ///
@@ -95,17 +96,17 @@ impl Clusters {
     }
 }
 
-/// The earlier clusters of the documents of each new cluster.
+/// Counts the documents that new clusters share with earlier clusters.
 #[derive(Default)]
 pub(in crate::join) struct Shared {
-    /// For a new cluster and an earlier one: the number of common documents, the number of the
-    /// earlier cluster, and the position of the new one.
+    /// For each new cluster and earlier cluster with common documents: the number of common
+    /// documents, the number of the earlier cluster, and the position of the new cluster.
     list: Vec<(Reverse<u64>, u64, usize)>,
     count: usize,
 }
 
 impl Shared {
-    /// Takes the next cluster; `had` are the earlier numbers of its documents.
+    /// Adds the next new cluster, and empties `had`, the earlier numbers of its documents.
     pub(in crate::join) fn take(&mut self, had: &mut Vec<u64>) {
         had.sort_unstable();
         let position = self.count;

@@ -1,4 +1,5 @@
-//! Reading the fingerprints of a store, and the memory that finding their clusters takes.
+//! Reads the fingerprints of a store to find their clusters, and computes the memory that this
+//! takes.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -13,15 +14,14 @@ use crate::store::Store;
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
-/// Bytes for each fingerprint: its value, its position in the disjoint sets, its position among the
-/// members.
+/// Bytes of memory for each fingerprint: its value, its entry in the disjoint sets, its entry in
+/// the list of members and a buffer for it.
 const NODE_LEN: u64 = 8 + 4 + 12;
 
-/// Number of fingerprints that a thread reads before it reports them to the observer, which all
-/// threads share.
+/// A thread reports to the observer, which all threads share, after reading this many fingerprints.
 const TICKED: usize = 1 << 8;
 
-/// The memory of the join, which excludes the memory that clusters take.
+/// The memory budget of the join, without the memory that clusters take.
 pub(in crate::join) struct JoinMemory(pub(in crate::join) WorkBudget);
 
 impl JoinMemory {
@@ -45,13 +45,13 @@ impl JoinMemory {
             );
             return Err(Error::InvalidOptions { reason });
         }
-        // The join itself accounts for the memory of the values.
+        // The memory of the values is not subtracted, because the join itself accounts for it.
         resources.memory -= held - 8 * count;
         Ok(JoinMemory(resources))
     }
 }
 
-/// The fingerprints of a store, and which of them have copies.
+/// The fingerprints of a store, and the positions of those with several documents.
 pub(in crate::join) struct ReadValues {
     /// In ascending order.
     pub(in crate::join) values: Arc<Vec<u64>>,
@@ -73,7 +73,7 @@ pub(in crate::join) fn read(
     if store.info().id_count() == 0 {
         let side = JoinValues::open(store.into(), 0, threads)?;
         let mut values = side.in_memory(threads, Some(&watch))?;
-        // The first table may have another order.
+        // Without ids, the values are in the order of the first table, which may not be ascending.
         if !values.is_sorted() {
             Arc::make_mut(&mut values).sort_unstable();
         }
@@ -105,7 +105,7 @@ pub(in crate::join) fn read(
     Ok(ReadValues { values: Arc::new(values), copied, numbers })
 }
 
-/// The values of a range, as in [`ReadValues`].
+/// The values of a range of fingerprints, with the fields of [`ReadValues`].
 #[derive(Default)]
 struct ReadPart {
     values: Vec<u64>,

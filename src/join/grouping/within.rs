@@ -1,7 +1,7 @@
-//! The leaders of new fingerprints: for each, the kept new fingerprint that replaces it.
+//! Finds the leader of each new fingerprint: the kept new fingerprint that replaces it.
 //!
-//! A join finds the connected components of near pairs, and each component is divided by
-//! [`leaders`](super::leaders) in the order of smallest ids.
+//! A join finds the connected components of near pairs. In each component,
+//! [`leaders`](super::leaders) finds the leaders in the order of smallest ids.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,15 +18,15 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 
-/// Groups with fewer fingerprints than this are divided by one thread.
+/// The leaders of groups (components) with fewer fingerprints than this are found by one thread.
 const GROUP_MIN: usize = if cfg!(test) { 16 } else { 1 << 12 };
 
-/// The results of one thread for some groups.
+/// The results of one thread for a batch of groups.
 #[derive(Default)]
 struct Batch {
-    /// Fingerprints and their leaders.
+    /// Pairs of a fingerprint and its leader.
     led: Vec<(u32, u32)>,
-    /// Groups led by all threads together, each in the order of smallest ids.
+    /// Large groups, whose leaders all threads find together; each in the order of smallest ids.
     large: Vec<Vec<u32>>,
 }
 
@@ -45,20 +45,20 @@ fn order_of<I: Ord>(
     Ok(order.into_iter().map(|(.., at)| at).collect())
 }
 
-/// The leader of each fingerprint. Fingerprints are identified by their positions in ascending
+/// The leader of each new fingerprint. Fingerprints are given by their positions in ascending
 /// order.
 #[derive(Debug)]
 pub(in crate::join) struct NewLeaders {
     leader_of: Vec<u32>,
-    /// The fingerprints with a dropped document, by leader, then distance from it, then
-    /// fingerprint.
+    /// The fingerprints with at least one dropped document, sorted by leader, then by distance from
+    /// the leader, then by fingerprint.
     listed: Vec<u32>,
 }
 
 impl NewLeaders {
     /// Finds the leaders among fingerprints of the store `new`: in the order of smallest ids, each
-    /// one that is near no earlier leader. Takes 16 bytes of memory for each fingerprint in
-    /// addition to the join.
+    /// fingerprint that is near no earlier leader. Takes 16 bytes of memory for each fingerprint in
+    /// addition to the memory of the join.
     pub(in crate::join) fn among(
         new: &Store,
         options: &JoinOptions,
@@ -146,13 +146,14 @@ impl NewLeaders {
         Ok(NewLeaders { leader_of, listed })
     }
 
-    /// The leader of a fingerprint, which is the fingerprint itself if it is a leader.
+    /// The leader of a fingerprint; the fingerprint itself if it is a leader.
     pub(in crate::join) fn leader_of(&self, position: u32) -> u32 {
         self.leader_of[position as usize]
     }
 
-    /// The fingerprints with a dropped document, by leader, then distance from it, then
-    /// fingerprint; each leader with several documents comes before the fingerprints that it leads.
+    /// The fingerprints with at least one dropped document, sorted by leader, then by distance from
+    /// the leader, then by fingerprint. A leader is listed if it has several documents, before the
+    /// fingerprints that it leads.
     pub(in crate::join) fn listed(&self) -> &[u32] {
         &self.listed
     }

@@ -1,5 +1,5 @@
-//! Looks up the documents of fingerprints by exact search: of one fingerprint after the other, or
-//! of the pairs of a batch.
+//! Looks up the documents of fingerprints by exact search: for one fingerprint at a time, or for a
+//! batch of pairs.
 
 use std::ops::Range;
 
@@ -13,25 +13,26 @@ use fpstore_base::{Fingerprint, Id};
 
 /// Number of pairs that one thread looks up at a time.
 const BATCH_COUNT: usize = if cfg!(test) { 3 } else { 1 << 12 };
-/// Largest number of documents of a batch in memory.
+/// Maximum number of documents of a batch in memory.
 const DOCUMENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
-/// A document with the fingerprint that was looked up. A document without an id stands for a
-/// fingerprint that its store holds without ids.
+/// A document with the fingerprint that was looked up. A fingerprint without ids counts as one
+/// document without an id.
 pub(in crate::join) struct Document {
     pub(in crate::join) store: StoreIndex,
     pub(in crate::join) id: Option<Id>,
 }
 
 impl Document {
-    /// Orders the documents of a fingerprint: documents with an id come before documents without
-    /// one, which another store may have.
+    /// The sort key of the documents of a fingerprint: documents with an id come before documents
+    /// without an id, which are in another store.
     pub(in crate::join) fn rank(&self) -> (bool, Option<&Id>, StoreIndex) {
         (self.id.is_none(), self.id.as_ref(), self.store)
     }
 }
 
-/// Looks up the documents of one fingerprint after the other, and keeps the last result.
+/// Looks up the documents of one fingerprint at a time, and keeps the last result in case the same
+/// fingerprint is looked up again.
 pub(in crate::join) struct DocumentLookup {
     searcher: Searcher,
     fingerprint: Option<Fingerprint>,
@@ -43,8 +44,8 @@ impl DocumentLookup {
         DocumentLookup { searcher: store.searcher(), fingerprint: None, found: Vec::new() }
     }
 
-    /// Sets `found` to the documents of a fingerprint, store after store, in the order of their
-    /// ids.
+    /// Sets `found` to the documents of a fingerprint, store after store; in each store, in the
+    /// order of their ids.
     pub(in crate::join) fn look_up(&mut self, fingerprint: Fingerprint) -> Result<()> {
         if self.fingerprint != Some(fingerprint) {
             self.fingerprint = Some(fingerprint);
@@ -55,8 +56,8 @@ impl DocumentLookup {
     }
 }
 
-/// Adds the documents of a fingerprint, unless there would be more than `most`; returns whether all
-/// of them were added.
+/// Appends the documents of a fingerprint to `found`, until it has `most` documents. Returns
+/// whether all documents were appended.
 fn read_documents(
     searcher: &mut Searcher,
     fingerprint: Fingerprint,
@@ -83,7 +84,7 @@ fn read_documents(
 #[derive(Clone, Copy)]
 pub(in crate::join) struct PairStores<'a> {
     pub(in crate::join) firsts: &'a Store,
-    /// The store of the second fingerprints, if it differs.
+    /// The store of the second fingerprints, if it differs from `firsts`.
     pub(in crate::join) seconds: Option<&'a Store>,
 }
 
@@ -94,16 +95,17 @@ impl<'a> From<&'a Store> for PairStores<'a> {
 }
 
 impl PairStores<'_> {
-    /// Whether the second fingerprint of a pair has documents of its own.
+    /// Whether the documents of the second fingerprint of a pair must be looked up, because they
+    /// are not the documents of the first.
     fn has_seconds(self, pair: Pair) -> bool {
         self.seconds.is_some() || pair.first != pair.second
     }
 }
 
-/// Calls `each` with each pair and the documents of its fingerprints, in the order of `pairs`,
-/// where pairs with the same first fingerprint follow one another. If both fingerprints are the
-/// same, of one store, the list of documents of the second is empty. Threads look up the next
-/// documents during the calls.
+/// Calls `each` with each pair and the documents of its two fingerprints, in the order of `pairs`.
+/// Pairs with the same first fingerprint must follow one another. If the two fingerprints are equal
+/// and there is only one store, the list of documents of the second is empty. Threads look up the
+/// documents of the next pairs during the calls.
 pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     stores: impl Into<PairStores<'a>>,
     threads: usize,
@@ -130,7 +132,8 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     let [mut firsts, mut seconds] = [stores.firsts, seconds_of].map(DocumentLookup::new);
     in_order(threads, worker, source, |batch: LookedUp| {
         batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
-        // Pairs whose documents do not fit into memory together.
+        // The documents of these pairs did not fit into memory together, so they are looked up one
+        // by one.
         for &pair in batch.rest() {
             firsts.look_up(pair.first)?;
             if stores.has_seconds(pair) {
@@ -144,18 +147,18 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     })
 }
 
-/// Pairs and the documents of their fingerprints.
+/// A batch of pairs, and the documents of the fingerprints of the first pairs of it.
 #[derive(Default)]
 struct LookedUp {
     pairs: Vec<Pair>,
     documents: Vec<Document>,
-    /// For each pair that was looked up, the positions of the documents of its fingerprints.
+    /// For each pair that was looked up, the positions of the documents of both fingerprints.
     places: Vec<[Range<usize>; 2]>,
 }
 
 impl LookedUp {
-    /// Looks up pairs until there are too many documents. Pairs with the same first fingerprint
-    /// follow one another.
+    /// Looks up the documents of pairs until there are too many. Pairs with the same first
+    /// fingerprint must follow one another.
     fn of(
         pairs: Vec<Pair>,
         stores: PairStores<'_>,
@@ -186,8 +189,8 @@ impl LookedUp {
         Ok(looked_up)
     }
 
-    /// Adds the documents of a fingerprint, and returns their positions; `None` if they are too
-    /// many.
+    /// Adds the documents of a fingerprint, and returns their positions; `None` if there are too
+    /// many documents.
     fn add(
         &mut self,
         fingerprint: Fingerprint,

@@ -1,5 +1,5 @@
-//! Near pairs of documents: for each near pair of fingerprints, each id of one with each id of the
-//! other.
+//! Finds near pairs of documents: for each near pair of fingerprints, each id of one fingerprint
+//! with each id of the other.
 
 use super::document_lookup::{Document, for_each_looked_up};
 use super::sorted_pairs::{PairSorter, SortedPairs};
@@ -11,19 +11,19 @@ use crate::join::shares::JoinPlan;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// Two documents of a [`DocumentPairs`].
+/// Two documents with near fingerprints, see [`DocumentPairs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentPair<'a> {
-    /// The fingerprints.
+    /// The fingerprints of the two documents.
     pub pair: Pair,
     /// The id of the document with the first fingerprint, if it has one.
     pub first_id: Option<IdRef<'a>>,
     /// The id of the document with the second fingerprint, if it has one.
     pub second_id: Option<IdRef<'a>>,
-    /// The store of the first document, if several stores are queried together.
+    /// The store that contains the first document, if several stores are queried together.
     pub first_store: StoreIndex,
-    /// The store of the second document, if several stores are queried together.
+    /// The store that contains the second document, if several stores are queried together.
     pub second_store: StoreIndex,
 }
 
@@ -40,14 +40,15 @@ pub struct DocumentPairs {
 /// options. Documents with the same fingerprint are pairs at distance 0, unless `distinct`.
 ///
 /// A fingerprint without ids counts as one document. If several [`Stores`](crate::Stores) are
-/// queried together, it counts as one document in each store that holds it without ids. Pairs are
-/// formed within a store and between stores.
+/// queried together, it counts as one document in each store that contains it without ids. Pairs
+/// are formed within each store and between stores.
 ///
-/// The shares of a join, see [`JoinOptions::share`], together have each pair of documents once.
+/// The shares of a join, see [`JoinOptions::share`], together find each pair of documents once.
 ///
 /// # Errors
 ///
-/// As [`sorted_pairs`](crate::join::sorted_pairs). The limit on pairs counts pairs of documents.
+/// The errors of [`sorted_pairs`](crate::join::sorted_pairs). The limit on pairs is on pairs of
+/// documents.
 ///
 /// # Examples
 ///
@@ -82,7 +83,8 @@ pub fn document_pairs(
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
-        // A check for copies would take a pass.
+        // Assumed, because a check for fingerprints with several documents would read the store
+        // once more.
         any_copies = true;
     } else if may_have_copies {
         for_each_document_count(store, options, &mut |fingerprint, documents| {
@@ -95,7 +97,8 @@ pub fn document_pairs(
             }
             Ok(())
         })?;
-        // A fingerprint of another share may have copies.
+        // The check above is for this share only. A fingerprint of another share may have several
+        // documents.
         any_copies |= options.share.count > 1;
     }
     near_pairs(store, &join_options, |pairs| sorter.push(pairs))?;
@@ -116,20 +119,21 @@ pub fn document_pairs(
 }
 
 /// Whether a fingerprint may belong to several documents. Even if no store has ids, two stores may
-/// hold the same fingerprint.
+/// contain the same fingerprint.
 fn may_have_copies(store: &Store) -> bool {
     store.info().id_count() > 0 || store.snapshot().is_united()
 }
 
-/// Calls `each` with each fingerprint of the share and the number of its documents. The shares of a
-/// join together have each fingerprint once.
+/// Calls `each` with each fingerprint of the share and the number of its documents. Over all shares
+/// of a join, each fingerprint occurs once.
 fn for_each_document_count(
     store: &Store,
     options: &JoinOptions,
     each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
 ) -> Result<()> {
     let Share { number, count } = options.share;
-    // A range counts the ids of a fingerprint, without regard to stores.
+    // Not used for several stores, because a range counts ids and cannot count documents without
+    // ids in each store.
     if count > 1 && options.k < 64 && !store.snapshot().is_united() {
         let plan = JoinPlan::of(store, options.k)?;
         if let Some(range) = plan.ranges_of(store, options.share)?.first() {
@@ -158,8 +162,9 @@ impl DocumentPairs {
         self.count == 0
     }
 
-    /// Calls `each` with each pair: by ascending first fingerprint, then second, then in the order
-    /// of the ids of the first, then of the second.
+    /// Calls `each` with each pair. Pairs are sorted by first fingerprint, then by second
+    /// fingerprint; pairs with the same fingerprints are in the order of the ids of the first
+    /// document, then of the second.
     ///
     /// # Errors
     ///
@@ -170,7 +175,7 @@ impl DocumentPairs {
         mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if !may_have_copies(&self.store) {
-            // Each fingerprint is one document.
+            // Each fingerprint is one document, without an id.
             let document = Document { store: StoreIndex::default(), id: None };
             return self.pairs.for_each(|pair| each(DocumentPair::of(pair, &document, &document)));
         }
@@ -181,8 +186,8 @@ impl DocumentPairs {
     }
 }
 
-/// Calls `each` with each document of the first fingerprint of a pair and each document of the
-/// second; for equal fingerprints, with each pair of documents.
+/// Calls `each` with each pair of a document of the first fingerprint and a document of the second;
+/// for equal fingerprints, with each pair of two documents of the fingerprint.
 fn for_each_combined<E>(
     pair: Pair,
     firsts: &[Document],
@@ -216,7 +221,7 @@ mod tests {
     use crate::join::tests::random::Random;
     use crate::{BuildOptions, Builder, IdPolicy};
 
-    /// Fingerprints with no id, one id, a few, or more than a batch looks up.
+    /// Fingerprints with no id, one id, a few ids, or more ids than fit into a batch.
     #[test]
     fn pairs_of_documents_come_in_order_on_any_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
@@ -244,7 +249,8 @@ mod tests {
                     documents.push(ids.iter().map(u64::to_string).collect());
                 }
             }
-            // Texts are ordered by their bytes.
+            // Text ids are sorted by bytes, so "1000" comes before "200"; numbers are sorted by
+            // value.
             documents.iter_mut().for_each(|ids| match policy {
                 IdPolicy::Text => ids.sort_unstable(),
                 _ => ids.sort_by_key(|id| (id.len(), id.clone())),
@@ -264,7 +270,7 @@ mod tests {
                     expected.extend(ids_of(other).iter().map(|second| (one, other, first, second)));
                 }
             }
-            // The document pairs of the same two fingerprints are in order already.
+            // A stable sort: the document pairs of the same two fingerprints are in order already.
             expected.sort_by_key(|(one, other, ..)| (*one, *other));
             for threads in [1, 2, 3] {
                 let options = JoinOptions::new(3).threads(threads);

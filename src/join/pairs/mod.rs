@@ -1,7 +1,7 @@
-//! Near pairs of fingerprints: in any order, sorted, as pairs of documents, or as a sample for
-//! people to judge.
+//! Finds near pairs of fingerprints: in any order, sorted, as pairs of documents, or as a sample
+//! for people to judge.
 //!
-//! The sample is found by searches, the other pairs by one run of the engine.
+//! The sample is found by searches, all other pairs by a run of the join engine.
 
 #[cfg(feature = "write")]
 pub(in crate::join) mod document_lookup;
@@ -33,7 +33,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The distance in bits.
+    /// The distance of the two fingerprints in bits.
     pub fn distance(&self) -> u32 {
         self.first.distance(self.second)
     }
@@ -42,19 +42,20 @@ impl Pair {
 /// Finds every pair of different fingerprints of a set within the distance of the options, each
 /// once, in any order, and calls `each` with some pairs at a time, on one thread at a time.
 ///
-/// Pairs are not kept, so memory stays within the budget of the options. If the input does not fit,
-/// a store is read again for each pass. For pairs in order see [`sorted_pairs`].
+/// Pairs are not kept, so memory stays within the budget of the options. If the fingerprints of a
+/// store do not fit into memory, the store is read again for each pass. For pairs in order see
+/// [`sorted_pairs`].
 ///
-/// With a [share](JoinOptions::share), finds the pairs of that share, as defined by
-/// [`JoinPlan::of`] the store: it reads a range of some tables if the store has suitable tables,
-/// else everything.
+/// With a [share](JoinOptions::share), finds the pairs of that share. The share of a store is
+/// defined by its [`JoinPlan::of`]: it reads a range of some tables if the store has suitable
+/// tables, otherwise all fingerprints.
 ///
 /// [`sorted_pairs`]: crate::join::sorted_pairs
 ///
 /// # Errors
 ///
 /// * [`Error::InvalidDistance`] if the distance is above 64, [`Error::InvalidOptions`] if the
-///   memory is too little for the threads, or if the share or the segment does not exist.
+///   memory is too small for the number of threads, or if the share or the segment does not exist.
 /// * [`Error::Corrupt`] if a store is damaged.
 /// * [`Error::TooManyPairs`] if there are more pairs than the options allow.
 /// * [`Error::Interrupted`] if the observer ends the join.
@@ -82,8 +83,8 @@ impl Pair {
 /// # Source
 ///
 /// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007: near
-/// fingerprints agree on some blocks of bits. A pair is counted at the first blocks on which it
-/// agrees, which replaces a set of found pairs.
+/// fingerprints agree on some blocks of bits. Here a pair is found only at the first blocks on
+/// which it agrees, so found pairs need not be remembered.
 pub fn near_pairs<'a, E: From<Error> + Send>(
     input: impl Into<JoinInput<'a>>,
     options: &JoinOptions,
@@ -110,7 +111,7 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
 }
 
-/// Runs a join of one side, and passes its pairs to `each`.
+/// Calls `run`, which runs a join of one side, and passes the pairs that it finds to `each`.
 pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
     options: &JoinOptions,
     mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
@@ -128,13 +129,13 @@ pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
     failed.result(joined)
 }
 
-/// Finds every pair of a fingerprint of `new` and one of `stored` within the distance of the
-/// options, equal fingerprints included, each once, in any order, and calls `each` with some pairs
-/// at a time, on one thread at a time.
+/// Finds every pair of a fingerprint of `new` and a fingerprint of `stored` within the distance of
+/// the options, equal fingerprints included, each once, in any order, and calls `each` with some
+/// pairs at a time, on one thread at a time.
 ///
 /// # Errors
 ///
-/// As [`near_pairs`], and [`Error::RecipeMismatch`] if two stores hold fingerprints of different
+/// The errors of [`near_pairs`], and [`Error::RecipeMismatch`] if two stores have different
 /// recipes.
 ///
 /// # Examples
@@ -182,7 +183,7 @@ fn pair_of((first, second): ValuePair) -> Pair {
     Pair { first: Fingerprint::new(first), second: Fingerprint::new(second) }
 }
 
-/// Counts pairs, and fails above a limit.
+/// Counts pairs, and returns an error if there are more than `most`.
 struct PairCounter {
     most: u64,
     found: u64,

@@ -1,7 +1,7 @@
-//! A few pairs of every distance, for people to judge.
+//! Samples a few pairs of documents of every distance, for people to judge.
 //!
-//! Random pairs are nearly all far apart, so each fingerprint of a sample is paired with its nearest
-//! other fingerprint, and the pairs are drawn evenly over the distances.
+//! Nearly all random pairs have a large distance. So each fingerprint of a sample is paired with
+//! its nearest other fingerprint, and about the same number of pairs is drawn for each distance.
 
 use super::Pair;
 use super::nearest_others::for_each_nearest_other;
@@ -14,14 +14,14 @@ use crate::store::Store;
 use fpstore_base::Id;
 use fpstore_base::watch::Phase;
 
-/// The usual largest distance of pairs to judge: few near-duplicates lie farther apart.
+/// The usual maximum distance of pairs to judge: few near-duplicates have a larger distance.
 pub const JUDGED_DISTANCE: u32 = 24;
 
 /// Two documents to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampledPair {
-    /// Their fingerprints.
+    /// The fingerprints of the two documents.
     pub pair: Pair,
     /// The id of the document with the first fingerprint.
     pub first_id: Id,
@@ -29,12 +29,12 @@ pub struct SampledPair {
     pub second_id: Id,
 }
 
-/// Chooses pairs of documents for people to judge: up to `count`, evenly over the distances up to
-/// the `k` of the options, in an order that does not reveal the distance.
+/// Chooses pairs of documents for people to judge: up to `count` pairs, distributed evenly over the
+/// distances from 0 to the `k` of the options, in an order that does not reveal the distance.
 ///
-/// Each fingerprint of a sample is paired with the nearest other one; at distance 0 two documents
-/// of one fingerprint are paired. Both documents of a pair have ids, and no pair comes twice. The
-/// same store gives the same pairs.
+/// Each fingerprint of a sample is paired with the nearest other fingerprint; pairs at distance 0
+/// are two documents with the same fingerprint. Both documents of a pair have ids, and no pair
+/// occurs twice. The same store gives the same pairs.
 ///
 /// The judgements show which `k` is suitable, see the command `fpstore evaluate`.
 ///
@@ -85,7 +85,7 @@ pub fn sampled_pairs(
         take(own, own, 1)?;
         other.map_or(Ok(()), |other| take(own, other, 0))
     })?;
-    // One pair of each distance in turn.
+    // Takes one pair of each distance, then a second pair of each distance, and so on.
     let most = by_distance.iter().map(Vec::len).max().unwrap_or_default();
     let turn = |at| by_distance.iter().filter_map(move |found: &Vec<_>| found.get(at));
     let mut pairs: Vec<SampledPair> = (0..most).flat_map(turn).take(count).cloned().collect();
@@ -95,7 +95,7 @@ pub fn sampled_pairs(
     Ok(pairs)
 }
 
-/// A sample of the fingerprints of a store, and their number in the store.
+/// A sample of the fingerprints of a store, and the number of all its fingerprints.
 fn sample_of(store: &Store, options: &JoinOptions) -> Result<(Sample, u64)> {
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     let (mut sampler, mut fingerprint_count) = (Sampler::new(Sampler::CAPACITY), 0);
@@ -108,8 +108,8 @@ fn sample_of(store: &Store, options: &JoinOptions) -> Result<(Sample, u64)> {
     Ok((sampler.finish_any(), fingerprint_count))
 }
 
-/// The pair of the first document of `one` and the document number `at_other` of `other`, if both
-/// have ids.
+/// The pair of the first document of `one` and the document at position `at_other` of `other`, if
+/// both have ids.
 fn pair_of(one: &Hit<'_>, other: &Hit<'_>, at_other: usize) -> Result<Option<SampledPair>> {
     let first_id = one.ids().next().transpose()?.map(|id| id.to_id());
     let second_id = other.ids().nth(at_other).transpose()?.map(|id| id.to_id());

@@ -1,7 +1,7 @@
-//! Near pairs in order, kept in memory or in temporary files.
+//! Finds near pairs in order, and keeps them in memory or in temporary files.
 //!
-//! A join finds pairs in any order. They are sorted externally by the first fingerprint. Pairs with
-//! the same first fingerprint are sorted in memory by the second.
+//! A join finds pairs in any order. An external sort sorts them by first fingerprint. Pairs with
+//! the same first fingerprint are then sorted in memory by second fingerprint.
 
 use super::{Pair, near_pairs, near_pairs_across};
 use crate::base::error::{Error, Result};
@@ -10,9 +10,11 @@ use crate::join::options::{JoinInput, JoinOptions};
 use crate::writing::sort::{RecordBatch, RecordSorter, SortResources, SortedRecords};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Near pairs by ascending first fingerprint, then second, in memory or in temporary files.
+/// Near pairs, sorted by first fingerprint, then by second fingerprint; in memory or in temporary
+/// files.
 ///
-/// The partners of one fingerprint are in memory together; at k = 3 there are at most 43 744.
+/// All pairs with the same first fingerprint are in memory together; at k = 3 these are at most 43
+/// 744.
 #[derive(Debug)]
 pub struct SortedPairs {
     records: SortedRecords,
@@ -62,7 +64,7 @@ struct Partners {
 }
 
 impl Partners {
-    /// Calls `each` with the pairs in order, and removes them.
+    /// Calls `each` with the pairs of the first fingerprint in order, and removes them.
     fn flush<E>(&mut self, each: &mut impl FnMut(Pair) -> Result<(), E>) -> Result<(), E> {
         self.seconds.sort_unstable();
         let first = Fingerprint::new(self.first);
@@ -76,7 +78,7 @@ impl Partners {
 ///
 /// # Errors
 ///
-/// As [`near_pairs`].
+/// The same as [`near_pairs`].
 ///
 /// # Examples
 ///
@@ -104,12 +106,12 @@ pub fn sorted_pairs<'a>(
     sorter.finish()
 }
 
-/// Finds every pair of a fingerprint of `new` and one of `stored` within the distance of the
-/// options, each once, and sorts them.
+/// Finds every pair of a fingerprint of `new` and a fingerprint of `stored` within the distance of
+/// the options, each once, and sorts them.
 ///
 /// # Errors
 ///
-/// As [`near_pairs_across`].
+/// The same as [`near_pairs_across`].
 pub fn sorted_pairs_across<'a, 'b>(
     new: impl Into<JoinInput<'a>>,
     stored: impl Into<JoinInput<'b>>,
@@ -121,15 +123,15 @@ pub fn sorted_pairs_across<'a, 'b>(
     sorter.finish()
 }
 
-/// Divisor of the memory: the sorter gets this part, the join the rest.
+/// The sorter gets one in this many parts of the memory, the join the rest.
 const SORTER_DIVISOR: u64 = 4;
 
-/// Sorts the pairs of a join.
+/// Sorts the pairs of a join, and limits their number.
 pub(in crate::join) struct PairSorter {
     sorter: RecordSorter,
     resources: SortResources,
     pub(in crate::join) most: u64,
-    /// Pairs of documents that count against the limit and are not pushed one by one.
+    /// Number of pairs of documents that count against the limit without being pushed.
     pub(in crate::join) unsorted: u64,
 }
 
@@ -142,7 +144,7 @@ impl PairSorter {
         Ok(PairSorter { sorter, resources, most: options.pairs_max(), unsorted: 0 })
     }
 
-    /// The options of the join that runs while this sorter holds its part of the memory.
+    /// The options of a join that runs while this sorter takes its part of the memory.
     pub(in crate::join) fn join_options(&self, options: &JoinOptions) -> JoinOptions {
         options.reserve(self.resources.memory / SORTER_DIVISOR)
     }

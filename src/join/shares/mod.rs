@@ -1,16 +1,17 @@
-//! Divided joins, whose parts are done by separate processes; and the plan of such a join: the bits
-//! on which near fingerprints agree, and the input of each part.
+//! Joins divided over several processes, and the plan of such a join: the bits on which near
+//! fingerprints agree, and the input of each part.
 //!
 //! The bits are cut into blocks so that every near pair agrees on some of them (see `blocking`). A
-//! pair belongs to the first block on which it agrees, which is one of the first `k + 1`. So a
-//! fingerprint has to meet others in `k + 1` places only, whatever the number of parts:
+//! pair belongs to the first block on which it agrees, which is one of the first `k + 1` blocks. So
+//! each fingerprint is the input of only `k + 1` parts, one for each of these blocks, whatever the
+//! number of parts:
 //!
-//! * A share of a store reads a range of each of `k + 1` tables that lead with these blocks
+//! * A share of a store reads a range of each of `k + 1` tables whose leading bits are these blocks
 //!   (`share`).
-//! * An engine with fingerprints in a data frame sends each to `k + 1` groups (`plan_groups`).
+//! * A data frame engine, such as Spark, sends each fingerprint to `k + 1` groups (`plan_groups`).
 //!
-//! The parts together find every pair once. A plan is plain data with a text form (`plan_text`):
-//! one process makes it, and all others follow it.
+//! The parts together find every pair once. A plan has a text form (`plan_text`): one process makes
+//! the plan, and all others follow it.
 
 mod plan_groups;
 mod plan_text;
@@ -27,21 +28,21 @@ use crate::scheme::Scheme;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// Minimum length in bits of a block that is made from bits outside of all table masks.
+/// Minimum length in bits of a block of bits that lead no table.
 const BLOCK_BITS_MIN: u32 = 8;
-/// The largest number of agreeing blocks considered.
+/// Maximum number of blocks on which a pair must agree in a plan.
 pub(in crate::join) const AGREEING_MAX: u32 = 4;
-/// The most groups that a plan can have.
+/// Maximum number of groups of a plan.
 pub(in crate::join) const GROUPS_MAX: u32 = 1 << 20;
 
 /// The input that a share of a join reads from a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanReads {
-    /// Its range of `k + 1` tables: all shares together read as much as one join does.
+    /// A range of each of `k + 1` tables: all shares together read as much as one join does.
     Ranges,
-    /// All fingerprints, because the store has no tables that lead with the blocks. Each share
-    /// costs at least as much as a pass over the store.
+    /// All fingerprints, because the store has no tables whose leading bits are the blocks. Each
+    /// share costs at least as much as a pass over the store.
     Everything,
 }
 
@@ -56,10 +57,10 @@ impl fmt::Display for PlanReads {
 
 /// The division of a join into ranges of a store or groups of fingerprints.
 ///
-/// Its text form ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) is complete, so that
-/// one process can make the plan and others follow it. All parts of one join must follow the same
-/// plan, with the same release of fpstore; if they read a store, also the same
-/// [generation](Store::generation) of it.
+/// Its text form ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) is complete, so one
+/// process can make the plan and other processes follow it. All parts of one join must use the same
+/// plan and the same release of fpstore; if they read a store, also the same
+/// [generation](Store::generation) of the store.
 ///
 /// # Examples
 ///
@@ -96,16 +97,17 @@ impl fmt::Display for PlanReads {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinPlan {
     pub(in crate::join) k: u32,
-    /// Disjoint blocks of bits; a pair agrees on all but at most `k` of them.
+    /// Disjoint blocks of bits; a near pair agrees on all but at most `k` blocks.
     pub(in crate::join) blocks: Vec<u64>,
-    /// The masks of the tables that lead with the first `k + 1` blocks; empty without such tables.
+    /// For each of the first `k + 1` blocks, the mask of the table whose leading bits it is; empty
+    /// without such tables.
     pub(in crate::join) tables: Vec<u64>,
     /// The number of groups for each of the first `k + 1` blocks.
     pub(in crate::join) parts: u32,
 }
 
 impl JoinPlan {
-    /// A plan for fingerprints whose bits all vary, in one group for each of the first `k + 1`
+    /// A plan for fingerprints whose bits all vary, with one group for each of the first `k + 1`
     /// blocks.
     ///
     /// # Errors
@@ -116,11 +118,11 @@ impl JoinPlan {
     }
 
     /// A plan whose blocks are cut from the bits that vary in `sample`. Bits that are equal in all
-    /// fingerprints, as in the upper half of 32-bit fingerprints, would send everything to one
-    /// group.
+    /// fingerprints, as in the upper half of 32-bit fingerprints, would send all fingerprints to
+    /// the same group.
     ///
-    /// The sample may be any part of the fingerprints. It determines how even the groups are, and
-    /// never which pairs are found.
+    /// The sample may be any part of the fingerprints. It affects how even the sizes of groups are,
+    /// but never which pairs are found.
     ///
     /// # Errors
     ///
@@ -129,7 +131,7 @@ impl JoinPlan {
         let any = sample.iter().fold(0, |any, of| any | of.value());
         let all = sample.iter().fold(u64::MAX, |all, of| all & of.value());
         let varying = any & !all;
-        // With fewer varying bits than blocks, bits that do not vary in the sample are used, too.
+        // With fewer than `k + 1` varying bits, bits that do not vary in the sample are used, too.
         let bits = if varying.count_ones() > k { varying } else { u64::MAX };
         JoinPlan::of_bits(bits, k)
     }
@@ -142,10 +144,10 @@ impl JoinPlan {
         Ok(JoinPlan { k, blocks: even_blocks(bits, count), tables: Vec::new(), parts: 1 })
     }
 
-    /// The plan for all pairs within `k` bits of a store. Its shares read ranges if each segment
-    /// with fingerprints has tables that lead with `k + 1` disjoint blocks of bits, as in the
-    /// schemes `blocks-M` for `k` below M, and `choose-M`. If there are several such plans, it is
-    /// the one with the least expected work.
+    /// The plan for all pairs within `k` bits of a store. Its shares read ranges if each non-empty
+    /// segment has tables whose leading bits are `k + 1` disjoint blocks, as in the schemes
+    /// `blocks-M` for `k` below M, and `choose-M`. Of several such plans it is the plan with the
+    /// least expected work.
     ///
     /// # Errors
     ///
@@ -159,12 +161,12 @@ impl JoinPlan {
         Ok(plans.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(even))
     }
 
-    /// The same plan with `count` groups, rounded up to a multiple of `k + 1`. A group should fit
-    /// into the memory of a task with 16 bytes for each of its fingerprints.
+    /// The same plan with `count` groups, rounded up to a multiple of `k + 1`. Choose `count` so
+    /// that a task has 16 bytes of memory for each fingerprint of a group.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] for no group or more than 2^20.
+    /// [`Error::InvalidOptions`] if `count` is 0 or above 2^20.
     pub fn with_groups(mut self, count: u32) -> Result<Self> {
         if count == 0 || count > GROUPS_MAX {
             let reason = format!("{count} groups, expected 1 to {GROUPS_MAX}");
@@ -174,7 +176,7 @@ impl JoinPlan {
         Ok(self)
     }
 
-    /// The distance.
+    /// The distance for which the plan was made.
     pub fn k(&self) -> u32 {
         self.k
     }
@@ -190,7 +192,7 @@ impl JoinPlan {
         self.parts * (self.k + 1)
     }
 
-    /// The name of a scheme whose tables allow shares within `k` bits to read ranges.
+    /// The name of a scheme with which shares of a store read ranges for this `k`.
     pub fn scheme(&self) -> String {
         format!("blocks-{}", self.k + 1)
     }
@@ -199,22 +201,24 @@ impl JoinPlan {
         Blocking::of_blocks(self.blocks.clone(), self.blocks.len() - self.k as usize)
     }
 
-    /// The first `k + 1` blocks with the tables that lead with them.
+    /// The first `k + 1` blocks, each with the mask of the table whose leading bits it is.
     pub(in crate::join) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.blocks.iter().copied().zip(self.tables.iter().copied())
     }
 
-    /// The block at a position, which can be the first on which a pair agrees.
+    /// The block at position `first`, which is below `k + 1`: the first block on which a pair can
+    /// agree.
     pub(in crate::join) fn first_block(&self, first: usize) -> u64 {
         self.blocks[first]
     }
 }
 
-/// All plans that tables with these masks allow.
+/// All plans by which shares read ranges of tables with these masks.
 fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     let firsts = k as usize + 1;
     let mut plans = Vec::new();
-    // Plans by the blocks of `blocks-M` that lead tables; the masks of the tables may be longer.
+    // Plans with the blocks of `blocks-M`: those that are leading bits of tables, whose masks may
+    // be longer, come first.
     for agreeing in 1..=AGREEING_MAX.min(64 - k) {
         let Ok(scheme) = Scheme::named(&format!("blocks-{}", k + agreeing), k) else { continue };
         let lead = |block: u64| masks.iter().copied().find(|&mask| leads_with(mask, block));
@@ -225,8 +229,8 @@ fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
             plans.push(JoinPlan { k, blocks: [led, others].concat(), tables, parts: 1 });
         }
     }
-    // Tables of disjoint masks, possibly cut for the data: blocks are the first bits of each, and
-    // the remaining bits.
+    // Plans for tables with disjoint masks, which may be laid out for the data: the blocks are the
+    // leading bits of each table, and blocks of the remaining bits.
     let mut disjoint: Vec<u64> = Vec::new();
     for &mask in masks {
         if mask != 0 && disjoint.iter().all(|of| of & mask == 0) {

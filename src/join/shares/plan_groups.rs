@@ -1,8 +1,9 @@
-//! A join over groups, for engines that have fingerprints in a data frame and no store.
+//! A join over groups, for data frame engines such as Spark, which have fingerprints in a data
+//! frame and no store.
 //!
-//! One half of the work packs fingerprints into payloads of bytes, each for a group. The engine
-//! gathers the payloads of a group, and the other half joins it. A fingerprint is sent to `k + 1`
-//! groups, one for each block that can be the first on which a pair agrees.
+//! [`JoinPlan::scatter`] packs fingerprints into payloads of bytes, each for a group. The engine
+//! gathers the payloads of a group, and [`JoinPlan::pairs_of_group`] joins them. A fingerprint is
+//! sent to `k + 1` groups, one for each block that can be the first block on which a pair agrees.
 
 use super::JoinPlan;
 use crate::base::error::{Error, Result};
@@ -19,11 +20,12 @@ use std::sync::Mutex;
 const PACKED_LEN: usize = 8;
 
 impl JoinPlan {
-    /// Packs fingerprints for the groups in which they meet their neighbours. Calls `each` with the
-    /// number of a group and a payload, at most once for each group, by ascending group.
+    /// Packs fingerprints for the groups in which they are compared with near ones. Calls `each`
+    /// with the number of a group and a payload, at most once for each group, in ascending order of
+    /// groups.
     ///
-    /// A payload has the values of the fingerprints, each as eight bytes, least significant byte
-    /// first. Payloads of one group can be joined in any order, and whole payloads can be
+    /// A payload consists of the values of fingerprints, each as eight bytes, least significant
+    /// byte first. Payloads of one group can be joined in any order, and whole payloads can be
     /// concatenated. Takes 8 (`k` + 1) bytes of memory for each fingerprint.
     ///
     /// # Errors
@@ -81,16 +83,16 @@ impl JoinPlan {
         Ok(())
     }
 
-    /// Finds the near pairs that belong to a group, given all of its payloads, as
-    /// [`near_pairs`](crate::join::near_pairs) does. All groups together find each pair once. A
-    /// repeated payload, from a task that ran again, changes nothing.
+    /// Finds the near pairs that belong to a group, given all payloads of the group, and passes
+    /// them to `each` like [`near_pairs`](crate::join::near_pairs). All groups together find each
+    /// pair once. Repeated payloads, from a task that was run again, change nothing.
     ///
     /// # Errors
     ///
-    /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
-    /// the options differs from the distance of the plan, if the options have a share, if the group
-    /// does not exist, or if a payload is truncated or was packed for another group or by another
-    /// plan.
+    /// The errors of [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the
+    /// distance of the options differs from the distance of the plan, if the options have a share,
+    /// if the group does not exist, or if a payload is truncated or was packed for another group or
+    /// by another plan.
     pub fn pairs_of_group<'a, E: From<Error> + Send>(
         &self,
         group: u32,
@@ -141,7 +143,7 @@ impl JoinPlan {
         })
     }
 
-    /// The number of blocks that can be the first on which a pair agrees.
+    /// The number of blocks that can be the first block on which a pair agrees.
     fn firsts(&self) -> usize {
         self.k() as usize + 1
     }
@@ -154,8 +156,8 @@ impl JoinPlan {
     }
 }
 
-/// The value with its bits mixed, so that a few bits of it at any positions spread over all
-/// numbers. It must never change: tasks of one job may run in several processes.
+/// A hash of a value: values that differ in a few bits at any positions are spread over all
+/// numbers. The hash must never change: tasks of one job may run in several processes.
 ///
 /// # Source
 ///

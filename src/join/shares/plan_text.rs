@@ -1,4 +1,4 @@
-//! The text form of a plan, which is passed from the process that makes it to the processes that
+//! The text form of a plan, for passing it from the process that makes it to the processes that
 //! follow it.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::join::engine::cut::leads_with;
 
 /// The first words of the text form.
 const TITLE: &str = "join-plan 1";
-/// The remedy for a text of another version.
+/// Advice in the error message for a plan text of another version.
 const REMEDY: &str = "make the plan again, with one version of fpstore on all machines";
 
 impl fmt::Display for JoinPlan {
@@ -29,11 +29,11 @@ impl fmt::Display for JoinPlan {
 impl FromStr for JoinPlan {
     type Err = Error;
 
-    /// Reads the text form.
+    /// Parses the text form of a plan.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidPlan`] for any other text.
+    /// [`Error::InvalidPlan`] if the text is not a valid plan of this version.
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |reason: &str| Error::InvalidPlan {
             reason: format!("'{}' is not a join plan: {reason}", text.escape_debug()),
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(text.parse::<JoinPlan>().unwrap(), plan);
         assert!(text.starts_with("join-plan 1 k=3 reads=everything groups=32 blocks="), "{text}");
         let blocks: Vec<&str> = text.split_once("blocks=").unwrap().1.split('+').collect();
-        // A plan has at least `k + 1` blocks, so that one must agree, and at most `k + 4`.
+        // A plan has at least `k + 1` blocks, so that a pair agrees on one, and at most `k + 4`.
         let with = |k: usize, blocks: &str| {
             let groups = 8 * (k + 1);
             format!("join-plan 1 k={k} reads=everything groups={groups} blocks={blocks}")
@@ -109,7 +109,7 @@ mod tests {
         assert!(with(blocks.len() - 1, &blocks.join("+")).parse::<JoinPlan>().is_ok());
         let bits: Vec<String> = (0..8).map(|bit| format!("{:016x}", 1_u64 << bit)).collect();
         assert!(with(4, &bits.join("+")).parse::<JoinPlan>().is_ok());
-        // One table instead of one for each of the first blocks.
+        // This plan has one table instead of a table for each of the first `k + 1` blocks.
         let few = format!("{} tables={}", text.replace("everything", "ranges"), blocks[0]);
         let wrong = [
             with(blocks.len(), &blocks.join("+")),

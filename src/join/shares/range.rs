@@ -1,10 +1,10 @@
-//! Ranges of a table: the fingerprints of a store whose leading bits in one table lie between two
-//! bounds, read from all segments through their prefix indexes.
+//! Ranges of a table: the fingerprints of a store whose permuted values in this table are between
+//! two bounds, read from all segments through their prefix indexes.
 //!
-//! A share of a join reads one range of each table named by its plan, instead of everything. The
-//! bounds are cut by rank, so that the ranges of all shares have similar numbers of fingerprints,
-//! and at values of a block of bits, so that all fingerprints that agree on the block lie in one
-//! range. All processes that share a join compute the same bounds, which depend on the store alone.
+//! A share of a join reads one range of each table of the plan, instead of all fingerprints. The
+//! bounds are chosen so that the ranges of all shares have similar numbers of fingerprints, and so
+//! that all fingerprints that agree on a block of leading bits are in the same range. All processes
+//! that share a join compute the same bounds, which depend only on the store.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -20,33 +20,33 @@ use crate::segment::WholeTable;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// Bounds are cut by at most this many leading bits of a block.
+/// Only this many leading bits of a block are used to choose bounds.
 const CUT_BITS_MAX: u32 = 32;
 /// Reading a deleted fingerprint by its rank costs as much as this many look-ups in the first
 /// table.
 const LOOKUPS_PER_DELETION: u64 = 8;
 
-/// The tables of one mask that hold whole values: one in each segment that has fingerprints.
+/// The tables with this mask and whole values: one table in each non-empty segment.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableOfStore {
     store: Store,
     mask: u64,
 }
 
-/// The fingerprints of a table whose permuted values lie in a range.
+/// The fingerprints whose permuted values in a table are in a range.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableRange {
     table: TableOfStore,
     /// The first permuted value and the last one, inclusive; `None` for an empty range.
     bounds: Option<(u64, u64)>,
     count_max: u64,
-    /// Whether there are several segments.
+    /// Whether there are several non-empty segments.
     repeats: bool,
 }
 
 impl TableOfStore {
-    /// The tables of `mask` in a store pinned to one state. The error is the file of a segment
-    /// without such a table.
+    /// The tables with this mask in the current snapshot of a store. The error is the file of a
+    /// non-empty segment without such a table.
     pub(in crate::join) fn new(store: &Store, mask: u64) -> Result<Self, PathBuf> {
         let snapshot = store.snapshot();
         let mut filled = snapshot.segments().iter().filter(|open| !open.is_empty());
@@ -56,8 +56,8 @@ impl TableOfStore {
         }
     }
 
-    /// All tables, in the order of the first segment that has fingerprints; for an empty store, the
-    /// tables of its first segment.
+    /// All tables that exist in every non-empty segment, in the order of the first non-empty
+    /// segment; for an empty store, the tables of its first segment.
     pub(in crate::join) fn all(store: &Store) -> Vec<Self> {
         let store = store.pinned();
         let snapshot = store.snapshot();
@@ -67,13 +67,13 @@ impl TableOfStore {
         masks.filter_map(|mask| TableOfStore::new(&store, mask).ok()).collect()
     }
 
-    /// The mask of the leading bits.
+    /// The mask of the tables.
     pub(in crate::join) fn mask(&self) -> u64 {
         self.mask
     }
 
-    /// Whether deletions of the values are known without look-ups: nothing is deleted, or the
-    /// tables are the first ones.
+    /// Whether deleted values can be recognized without look-ups: in each segment, nothing is
+    /// deleted, or the table is the first one, to whose ranks deletions refer.
     pub(in crate::join) fn knows_deleted(&self) -> bool {
         let snapshot = self.store.snapshot();
         snapshot.segments().iter().all(|open| {
@@ -88,8 +88,7 @@ impl TableOfStore {
         snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
     }
 
-    /// Advises the system that the tables are about to be read from first to last, or by single
-    /// pages.
+    /// Advises the system that the tables will be read sequentially, or by single pages.
     pub(in crate::join) fn advise(&self, is_sequential: bool) {
         let advised = self.for_each_table(self.store.snapshot().segments(), |_, table| {
             if is_sequential {
@@ -102,7 +101,7 @@ impl TableOfStore {
         debug_assert!(advised.is_ok(), "advice does not fail");
     }
 
-    /// Calls `each` with each segment that has fingerprints, and its table.
+    /// Calls `each` with each non-empty segment and its table.
     fn for_each_table<'a>(
         &self,
         segments: &'a [OpenSegment],
@@ -125,7 +124,8 @@ impl TableOfStore {
         Ok(sum)
     }
 
-    /// The number of values in blocks before the block of `value`.
+    /// The number of values, in all segments, that are in blocks before the block of the permuted
+    /// value `value`.
     fn rank_before(&self, value: u64) -> Result<u64> {
         self.sum(|table| table.rank_before(Permuted(value)))
     }
@@ -135,7 +135,7 @@ impl TableOfStore {
         snapshot.segments().iter().map(|open| open.segment.header().fingerprint_count).sum()
     }
 
-    /// Range number `number` of `count`, cut where the first `bits` bits change.
+    /// Range number `number` of `count` ranges, with bounds at which the first `bits` bits change.
     pub(in crate::join) fn range(self, bits: u32, number: u64, count: u64) -> Result<TableRange> {
         let bits = bits.clamp(1, CUT_BITS_MAX);
         let start = self.cut(bits, number, count, 0)?;
@@ -146,13 +146,13 @@ impl TableOfStore {
         self.within(bounds)
     }
 
-    /// The range of the values whose first `bits` bits, 1 to 63, are `prefix`.
+    /// The range of the values whose first `bits` bits (1 to 63) are `prefix`.
     pub(in crate::join) fn with_prefix(self, bits: u32, prefix: u64) -> Result<TableRange> {
         let first = prefix << (64 - bits);
         self.within(Some((first, first | u64::MAX >> bits)))
     }
 
-    /// The range between two permuted values, inclusive.
+    /// The range between two permuted values, inclusive; `None` for an empty range.
     fn within(self, bounds: Option<(u64, u64)>) -> Result<TableRange> {
         let count_max = match bounds {
             None => 0,
@@ -164,8 +164,8 @@ impl TableOfStore {
         Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 
-    /// The start of range `number` of `count`: the smallest value of the leading bits, at least
-    /// `least`, that has `number / count` of all stored values before it.
+    /// The start of range number `number` of `count`: the smallest prefix of `bits` bits, at least
+    /// `least`, before which there are `number / count` of all stored values.
     fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
         let all = 1_u64 << bits;
         if number >= count {
@@ -173,7 +173,8 @@ impl TableOfStore {
         }
         let before =
             (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
-        // Ranges of most data have similar lengths, so the first step is half of the mean length.
+        // In most data the ranges have similar lengths, so the search starts with half of the mean
+        // length as its step.
         let (mut low, mut high) = (least, least);
         let mut step = (all / count / 2).max(1);
         while high < all && self.rank_before(high << (64 - bits))? < before {
@@ -194,7 +195,7 @@ impl TableOfStore {
 }
 
 impl TableRange {
-    /// An upper bound of the number of values that are read.
+    /// An upper bound of the number of values in the range.
     pub(in crate::join) fn count_max(&self) -> u64 {
         self.count_max
     }
@@ -204,8 +205,8 @@ impl TableRange {
         self.repeats
     }
 
-    /// Calls `each` with the fingerprints of a part that are not deleted, many at a time, segment
-    /// after segment, always in the same order.
+    /// Calls `each` with the fingerprints of a part of the range that are not deleted, many at a
+    /// time, segment after segment, always in the same order.
     pub(in crate::join) fn read(
         &self,
         part: Part,
@@ -232,7 +233,7 @@ impl TableRange {
         })
     }
 
-    /// The fingerprints that are not deleted, in memory.
+    /// Reads all fingerprints of the range that are not deleted into memory.
     pub(in crate::join) fn collect(&self) -> Result<Vec<u64>> {
         let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
         self.read(Part::WHOLE, &mut |run| {
@@ -242,8 +243,8 @@ impl TableRange {
         Ok(values)
     }
 
-    /// Calls `each` with each fingerprint that is not deleted, once, and with the number of its
-    /// distinct ids in all segments.
+    /// Calls `each` once with each fingerprint of the range that is not deleted, and with the
+    /// number of its distinct ids in all segments.
     pub(in crate::join) fn for_each_id_count(
         &self,
         each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
@@ -251,7 +252,7 @@ impl TableRange {
         let Some((start, end)) = self.bounds else { return Ok(()) };
         let snapshot = self.table.store.snapshot();
         let mut sources = Vec::new();
-        // The next value of each segment in the order of the table, the least one on top.
+        // The next value of each segment in the order of the table, the least value on top.
         let mut next = BinaryHeap::new();
         self.table.for_each_table(snapshot.segments(), |open, table| {
             let from_start =
@@ -289,8 +290,8 @@ impl TableRange {
         live.map_or(Ok(()), |fingerprint| each(fingerprint, distinct_count(&mut live_ids)))
     }
 
-    /// Calls `each` with the values of a part of one table in the range, and the rank of the first
-    /// of them.
+    /// Calls `each` with runs of the values of a part of the range in the table of one segment,
+    /// each with the rank of its first value.
     fn for_each_run(
         &self,
         table: WholeTable<'_>,
@@ -320,18 +321,18 @@ impl TableRange {
     }
 }
 
-/// Filters deleted values out of a table other than the first, whose ranks cannot be used:
-/// deletions refer to ranks of the first table.
+/// Recognizes deleted values in a table that is not the first of its segment. As deletions refer to
+/// ranks in the first table, the ranks in this table cannot be used.
 enum LiveFilter<'a> {
     /// The deleted values.
     Deleted(HashSet<u64>),
-    /// There are very many deletions, so each value is looked up in the first table.
+    /// Looks up each value in the first table, because there are very many deletions.
     LookUp(&'a OpenSegment, WholeTable<'a>),
 }
 
 impl<'a> LiveFilter<'a> {
-    /// The filter for about `count` values of a table; `None` if nothing is deleted, and for the
-    /// first table.
+    /// The filter for about `count` values of a table; `None` if nothing is deleted, or if the
+    /// table is the first one.
     fn new(open: &'a OpenSegment, table: WholeTable<'a>, count: u64) -> Result<Option<Self>> {
         let (Some(deleted), Some(first)) = (&open.deleted, open.segment.first_table()) else {
             return Ok(None);
@@ -358,8 +359,8 @@ impl<'a> LiveFilter<'a> {
     }
 }
 
-/// The ids that are not deleted, of the fingerprint at a rank of a table; `None` if the fingerprint
-/// is deleted.
+/// The ids of the fingerprint at this rank of a table, without deleted ids; `None` if the
+/// fingerprint is deleted.
 fn ids_of<'a>(
     open: &'a OpenSegment,
     table: WholeTable<'_>,

@@ -1,4 +1,4 @@
-//! One share of a join over the ranges of a store: its range of each table in the plan.
+//! Runs one share of a join of a store, which reads a range of each table of the plan.
 
 use std::sync::Mutex;
 
@@ -13,20 +13,20 @@ use crate::store::Store;
 use fpstore_base::watch::Phase;
 
 impl JoinPlan {
-    /// Finds the near pairs of the share of a store set in the options, as
-    /// [`near_pairs`](crate::join::near_pairs) does. The shares of a join together find each pair
-    /// once, whatever the memory and threads of each.
+    /// Finds the near pairs of a share of a store, and passes them to `each` like
+    /// [`near_pairs`](crate::join::near_pairs). The options set the share. The shares of a join
+    /// together find each pair once, whatever the memory and threads of each share.
     ///
     /// If the plan [reads](JoinPlan::reads) ranges, the share reads its range of `k + 1` tables:
-    /// the values whose first block of bits lies between two bounds, cut so that all shares have
-    /// similar numbers of values. All fingerprints that agree on the block are in one share. If
-    /// they are very many, that share has more work, and the ones after it have less.
+    /// the values whose leading block of bits is between two bounds, chosen so that all shares have
+    /// similar numbers of values. All fingerprints that agree on the block are in the same share.
+    /// If there are very many of them, that share has more work, and the shares after it have less.
     ///
     /// # Errors
     ///
-    /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
-    /// the options differs from the distance of the plan, or if a segment lacks a table of the
-    /// plan.
+    /// The errors of [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the
+    /// distance of the options differs from the distance of the plan, or if a segment lacks a table
+    /// of the plan.
     pub fn pairs_of_share<E: From<Error> + Send>(
         &self,
         store: &Store,
@@ -45,7 +45,7 @@ impl JoinPlan {
         let ranges = self.ranges_of(store, options.share)?;
         let count = ranges.iter().map(TableRange::count_max).sum();
         let watch = options.watch(Phase::Join, Some(count));
-        // The ranges contain only this share, so each is joined whole.
+        // The ranges contain only the values of this share, so each range is joined as a whole.
         let whole = options.clone().share(Share::WHOLE);
         let blocking = self.blocking();
         emit_pairs(options, each, |emit| {
