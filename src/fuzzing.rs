@@ -5,7 +5,7 @@ use crate::bytes::checksum::Digest;
 use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::Manifest;
 
-/// Compares the kernels of this processor with a walk gap by gap.
+/// Checks that the search kernels of this processor find the same heads as a loop over single gaps.
 pub fn kernels(bytes: &[u8]) {
     crate::search::check_kernels(bytes);
 }

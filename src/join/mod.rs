@@ -23,7 +23,7 @@
 //! `engine::partition_pass` gathers the values that agree on some of these bits, and
 //! `engine::finder` compares these values with a hash table. A join reads stores through their
 //! public interface and never changes one. A join that is divided over processes follows a plan
-//! (module `shares`): each share reads a range of some tables, or joins groups that a database
+//! (module `shares`): each share reads a range of some tables, or joins groups that a data frame
 //! engine made (`plan_groups`).
 //!
 //! Without the feature `write` there are only the functions that need neither temporary files nor

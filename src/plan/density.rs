@@ -8,7 +8,7 @@ use crate::bytes::mask::high_bits;
 use crate::format::prefix_index::BLOCKS_PER_ENTRY;
 use crate::scheme::ways_to_flip;
 
-/// Blocks whose numbers differ in these lowest bits alone share an entry of the prefix index.
+/// Blocks whose numbers differ only in this many lowest bits share an entry of the prefix index.
 pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 
 /// A group of stored near-duplicates of a query that differ from it in the same bits.
@@ -118,14 +118,15 @@ impl Density {
         }
     }
 
-    /// The mean number of values, of `value_count`, that share their leading `bits` with a query.
+    /// The mean number of values, of `value_count`, that share their leading `bits` bits with a
+    /// query.
     pub(crate) fn sharing(&self, bits: u32, value_count: f64) -> f64 {
         value_count * self.shared[bits.min(64) as usize]
     }
 
-    /// Entry `i`, 0 to `flips`: the number of ways to flip `i` of the leading `bits` of a query.
-    /// Each way is weighted by the density of values at the flipped prefix, relative to the density
-    /// at the prefix of the query.
+    /// Entry `i`, 0 to `flips`: the number of ways to flip `i` of the leading `bits` bits of a
+    /// query. Each way is weighted by the density of values at the flipped prefix, relative to the
+    /// density at the prefix of the query.
     pub(crate) fn ways(&self, bits: u32, flips: u32) -> Vec<f64> {
         ways_to_flip(&self.odds[..bits.min(64) as usize], flips)
     }
@@ -139,7 +140,7 @@ impl Density {
     }
 
     /// Entry `i`, 0 to `radius`: the mean number of neighbours that differ from a query in `i` of
-    /// the leading `bits`.
+    /// the leading `bits` bits.
     pub(crate) fn neighbours(&self, bits: u32, radius: u32) -> Vec<f64> {
         let mut counts = vec![0.0; radius as usize + 1];
         for near in &self.neighbours {

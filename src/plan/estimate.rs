@@ -17,8 +17,7 @@ pub struct CostEstimate {
     pub blocks: f64,
     /// Chunks of 64 bytes of heads that are summed at once, in blocks without restart points.
     pub chunks: f64,
-    /// Those of these chunks in which every head is decoded, because too many heads pass the
-    /// prefilter.
+    /// Summed chunks in which every head is decoded, because too many heads pass the prefilter.
     pub whole_chunks: f64,
     /// Ranges of heads searched for in blocks with restart points.
     pub ranges: f64,

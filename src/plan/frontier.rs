@@ -14,9 +14,9 @@ const AS_SMALL: f64 = 1.02;
 /// distributed bits all layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// For a larger `k` a scheme with syndromes is chosen only if its masks with whole values exceed
-/// the budget: a syndrome then stands for so many possible values that an estimate from a sample is
-/// unreliable.
+/// If `k` is above this, a scheme with syndromes is chosen only if its masks with whole values
+/// exceed the budget: a syndrome then stands for so many possible values that an estimate from a
+/// sample is unreliable.
 const SYNDROMES_K_MAX: u32 = 3;
 
 /// Sorts the estimates by length, then by time. Sets `on_frontier`, `chosen` and `reason` of each.

@@ -76,8 +76,8 @@ impl Layout {
         for (bit, entropy) in bits {
             let at = match self {
                 Layout::Live => {
-                    // The next block starts at the bit of which the current block has no room for
-                    // one half.
+                    // The next block starts at a bit if less than half of its information fits into
+                    // this block.
                     let full = held[current] + entropy / 2.0 > wanted[current];
                     current += usize::from(full && current + 1 < blocks.len());
                     current

@@ -156,8 +156,8 @@ struct CrowdedLens {
     overflow_len: f64,
 }
 
-/// The size of the largest group of random values that share their leading `bits`: the greatest
-/// size that at least one group is expected to have.
+/// The size of the largest group of random values that share their leading `bits` bits: the
+/// greatest size that at least one group is expected to have.
 fn largest_by_chance(value_count: f64, bits: u32) -> f64 {
     let cells = 2_f64.powi(bits as i32);
     let mean = value_count / cells;

@@ -26,7 +26,7 @@ const EVEN_SHARE: f64 = 0.005;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct NearestDistances {
-    /// The number of fingerprints in the sample: of all fingerprints if there are few.
+    /// The number of fingerprints in the sample, which contains all fingerprints if there are few.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// By distance, 0 to 24: the number of fingerprints of the sample whose nearest other

@@ -147,7 +147,7 @@ pub struct BitPair {
 pub struct HeavyFingerprint {
     /// The fingerprint.
     pub fingerprint: Fingerprint,
-    /// The number of its records.
+    /// The number of records with this fingerprint.
     pub count: u64,
     /// Whether the count is exact; otherwise it is estimated from a sample of the records.
     pub exact: bool,
@@ -189,7 +189,7 @@ impl Statistics {
         Scheme::of_tables(of_first.map(|table| (table.mask, table.telling_bits)), self.tuned_k)
     }
 
-    /// The request to the planner for these fingerprints and this distance.
+    /// The request to the planner for these fingerprints, with `tuned_k` as the distance.
     ///
     /// ```no_run
     /// let store = fpstore::Store::open("pages.fps")?;

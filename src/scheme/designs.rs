@@ -21,8 +21,8 @@ pub(crate) enum Design {
     /// The covering designs with this many tables, for k = 3: C(6,4,3), C(8,5,3), C(11,6,3), the
     /// 14 planes of AG(3,2), and the complements of the 15 planes of PG(3,2).
     Covering(u32),
-    /// The affine hyperplanes of AG(k,2): any k points lie in some hyperplane, so they miss the
-    /// parallel one.
+    /// The affine hyperplanes of AG(k,2): any k points lie in some hyperplane, so the parallel
+    /// hyperplane contains none of them.
     Hyperplanes { k: u32 },
     /// Each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other 48 bits; for k
     /// = 3.

@@ -153,7 +153,7 @@ pub(super) struct Matcher<'a, S: ?Sized> {
 #[derive(Default)]
 pub(super) struct Buffers {
     ordered: Vec<(u8, u64)>,
-    /// The candidates: sets with common tokens.
+    /// The candidates: sets that share tokens with the current set.
     pub(super) found: Vec<u32>,
     other: Vec<u64>,
     /// The set whose features are in `other`.

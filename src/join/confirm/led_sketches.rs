@@ -75,7 +75,7 @@ pub fn lead_sketches(
     Ok((led.collect(), compared))
 }
 
-/// Judges a document and a leader as similar by their sketches.
+/// Judges by sketches whether a document is similar to a leader.
 struct SketchJudge<'a, 'b> {
     documents: &'a [u32],
     read: &'a ReadSketch<'b>,

@@ -3,7 +3,7 @@
 use super::similarity::check_threshold;
 use crate::base::error::{Error, Result};
 
-/// The condition on the features of a document and a leader for the document to be similar.
+/// The condition, on their features, for a document to be similar to a leader.
 ///
 /// ```
 /// use fpstore::join::confirm::Likeness;

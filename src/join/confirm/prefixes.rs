@@ -180,7 +180,7 @@ impl Prefixes {
     pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
         let left = |it: (usize, u32)| it.0 - it.1 as usize;
         if self.0.similarity == 0.0 {
-            // Whether the indexed set may contain the part of the own set.
+            // The indexed set must be able to contain the required part of the own set.
             let least = least_contained(own.0, self.0.contained.unwrap_or(1.0));
             return own.0 <= indexed.0
                 && (own.1 as usize) < self.probed(own.0)

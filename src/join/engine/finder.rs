@@ -30,7 +30,7 @@ const BATCH_COUNT: usize = 1 << 12;
 /// work ends within some milliseconds.
 pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
-/// A larger group of a descent is sampled before it is compared, because it may be dense.
+/// A group of a descent with more values is sampled before it is compared, as it may be dense.
 const GROUP_COUNT: usize = 512;
 /// A group of at most `GROUP_COUNT` values is passed to [`Connect`] if it has more than this many
 /// near pairs for each value.
@@ -39,7 +39,7 @@ const CONNECTED_PAIRS: usize = 4;
 /// Which values a partition by a first block contains.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Division {
-    /// The values with the same [`partition_of`], which has `2^bits` results.
+    /// The values for which [`partition_of`] with `bits` bits returns the same number.
     Hashed { bits: u32 },
     /// The values with the same first `bits` bits of the block, in the order of a table that leads
     /// with the block. Values that agree on the bits `agreed` are adjacent.

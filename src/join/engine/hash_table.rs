@@ -31,8 +31,7 @@ pub(in crate::join) struct HashTable {
     tables: Tables,
 }
 
-/// The kinds of tables: lines or groups, and chains with short or long links, each pair for few or
-/// many values.
+/// The kinds of tables, each for few and for many values: lines and groups, or two kinds of chains.
 #[derive(Debug, Default)]
 struct Tables {
     lines: LineTable,

@@ -89,7 +89,7 @@ impl<'a> OrderedPass<'a> {
         Ok(Some(OrderedPass { join, of_first, sides, bits, counts, division }))
     }
 
-    /// Joins each partition on one of the threads.
+    /// Each thread reads and joins one partition after the other.
     fn run(&self, emit: &SharedEmit<'_>) -> Result<()> {
         self.sides.iter().for_each(|side| side.advise(true));
         let steps = self.of_first.blocking.steps(self.of_first.first);
@@ -180,8 +180,7 @@ mod tests {
         let halves = writer.finish().unwrap();
         assert_eq!(led(JoinValues::open((&halves).into(), 0, 1).unwrap(), 1 << 30), [0]);
 
-        // Only the second half of these values is evenly distributed: all values agree on the first
-        // block.
+        // The leading 20 bits of these values are 0, so all of them agree on the first block.
         let skewed: Vec<u64> = values.iter().map(|value| value >> 20).collect();
         let skewed = store_of(&folder.path().join("skewed"), "2", &skewed);
         assert_eq!(led(JoinValues::open((&skewed).into(), 0, 1).unwrap(), 1 << 30), [2]);

@@ -37,10 +37,10 @@ pub struct JudgedDocuments {
     pub unknown_count: u64,
 }
 
-/// The judged documents of a store, and the judgements.
+/// The judgements of documents of a store.
 #[derive(Debug)]
 pub(in crate::join) struct Judged {
-    /// Ascending.
+    /// The judged documents, ascending.
     documents: Vec<DocumentPlace>,
     /// Pairs of documents, given by their positions in `documents`.
     duplicates: Vec<(u32, u32)>,

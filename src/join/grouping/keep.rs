@@ -70,9 +70,9 @@ impl KeepRule {
 /// Whether a document is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is kept.
+    /// The document is kept.
     Keep,
-    /// It is dropped.
+    /// The document is dropped.
     Drop,
 }
 
@@ -241,8 +241,8 @@ struct KeptIds {
     /// For each fingerprint in exactly one cluster: its position, and the position of its kept id,
     /// or [`ALL`] or [`NONE`]. Ascending.
     whole: Vec<(u32, u32)>,
-    /// For each fingerprint in several clusters, by its position: for each of its ids, by its
-    /// position, [`ALL`] or [`NONE`].
+    /// For each fingerprint in several clusters, by its position: [`ALL`] or [`NONE`] for each id,
+    /// by the position of the id.
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 

@@ -69,7 +69,7 @@ impl Clusters {
     ///
     /// # Errors
     ///
-    /// As [`Clusters::for_each`].
+    /// The same as [`Clusters::for_each`].
     pub fn keep_numbers(
         &mut self,
         last: u64,
@@ -116,7 +116,7 @@ impl Shared {
         had.clear();
     }
 
-    /// The numbers of the new clusters in order.
+    /// The numbers of the new clusters, in the order in which they were added.
     pub(in crate::join) fn numbers(mut self, last: u64) -> Vec<u64> {
         self.list.sort_unstable();
         let mut numbers = vec![0; self.count];

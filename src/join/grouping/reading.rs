@@ -53,7 +53,7 @@ impl JoinMemory {
 
 /// The fingerprints of a store, and the positions of those with several documents.
 pub(in crate::join) struct ReadValues {
-    /// In ascending order.
+    /// The fingerprints, ascending.
     pub(in crate::join) values: Arc<Vec<u64>>,
     /// The positions of values with more than one id.
     pub(in crate::join) copied: Vec<u32>,

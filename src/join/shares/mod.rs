@@ -57,9 +57,9 @@ impl fmt::Display for PlanReads {
 
 /// The division of a join into ranges of a store or groups of fingerprints.
 ///
-/// Its text form ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) is complete, so one
-/// process can make the plan and other processes follow it. All parts of one join must use the same
-/// plan and the same release of fpstore; if they read a store, also the same
+/// The text form of a plan ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) is complete,
+/// so one process can make the plan and other processes follow it. All parts of one join must use
+/// the same plan and the same release of fpstore; if they read a store, also the same
 /// [generation](Store::generation) of the store.
 ///
 /// # Examples
@@ -126,7 +126,7 @@ impl JoinPlan {
     ///
     /// # Errors
     ///
-    /// As [`JoinPlan::new`].
+    /// The same as [`JoinPlan::new`].
     pub fn for_sample(sample: &[Fingerprint], k: u32) -> Result<Self> {
         let any = sample.iter().fold(0, |any, of| any | of.value());
         let all = sample.iter().fold(u64::MAX, |all, of| all & of.value());
@@ -151,7 +151,7 @@ impl JoinPlan {
     ///
     /// # Errors
     ///
-    /// As [`JoinPlan::new`].
+    /// The same as [`JoinPlan::new`].
     pub fn of(store: &Store, k: u32) -> Result<Self> {
         let even = JoinPlan::new(k)?;
         let count = store.info().fingerprint_count();

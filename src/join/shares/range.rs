@@ -82,7 +82,7 @@ impl TableOfStore {
         })
     }
 
-    /// Whether a fingerprint may be read more than once: from several segments.
+    /// Whether a fingerprint may be read more than once, from several segments.
     pub(in crate::join) fn may_repeat(&self) -> bool {
         let snapshot = self.store.snapshot();
         snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
@@ -200,7 +200,7 @@ impl TableRange {
         self.count_max
     }
 
-    /// Whether a fingerprint may be read more than once: from several segments.
+    /// Whether a fingerprint may be read more than once, from several segments.
     pub(in crate::join) fn may_repeat(&self) -> bool {
         self.repeats
     }

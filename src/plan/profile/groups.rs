@@ -35,7 +35,7 @@ impl GroupCounts {
     }
 }
 
-/// The sizes of the groups of sorted values that share their leading `bits`.
+/// The sizes of the groups of sorted values that share their leading `bits` bits.
 pub(crate) fn group_lens(sorted: &[u64], bits: u32) -> impl Iterator<Item = usize> {
     let shift = 64 - bits.min(64);
     sorted.chunk_by(move |a, b| a.checked_shr(shift) == b.checked_shr(shift)).map(<[u64]>::len)

@@ -1,4 +1,4 @@
-//! Sampling fingerprints in bounded memory, independent of the order of arrival.
+//! Samples fingerprints in bounded memory, independent of the order of arrival.
 
 use siphasher::sip::SipHasher13;
 
@@ -31,7 +31,7 @@ use fpstore_base::Fingerprint;
 pub(crate) struct Sampler {
     capacity: usize,
     rank_of: fn(u64) -> u64,
-    /// Ascending by rank, each value once.
+    /// The kept fingerprints, ascending by rank, each once.
     kept: Vec<Entry>,
     /// Arrived fingerprints that are not merged into `kept` yet.
     pending: Vec<Entry>,
@@ -136,7 +136,7 @@ impl Sampler {
 #[cfg(feature = "write")]
 #[derive(Debug)]
 pub(crate) struct CountedSample {
-    /// Ascending by value.
+    /// The fingerprints, ascending.
     entries: Vec<Entry>,
     /// One of 2^halvings distinct fingerprints is in the sample, so 0 means all.
     pub(crate) halvings: u32,
