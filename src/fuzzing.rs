@@ -10,8 +10,8 @@ pub fn kernels(bytes: &[u8]) {
     crate::search::check_kernels(bytes);
 }
 
-/// Parses a manifest, and checks that encoding it yields the same bytes. Returns whether parsing
-/// succeeded.
+/// Parses a manifest, and checks that encoding it yields the same bytes. Returns whether it is
+/// valid.
 pub fn manifest(bytes: &[u8]) -> bool {
     let read = Manifest::read(bytes);
     if let Ok(manifest) = &read {
@@ -21,8 +21,7 @@ pub fn manifest(bytes: &[u8]) -> bool {
 }
 
 /// Parses a deletion file for the first segment with deletions in a manifest, and checks that
-/// encoding it yields the same bytes. Returns a manifest that refers to the file, and the file
-/// name.
+/// encoding it yields the same bytes. Returns a manifest with the file, and the file name.
 pub fn deletions(bytes: &[u8], manifest: &[u8]) -> Option<(Vec<u8>, String)> {
     let mut manifest = Manifest::read(manifest).unwrap();
     let entry = manifest.segments.iter_mut().find(|entry| entry.deletions.is_some())?;

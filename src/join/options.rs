@@ -139,8 +139,7 @@ impl JoinOptions {
         JoinOptions { k, ..self.clone() }
     }
 
-    /// The same options, but `bytes` more bytes of the memory budget are for the caller of the
-    /// join.
+    /// The same options, but `bytes` more bytes of the memory are for the caller of the join.
     pub(super) fn reserve(&self, bytes: u64) -> Self {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }
     }

@@ -102,8 +102,7 @@ fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     }
 }
 
-/// With little memory, values are read again for each pass, and pairs are sorted in temporary
-/// files.
+/// With little memory, values are read again for each pass, and pairs are sorted in files.
 #[test]
 fn memory_does_not_change_what_is_found() {
     let values = skewed(6000, 9);
@@ -220,8 +219,7 @@ fn templates(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// For each value the name of its component, and the number of pairs and values passed to the
-/// callbacks.
+/// The name of the component of each value, and the number of values passed to the callbacks.
 fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
     let told = std::sync::Mutex::new(Vec::new());
     let connect = |group: &[u64]| {

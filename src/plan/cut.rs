@@ -13,8 +13,8 @@ use crate::format::codec::HeadCodec;
 /// distributed.
 const VALUES_PER_BLOCK_MIN: u64 = 32;
 /// Minimum mean number of values in a block of a table with fewer than `LARGE_TABLE_MIN` values.
-/// The mean is at most twice that, so nearly all blocks fit into one chunk of 64 bytes. Compared
-/// with large tables the index takes a quarter of a bit more for each value, which small tables can
+/// The mean is at most twice that, so nearly all blocks fit into one chunk of 64 bytes. The index
+/// takes a quarter of a bit more for each value than in large tables, which small tables can
 /// afford.
 const VALUES_PER_SMALL_BLOCK_MIN: u64 = 26;
 const LARGE_TABLE_MIN: u64 = 10_000_000;
@@ -32,8 +32,7 @@ pub(super) const CODEC: HeadCodec = HeadCodec::Varint;
 /// The layout of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The number of low bits of each value that are stored as its tail; the bits above them are
-    /// its head.
+    /// The number of low bits of each value stored as its tail; the bits above them are its head.
     pub(crate) tail_bits: u32,
     /// The number of leading bits that form the block number.
     pub(crate) block_bits: u32,
@@ -87,8 +86,7 @@ pub(crate) fn uniform_head_bits(value_count: u64) -> u32 {
     64 - tail_bits(&gaps_of_bits(n, |bits| occupied(n, 2_f64.powi(bits as i32))))
 }
 
-/// The expected number of cells, out of `cells` equally likely ones, that `count` random values
-/// occupy.
+/// The expected number of cells, out of `cells` equal ones, that `count` random values occupy.
 pub(crate) fn occupied(count: f64, cells: f64) -> f64 {
     -cells * (-count / cells).exp_m1()
 }

@@ -118,8 +118,7 @@ impl Density {
         }
     }
 
-    /// The mean number of values, of `value_count`, that share their leading `bits` bits with a
-    /// query.
+    /// The mean number of values, of `value_count`, that share `bits` leading bits with a query.
     pub(crate) fn sharing(&self, bits: u32, value_count: f64) -> f64 {
         value_count * self.shared[bits.min(64) as usize]
     }
@@ -219,8 +218,8 @@ mod tests {
             let ratio = even.sharing(bits, n) / Density::uniform().sharing(bits, n);
             assert!((ratio - 1.0).abs() < 1e-9, "{bits}: {ratio}");
         }
-        // Heads of 49 bits instead of 29: the 16 bits of the prefix vary, and 20 bits below it
-        // never do.
+        // Heads of 49 bits instead of 29: the 16 bits of the prefix vary, 20 bits below it never
+        // do.
         let gap = Density::of_layout([16, 12, 49], 29, None);
         assert!((gap.sharing(16, n) / 2_f64.powi(8) - 1.0).abs() < 1e-9);
         assert!((gap.sharing(49, n) * 32.0 - 1.0).abs() < 1e-9);

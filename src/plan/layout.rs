@@ -14,10 +14,10 @@ const DEAD_ENTROPY: f64 = 0.02;
 pub(crate) enum Layout {
     /// Blocks of consecutive bits from the most significant bit on, dead bits included.
     Natural,
-    /// Blocks of consecutive bits from the most significant bit on, without dead bits, with equal
+    /// Blocks of consecutive bits from the most significant on, without dead bits, equal in
     /// information.
     Live,
-    /// From the most significant bit on, each bit is assigned to the block that lacks the most
+    /// From the most significant on, each bit is assigned to the block that lacks the most
     /// information.
     Dealt,
     /// Like [`Layout::Dealt`], but in the order of the information of bits, the most first.
@@ -76,8 +76,7 @@ impl Layout {
         for (bit, entropy) in bits {
             let at = match self {
                 Layout::Live => {
-                    // The next block starts at a bit if less than half of its information fits into
-                    // this block.
+                    // A bit starts the next block if less than half of its information fits.
                     let full = held[current] + entropy / 2.0 > wanted[current];
                     current += usize::from(full && current + 1 < blocks.len());
                     current

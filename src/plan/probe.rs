@@ -29,8 +29,7 @@ const RANGES_PER_HALVING: f64 = 0.4;
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
 /// Number of bits compared by the prefilter of the kernel: the lowest byte of each head.
 const PREFILTER_BITS: u32 = u8::BITS;
-/// Blocks whose numbers differ only in this many lowest bits have their index entries on the same
-/// page.
+/// Blocks whose numbers differ only in this many lowest bits have index entries on the same page.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
 /// Pages read to look up a value: one with the index entry, one with the heads, one with the tail.
 const PAGES_PER_LOOK_UP: f64 = 3.0;
@@ -86,8 +85,8 @@ struct BlockModel {
     filled: f64,
     /// Values in a block that is not empty.
     held: f64,
-    /// Blocks for each value of the naming bits: several if the prefix is shorter than the block
-    /// number.
+    /// Blocks for each value of the naming bits: several if the block number is longer than the
+    /// prefix.
     per_prefix: f64,
     /// The number of these blocks that hold values.
     used_per_prefix: f64,
@@ -239,8 +238,7 @@ impl TableModel {
     /// The steps to read long blocks: each range is found by binary search in the restart points.
     fn search_ranges(&self, block: &BlockModel, ring: &Ring, ranges: f64) -> CostEstimate {
         const INTERVAL: f64 = RESTART_INTERVAL as f64;
-        // Each step of the binary search reads a cache line and costs `RANGES_PER_HALVING` of a
-        // range.
+        // Each step of the binary search reads a cache line and costs a part of a range.
         let halvings = (block.held / INTERVAL).max(1.0).log2();
         // On average, half of the block is before the range, or half of the restart interval in a
         // block with several restart points.
@@ -276,8 +274,7 @@ impl TableModel {
         self.density.share_near(start, self.prefix_bits.min(self.head_bits), flips)
     }
 
-    /// Number of entries of the prefix index that a probe reads; each is in a cache line of its
-    /// own.
+    /// Number of entries of the prefix index that a probe reads, each in its own cache line.
     fn lines(&self, radius: u32) -> f64 {
         self.groups_of_blocks(ENTRY_BITS, radius)
     }

@@ -146,8 +146,7 @@ pub struct TablePlan {
     pub mask: u64,
     /// The number of flips inside the mask that a probe tolerates.
     pub radius: u32,
-    /// The number of prefixes within the radius: the sum of C(prefix bits, i) for i up to the
-    /// radius.
+    /// The number of prefixes within the radius: the sum of C(prefix bits, i), i up to the radius.
     pub prefixes: f64,
 }
 

@@ -160,8 +160,7 @@ fn cheapest_from(
         }
     }
     let mut radii = radii?;
-    // A table whose radius could not be lowered is not tried again, since all other radii only get
-    // lower.
+    // A table whose radius could not be lowered is not tried again: other radii only get lower.
     let mut open = members;
     loop {
         let saving = |t: usize| costs.of(t, radii[t]) - costs.of(t, lowered(radii[t]));

@@ -1,8 +1,7 @@
 //! The length of syndromes in bits, and its form in the name of a scheme.
 //!
 //! `halves-syndrome12` is the scheme `halves` with syndromes of 12 bits in the second table.
-//! `halves-syndrome` has syndromes of a length that suits the number of fingerprints and the
-//! distance.
+//! `halves-syndrome` has syndromes of a length that suits the data and the distance.
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::ERRORS_MAX;

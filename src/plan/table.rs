@@ -79,8 +79,7 @@ impl TableEstimate {
         table
     }
 
-    /// The same table with syndromes of `bits` bits, if they save space. `mask` is the mask of the
-    /// table.
+    /// The same table with syndromes of `bits` bits, if they save space. `mask` is its mask.
     pub(super) fn with_syndromes(mut self, mask: u64, bits: u32) -> Self {
         let model = &mut self.model;
         let TableModel { block_bits, head_bits, value_count, .. } = *model;

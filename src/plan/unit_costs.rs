@@ -1,7 +1,6 @@
 //! The unit costs: nanoseconds for each kind of step of a query.
 //!
-//! They convert a [`CostEstimate`] into nanoseconds, by which plans compare schemes, radii and
-//! scans.
+//! They convert a [`CostEstimate`] into nanoseconds, to compare schemes, radii and scans.
 
 use super::estimate::CostEstimate;
 
@@ -47,8 +46,7 @@ pub(crate) struct UnitCosts {
     pub(crate) look_up: f64,
     /// To decode and compare a value in a scan of a table.
     pub(crate) scanned: f64,
-    /// To wait for a prefetched cache line, if queries read 2^18, 2^20, ... 2^30 bytes in random
-    /// order.
+    /// To wait for a prefetched cache line, if queries read 2^18, 2^20, ... 2^30 bytes randomly.
     pub(crate) touch: [f64; TOUCH_BITS.len()],
     /// To read a page that is not in memory.
     pub(crate) cold_page: f64,
@@ -70,7 +68,7 @@ impl UnitCosts {
         candidate: 11.3,
         look_up: 150.0,
         scanned: 5.2,
-        // The last three values were fitted to two tables of 10^8 fingerprints with queries of 2.9
+        // The last three values are fitted to two tables of 10^8 fingerprints and queries of 2.9
         // us.
         touch: [0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0],
         cold_page: 60_000.0,

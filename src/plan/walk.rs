@@ -12,8 +12,7 @@ const SORTED: f64 = 25.0;
 const COMPARED: f64 = 3.5;
 /// Nanoseconds for each block of the table, even if no query probes it.
 const PASSED: f64 = 3.0;
-/// Nanoseconds to decode a block in the L1 cache; [`TOUCHED`] is the number of cache lines it
-/// takes.
+/// Nanoseconds to decode a block in the L1 cache; [`TOUCHED`] is its number of cache lines.
 const DECODED: f64 = 12.0;
 const TOUCHED: f64 = 1.2;
 /// Nanoseconds for a candidate: to compare its tail, or to decode its syndrome and look up values.
@@ -26,8 +25,7 @@ const SPARSE_PROBE_COST: f64 = 0.75;
 const CROWDED: f64 = 64.0;
 
 impl PathPlan {
-    /// The expected nanoseconds of a walk for `queries` queries, on one thread, with data in
-    /// memory.
+    /// The expected nanoseconds of a walk for `queries` queries, on one thread, data in memory.
     pub(crate) fn walk_nanos(&self, segment: &Segment, queries: usize) -> f64 {
         let AccessPath::Probe { radii } = &self.path else { return f64::INFINITY };
         let queries = queries as f64;

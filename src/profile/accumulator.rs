@@ -114,8 +114,7 @@ impl Accumulator {
     /// The statistics without tables. One distinct fingerprint in 2^`halvings` was pushed.
     pub(super) fn finish(self, counted: Counted, tuned_k: u32, halvings: u32) -> Statistics {
         let mut pairs = self.pairs;
-        // The last block has fewer than 64 fingerprints: pairs are counted in it only without
-        // sampling.
+        // Pairs are counted in the last, partial block only if they are counted in all blocks.
         let all = self.pair_stride == 1;
         let (ones, n) = self.bits.finish(|rows, len| {
             if all {

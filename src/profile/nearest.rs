@@ -35,8 +35,7 @@ pub struct NearestDistances {
     /// By distance, 0 to 24: the share of fingerprints that would have another fingerprint within
     /// that distance if the bits were independent, with their actual shares of ones.
     pub by_chance: Vec<f64>,
-    /// The k at the start of the gap between near copies and strangers; `None` without a visible
-    /// gap.
+    /// The k at the start of the gap between near copies and strangers; `None` without a gap.
     pub proposed_k: Option<u32>,
 }
 

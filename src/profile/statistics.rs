@@ -160,8 +160,7 @@ pub struct HeavyFingerprint {
 pub struct ExpectedMatches {
     /// The distance.
     pub k: u32,
-    /// For a random query, independent of the stored fingerprints: n * (C(64,0) + ... + C(64,k)) /
-    /// 2^64.
+    /// For a random query, whatever is stored: n * (C(64,0) + ... + C(64,k)) / 2^64.
     pub random: f64,
     /// For a query with the same shares of ones as the stored fingerprints, bits taken as
     /// independent.
@@ -181,8 +180,7 @@ impl Statistics {
     ///
     /// # Errors
     ///
-    /// The errors of [`Scheme::from_masks`]. A store without fingerprints has no tables, and thus
-    /// no scheme.
+    /// The errors of [`Scheme::from_masks`]. A store without fingerprints has no tables.
     pub fn scheme(&self) -> Result<Scheme> {
         let first = self.tables.first().and_then(|table| table.segment);
         let of_first = self.tables.iter().filter(|table| table.segment == first);

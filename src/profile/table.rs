@@ -100,8 +100,7 @@ impl TableStatistics {
 /// The probability that a Poisson number with mean `mean` is at most `most`.
 fn poisson_up_to(mean: f64, most: u64) -> f64 {
     if mean > 500.0 {
-        // The first term would underflow to 0; the normal distribution is accurate enough for a
-        // plot.
+        // The first term would underflow. A normal distribution is accurate enough for a plot.
         let z = (most as f64 + 0.5 - mean) / mean.sqrt();
         return 1.0 / (1.0 + (-1.5976 * z - 0.070_56 * z.powi(3)).exp());
     }
@@ -125,8 +124,8 @@ pub(super) struct TableAccumulator {
     before: Option<u64>,
     value_count: u64,
     groups: SizeCounts,
-    /// The largest groups: ascending by count, then descending by prefix. A larger group replaces
-    /// the first.
+    /// The largest groups, ascending by count, then descending by prefix: a larger one replaces the
+    /// first.
     largest: Vec<(u64, std::cmp::Reverse<u64>)>,
     /// The number of ordered pairs of values in the same prefix group.
     pairs: f64,

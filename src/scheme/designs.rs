@@ -24,8 +24,8 @@ pub(crate) enum Design {
     /// The affine hyperplanes of AG(k,2): any k points lie in some hyperplane, so the parallel
     /// hyperplane contains none of them.
     Hyperplanes { k: u32 },
-    /// Each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other 48 bits; for k
-    /// = 3.
+    /// For k = 3: each mask joins one of 4 blocks of 16 bits and one of 4 quarters of the other
+    /// bits.
     ///
     /// # Source
     ///

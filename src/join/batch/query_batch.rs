@@ -22,14 +22,12 @@ use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// Maximum number of queries in a chunk. It is large because every chunk takes a pass over the
-/// store.
+/// Maximum number of queries in a chunk. It is large, as each chunk takes a pass over the store.
 const CHUNK_COUNT: usize = 1 << 20;
 /// Maximum number of queries in a chunk of probes, if the store is small: larger chunks would take
 /// memory and save no time. In a large store more queries share pages, see `STORED_PER_PROBE`.
 const PROBE_CHUNK_COUNT: usize = 1 << 18;
-/// A chunk of more than `PROBE_CHUNK_COUNT` queries has at most one query for this many stored
-/// fingerprints.
+/// In larger chunks of probes there are at least this many stored fingerprints for each query.
 const STORED_PER_PROBE: u64 = 64;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 96;
@@ -354,8 +352,7 @@ impl<'a> QueryBatch<'a> {
         let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
         found.sort_unstable();
         found.dedup();
-        // Triples: the index of a fingerprint in `found`, a segment that contains it, and its rank
-        // there.
+        // Triples: the index of a fingerprint in `found`, a segment with it, and its rank there.
         let mut ranks = RankSearch::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
@@ -447,8 +444,7 @@ fn in_order(found: &[QueryMatch], queries: usize) -> Vec<QueryMatch> {
     }
     let mut all = vec![any; found.len()];
     for one in found {
-        // `ends` contains the start of the matches of each query, which this loop moves to their
-        // end.
+        // `ends` has the start of the matches of each query; this loop moves it to their end.
         let at = &mut ends[one.0 as usize];
         all[*at] = *one;
         *at += 1;

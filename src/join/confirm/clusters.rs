@@ -29,8 +29,7 @@ pub struct ConfirmedMember {
     pub fingerprint: Fingerprint,
     /// The distance from the fingerprint of the representative, in bits.
     pub distance: u32,
-    /// The Jaccard similarity of the features of these documents to the features of the
-    /// representative.
+    /// The Jaccard similarity of these documents and the representative.
     pub similarity: f64,
     /// The numbers of these documents, ascending.
     pub documents: Vec<u32>,
@@ -95,8 +94,7 @@ impl Compared {
         if method == ClusterMethod::Leader {
             order.sort_unstable_by_key(|&node| first(node));
         } else {
-            // Degrees: the number of documents similar to each node, including the documents of the
-            // node.
+            // The number of documents similar to each node, including documents of the node.
             let weight = |node: u32| nodes.documents(node).len() as u64;
             let mut degrees: Vec<u64> = order.iter().map(|&node| weight(node)).collect();
             let mut components = DisjointSets::new(nodes.len() as u32);
@@ -198,8 +196,7 @@ impl ConfirmedClusters {
         Ok(())
     }
 
-    /// Calls `each` with each document, in the order of their numbers, and whether `rule` keeps or
-    /// drops it.
+    /// Calls `each` with each document, in the order of their numbers, and whether `rule` keeps it.
     ///
     /// # Errors
     ///

@@ -88,8 +88,7 @@ impl Compared {
             batch.clear();
             Ok(())
         };
-        // The observer of the caller counts comparisons: this observer only stops the join of the
-        // fingerprints.
+        // The caller's observer counts comparisons: this observer only stops the join.
         let own = watch.clone();
         let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),

@@ -41,8 +41,7 @@ pub struct Confirmed {
     options: JoinOptions,
     /// Pairs of similar nodes, the smaller node first, with their similarity.
     edges: SortedRecords,
-    /// The number of pairs of documents; `equal_count` is the number of pairs with equal
-    /// fingerprints.
+    /// The number of pairs of documents; `equal_count` counts those with equal fingerprints.
     pair_count: u64,
     equal_count: u64,
     candidate_count: u64,

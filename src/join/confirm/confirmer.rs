@@ -146,7 +146,7 @@ impl<G: Goal> Confirmer<G> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Confirmer::features`], and [`Error::InvalidOptions`] if the store has no
+    /// The errors of [`Confirmer::features`], and [`Error::InvalidOptions`] for a store without
     /// sketches.
     ///
     /// # Examples

@@ -51,8 +51,8 @@ pub struct LedSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeadingCosts {
-    /// The number of tokens of a set that were found in the index, once for each indexed set with
-    /// the token.
+    /// The number of tokens of sets found in the index, counted for each indexed set with the
+    /// token.
     pub meetings: u64,
     /// Pairs of sets whose features were compared.
     pub compared: u64,
@@ -304,7 +304,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     }
 
     /// Compares sets with the indexed leaders. Returns the sets without a similar leader, and the
-    /// sets with one.
+    /// others.
     fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Prepared, Vec<LedSet>)> {
         let (mut unled, mut led) = (Prepared::default(), Vec::new());
         let (mut buffers, matcher) = (Buffers::default(), &self.matcher);

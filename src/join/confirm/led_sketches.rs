@@ -20,8 +20,7 @@ const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
 /// Finds the leaders among documents. In the order of their numbers, a document that is similar to
 /// no leader becomes a leader; any other document is represented by the first similar leader.
-/// Returns the documents that are not leaders, by ascending number, and the number of compared
-/// pairs.
+/// Returns all other documents, by ascending number, and the number of compared pairs.
 ///
 /// `fingerprints` are the fingerprints of the documents, and `read` reads their sketches. Two
 /// documents are similar if their fingerprints lie within the distance of `options` and their

@@ -123,8 +123,7 @@ impl Nodes {
 const PART_COUNT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
 /// The numbers of the documents, sorted by fingerprint, digest and number. They are first divided
-/// into parts by the leading bits of the fingerprint; between the sorts of two parts the work can
-/// be stopped.
+/// into parts by the leading bits of the fingerprint; between two parts the work can be stopped.
 fn sorted(documents: &[(u64, u64)], count: u32, watch: &Watch) -> Result<Vec<u32>> {
     let bits = (documents.len() / PART_COUNT).max(1).ilog2().clamp(1, 16);
     let part_of = |number: u32| (documents[number as usize].0 >> (64 - bits)) as usize;

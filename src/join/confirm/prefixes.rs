@@ -78,8 +78,7 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// For each feature, the number of sets that have it, up to 3: an upper bound, exact for most rare
-/// features.
+/// The number of sets with a feature, up to 3: an upper bound, exact for most rare features.
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
@@ -132,8 +131,7 @@ impl Rarity {
     fn add(&self, feature: u64) {
         let (counters, bit) = self.place(feature);
         let more = |old: u8| (old >> bit & COUNT_MAX < COUNT_MAX).then(|| old + (1 << bit));
-        // `more` returns `None`, and the update fails, if the counter has its maximum: it is not
-        // changed.
+        // A counter at its maximum is not changed: `more` returns `None`, and the update fails.
         let _ = counters.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 

@@ -1,5 +1,4 @@
-//! Computes the Jaccard similarity of two sets of features, and bounds that follow from a minimum
-//! similarity.
+//! Computes the Jaccard similarity of two sets of features, and bounds for a minimum similarity.
 //!
 //! Both sets are ascending, so a merge counts the common features in time proportional to the sizes
 //! of the sets. Sets of too different sizes are rejected without a merge: a set of 100 features and
@@ -31,8 +30,7 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
         return Some(1.0);
     }
     let of = |common: usize| jaccard_of(common, small.len(), large.len());
-    // Most pairs below the threshold differ so much in size that their elements need not be
-    // compared.
+    // Most pairs below the threshold differ so much in size that no elements need be compared.
     if of(small.len()) < threshold {
         return None;
     }
@@ -70,8 +68,7 @@ pub(super) fn least_contained(len: usize, part: f64) -> usize {
     least
 }
 
-/// The number of common elements of two sets, each ascending and without repeats; `None` if it is
-/// below `least`.
+/// The number of common elements of two ascending and distinct sets; `None` if below `least`.
 pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Option<usize> {
     /// Number of steps between checks of whether `least` can still be reached.
     const STEP: usize = 32;

@@ -24,8 +24,7 @@ const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
 /// Maximum number of agreeing blocks of a blocking with hash tables; `AGREEING_MAX` without them.
 const HASHED_AGREEING_MAX: u32 = 4;
 const AGREEING_MAX: u32 = 6;
-/// Values are divided only by blocks of at most this many bits, because a block divides values into
-/// `2^bits` groups.
+/// Values are divided only by blocks of at most this many bits: they give `2^bits` groups.
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
@@ -68,9 +67,8 @@ impl Blocking {
         Blocking::cheapest(Costs::of_processor(), varying, count, pairs, k, None)
     }
 
-    /// Like [`Blocking::choose`], but for values of any distribution. `sample` contains the
-    /// differences (XOR) of some pairs, from which the number of pairs that agree on a combination
-    /// is estimated.
+    /// Like [`Blocking::choose`], but for values of any distribution: the number of pairs that
+    /// agree on a combination is estimated from `sample`, the differences (XOR) of some pairs.
     pub(in crate::join) fn choose_measured(
         varying: u64,
         count: u64,
@@ -127,8 +125,7 @@ impl Blocking {
                     choices: firsts as usize,
                     levels: agreeing as usize,
                 };
-                // For the first block values are moved twice: to a partition, and to a group inside
-                // it.
+                // For the first block values move twice: to a partition, and to a group in it.
                 descent.nanos(count as f64, pairs, costs.compare)
                     + count as f64 * f64::from(firsts) * NANOS_PER_MOVE
             });
@@ -227,8 +224,7 @@ impl Blocking {
         &self.blocks[..=self.blocks.len() - self.agreeing]
     }
 
-    /// The number of combinations whose first agreeing block is at `first`: the relative cost of
-    /// processing them.
+    /// The number of combinations whose first agreeing block is at `first`: their relative cost.
     pub(in crate::join) fn steps(&self, first: usize) -> u64 {
         combination_count((self.blocks.len() - 1 - first) as u32, self.agreeing as u32 - 1) as u64
     }
@@ -242,8 +238,8 @@ impl Blocking {
         combinations
     }
 
-    /// Appends all combinations that extend `begun` by `more` agreeing blocks at positions from
-    /// `from` on.
+    /// Appends all combinations that extend `begun` by `more` agreeing blocks from position `from`
+    /// on.
     fn extend(
         &self,
         begun: Combination,
@@ -284,8 +280,7 @@ impl<'a> OfFirst<'a> {
         self.blocking.blocks[self.first]
     }
 
-    /// The agreeing bits of the first combination: the first block and the blocks directly after
-    /// it.
+    /// The agreeing bits of the first combination: the first block and those directly after it.
     pub(super) fn agreed(&self) -> u64 {
         let blocks = &self.blocking.blocks[self.first..][..self.blocking.agreeing];
         blocks.iter().fold(0, |agreed, block| agreed | block)

@@ -13,8 +13,7 @@ impl<E> Default for CallbackError<E> {
 }
 
 impl<E: From<Error>> CallbackError<E> {
-    /// Stores the error of the callback, if any, and replaces it by [`Error::Interrupted`], which
-    /// ends the work.
+    /// Stores the error of the callback, if any, and ends the work with [`Error::Interrupted`].
     pub(in crate::join) fn check(&mut self, called: Result<(), E>) -> Result<()> {
         called.map_err(|error| {
             self.0 = Some(error);

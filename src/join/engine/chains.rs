@@ -1,5 +1,4 @@
-//! A hash table whose buckets are chains: each value links to the value inserted into the bucket
-//! before it.
+//! A hash table whose buckets are chains: each value links to the one inserted before it.
 //!
 //! The table takes 10 to 18 bytes for each value: four to eight buckets of 2 bytes and one link of
 //! 2 bytes. It is emptied by one fill of the buckets. Used where the processor cannot compare a
@@ -8,8 +7,7 @@
 use super::hashing::bucket;
 use super::sides::Sides;
 
-/// With more comparisons for each value than this the values count as skewed, and the search is
-/// given up.
+/// With more comparisons for each value than this, values count as skewed and are given up.
 const COMPARISONS_PER_VALUE: u64 = 16;
 /// Number of comparisons that are always allowed.
 const COMPARISONS_FREE: u64 = 4096;

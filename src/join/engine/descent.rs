@@ -39,8 +39,7 @@ impl PairFinder<'_> {
         if node.is_skewed(count) {
             return self.find_blocked(sides, emit);
         }
-        // At depth 0 values are always divided: a pair must agree on the first block to be
-        // compared.
+        // At depth 0 values are always divided: only pairs that agree on the first block count.
         let (true, Some((level, deeper))) =
             (node.depth == 0 || node.pays(count, pairs), levels.split_first_mut())
         else {

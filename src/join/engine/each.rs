@@ -13,8 +13,7 @@ const LINE_LEN: usize = 8;
 /// Number of values that are compared with a line while it is in registers.
 const WANTED: usize = 4;
 
-/// Calls `emit` with each pair of a value of `probe` and a value of `build` that differ in at most
-/// `k` bits.
+/// Calls `emit` with each pair of a value of `probe` and a value of `build` within `k` bits.
 pub(super) fn compare_across(
     kernel: Kernel,
     probe: &[u64],
@@ -37,8 +36,7 @@ pub(super) fn compare_range(
     kernel.run(CompareEach { probe, at, build, k, emit });
 }
 
-/// Compares value `i` of `probe` with the first `at + i` values of `build`, or with all if there
-/// are fewer.
+/// Compares value `i` of `probe` with the first `at + i` values of `build`, or with all values.
 struct CompareEach<'a, E> {
     probe: &'a [u64],
     at: usize,

@@ -96,7 +96,7 @@ impl<'a> PairFinder<'a> {
         PairFinder { connect, ..self }
     }
 
-    /// A finder of only those pairs that agree on the bits `agree` and differ in each block of
+    /// A finder of only the pairs that agree on the bits `agree` and differ in each block of
     /// `differ`.
     pub(in crate::join) fn within(mut self, agree: u64, differ: &[u64]) -> Self {
         self.agree = agree;
@@ -151,8 +151,7 @@ impl<'a> PairFinder<'a> {
         range: std::ops::Range<usize>,
         emit: Emit<'_>,
     ) -> Result<()> {
-        // Compares few values at a time, which limits the number of pairs found between two
-        // emissions.
+        // Few values at a time: this limits the number of pairs found between two emissions.
         let step = (LOOKED_COUNT / range.end.max(1)).max(1);
         for start in range.clone().step_by(step) {
             let some = start..range.end.min(start + step);
@@ -185,8 +184,8 @@ impl<'a> PairFinder<'a> {
         if self.found.is_empty() { Ok(()) } else { emit(&mut self.found) }
     }
 
-    /// Finds the near pairs of values that may be skewed, with a blocking chosen from a sample of
-    /// their pairs.
+    /// Finds the near pairs of possibly skewed values, with a blocking chosen from a sample of
+    /// pairs.
     pub(super) fn find_blocked(&mut self, sides: &mut SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         if sides.pair_count() < 1.0 {
             return Ok(());

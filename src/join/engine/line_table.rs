@@ -22,8 +22,7 @@ const LINES_PER_VALUE: u64 = 8;
 /// Number of lines of the pool that may always be compared.
 const LINES_FREE: u64 = 512;
 
-/// Maximum number of lines of the pool that `count` values may compare; with more, they count as
-/// skewed.
+/// Maximum number of pool lines that `count` values may compare; with more, they count as skewed.
 #[inline(always)]
 pub(super) fn lines_max(count: usize) -> u64 {
     LINES_FREE + LINES_PER_VALUE * count as u64
@@ -218,8 +217,7 @@ impl<V: Vector> Comparison<V> {
         self.vector.near_words(line, value, self.k) & ((1 << len) - 1)
     }
 
-    /// Emits those of the first `len` values of a line that are near `value` and agree with it on
-    /// the mask.
+    /// Emits each of the first `len` values of a line that is near `value` and agrees on the mask.
     #[inline(always)]
     fn compare(self, line: &Line, len: u8, value: u64, emit: &mut impl FnMut(u64, u64)) {
         let mut found = self.first_near(&line.0, len, value);

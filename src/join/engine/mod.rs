@@ -127,8 +127,7 @@ impl Join<'_> {
     fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
         let mut values = Vec::new();
         self.read(Piece::whole(0), |run| {
-            // Each call begins with the very first value, so that the runs are connected with one
-            // another.
+            // Each call begins with the very first value, which connects the runs.
             values.truncate(1);
             values.extend_from_slice(run);
             connect(&values)?;
@@ -151,8 +150,7 @@ impl Join<'_> {
         self.join_partitions(blocking, &[first], &counts, emit)
     }
 
-    /// Finds the near pairs of the combinations with the given first blocks, partition by
-    /// partition.
+    /// Finds the near pairs of the combinations with these first blocks, by partition.
     fn join_partitions(
         &self,
         blocking: &Blocking,

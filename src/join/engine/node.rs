@@ -1,4 +1,4 @@
-//! Nodes of the tree of combinations (see [`descent`](super::descent)), and the decision to descend
+//! Nodes of the tree of combinations (see [`descent`](super::descent)), and when to descend
 //! further.
 
 use super::blocking::Blocking;

@@ -118,15 +118,13 @@ impl<'a> Join<'a> {
         Ok(any & !all)
     }
 
-    /// The number of values that fit into the part of the memory budget that is not yet used by
-    /// values.
+    /// The number of values that fit into the unused part of the memory budget.
     pub(in crate::join) fn values_max(&self) -> usize {
         let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
     }
 
-    /// Maximum number of values of a partition so that the copies of partitions on all threads fit
-    /// into memory.
+    /// Maximum number of values of a partition whose copies on all threads fit into memory.
     pub(super) fn copied_max(&self) -> usize {
         self.values_max() / (2 * (self.resources.threads + 2))
     }

@@ -1,5 +1,4 @@
-//! Reads values in the order of a table, so that values that agree on a leading block of the table
-//! are adjacent.
+//! Reads values in the order of a table: values that agree on a leading block of it are adjacent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,8 +33,7 @@ impl JoinValues<'_> {
         self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
     }
 
-    /// The values in the order of the table with this mask; `None` if they cannot be read in this
-    /// order.
+    /// The values in the order of the table with this mask, if they can be read so.
     pub(super) fn ordered(&self, mask: u64) -> Option<Ordered<'_>> {
         let is_natural = |mask: u64| Permutation::new(mask).is_identity();
         match self {
@@ -55,8 +53,7 @@ impl JoinValues<'_> {
 }
 
 impl Ordered<'_> {
-    /// For each prefix of `bits` bits (1 to 63): an upper bound of the number of values with this
-    /// prefix.
+    /// For each prefix of `bits` bits (1 to 63), an upper bound of the number of values with it.
     pub(super) fn counts(&self, bits: u32) -> Result<Vec<u64>> {
         (0..1 << bits)
             .map(|prefix| match self {

@@ -111,8 +111,7 @@ pub(in crate::join) struct PartitionPass<'a> {
 }
 
 impl PartitionPass<'_> {
-    /// Reads the values of the partitions into the buffer, then finds the near pairs in each
-    /// partition.
+    /// Reads the values of the partitions into the buffer, then finds the near pairs in each.
     pub(in crate::join) fn run(
         &self,
         counts: &PartitionCounts,

@@ -88,8 +88,8 @@ impl<'a> SidesMut<'a> {
             SidesMut::Across { probe, build } => any(probe) ^ any(build),
         });
         match self {
-            // A difference of 0 is of a value with itself, which is no pair, because values are
-            // distinct.
+            // Values are distinct, so a difference of 0 is of a value with itself, which is no
+            // pair.
             SidesMut::Within(_) => diffs.filter(|diff| *diff != 0).collect(),
             SidesMut::Across { .. } => diffs.collect(),
         }

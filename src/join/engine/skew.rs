@@ -13,8 +13,7 @@ pub(in crate::join) struct SkewedPartition {
     partitions: Vec<Partition>,
     /// Bits on which a pair must agree. Other pairs are found in other partitions.
     pub(in crate::join) agree: u64,
-    /// Blocks in each of which a pair must differ. Other pairs are found with an earlier first
-    /// block.
+    /// Blocks in each of which a pair must differ. Other pairs are found with an earlier block.
     pub(in crate::join) differ: Vec<u64>,
 }
 

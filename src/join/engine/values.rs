@@ -258,8 +258,7 @@ impl<'a> JoinValues<'a> {
             })?;
         }
         if self.may_repeat() {
-            // The values of each segment nearly always ascend, and the stable sort merges ascending
-            // runs.
+            // The values of a segment nearly always ascend. The stable sort merges ascending runs.
             values.sort();
             values.dedup();
         }

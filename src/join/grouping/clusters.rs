@@ -30,7 +30,7 @@ use fpstore_base::watch::{Phase, Watch};
 
 /// The clusters of a store.
 ///
-/// Contains the members of each connected component; [`Clusters::for_each`] divides components into
+/// Contains the members of connected components, which [`Clusters::for_each`] divides into
 /// clusters.
 #[derive(Debug)]
 pub struct Clusters {

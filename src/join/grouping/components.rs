@@ -1,5 +1,4 @@
-//! Connected components of near pairs that were found by several tasks, in one process or in
-//! several.
+//! Connected components of near pairs found by several tasks, in one process or in several.
 //!
 //! A cluster of near-duplicates is a component of the graph of all pairs. The pairs of a divided
 //! join are in many files; [`Components`] accepts pairs in any order and any number of times. Its

@@ -27,8 +27,7 @@ const SEARCH_RATIO: u64 = 16;
 pub struct Dedup {
     new: Store,
     stored: Option<Store>,
-    /// Each new fingerprint that is near a stored one, with the nearest stored fingerprint;
-    /// ascending.
+    /// Each new fingerprint near a stored one, with the nearest stored fingerprint; ascending.
     near_stored: Vec<Pair>,
     /// For each new fingerprint without a stored neighbour: the new one that replaces it.
     within: Option<NewLeaders>,
@@ -289,8 +288,7 @@ impl Dedup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DroppedDocument<'a> {
-    /// The fingerprint of the dropped document, and the fingerprint of the kept document that it
-    /// duplicates.
+    /// The fingerprints of the dropped document and of the kept document that it duplicates.
     pub pair: Pair,
     /// The id of the dropped document, if it has one.
     pub id: Option<IdRef<'a>>,
@@ -298,8 +296,7 @@ pub struct DroppedDocument<'a> {
     pub other_id: Option<IdRef<'a>>,
     /// Whether the kept document is a stored document, not a new one.
     pub is_stored: bool,
-    /// The store that contains the kept document, if it is stored and several stores are queried
-    /// together.
+    /// The store of a stored kept document, if several stores are queried together.
     pub other_store: StoreIndex,
 }
 

@@ -108,8 +108,7 @@ pub(super) fn read(
 }
 
 impl Judged {
-    /// Merges the components of documents judged as duplicates, then records the contested
-    /// components.
+    /// Merges the components of documents judged as duplicates, then records contested components.
     pub(super) fn join(&mut self, components: &mut DisjointSets) {
         let position = |at: u32| self.documents[at as usize].0;
         for &(one, other) in &self.duplicates {
@@ -162,8 +161,7 @@ impl Judged {
         Ok(clusters.values().map(members_of).collect())
     }
 
-    /// Merges the sets of documents whose fingerprints have this distance, in the order of the
-    /// pairs.
+    /// Merges the sets of documents whose fingerprints have this distance, in order of the pairs.
     fn merge_at(
         &self,
         distance: u32,

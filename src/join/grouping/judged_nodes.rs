@@ -52,8 +52,7 @@ impl JudgedNodes {
         nodes
     }
 
-    /// Adds the nodes of a member. `own` are the judged documents of the member, numbered from
-    /// `first` on.
+    /// Adds the nodes of a member. `own` are its judged documents, numbered from `first` on.
     fn add(
         &mut self,
         own_id: fn(&str) -> &str,

@@ -34,8 +34,7 @@ fpstore_base::choices! {
         SmallestId = "smallest-id": "The smallest id of each cluster",
         /// The first document of each cluster, and every document outside of clusters.
         First = "first": "The first record of each cluster in the files",
-        /// All documents of the largest cluster (of ties, the first cluster), and no other
-        /// document.
+        /// All documents of the largest cluster (of ties, the first), and no other document.
         LargestCluster = "largest-cluster": "The documents of the largest cluster, and no others",
     }
 }
@@ -246,8 +245,7 @@ struct KeptIds {
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 
-/// The document of a cluster that a rule keeps: its member, and the position of its id in the
-/// member.
+/// The document that a rule keeps: its member, and the position of its id in the member.
 fn kept_one(cluster: &Cluster, rule: KeepRule) -> Option<(usize, usize)> {
     let id_count = |member: usize| cluster.members[member].ids.len().max(1);
     let each_id = |member: usize| (0..id_count(member)).map(move |id| (member, id));

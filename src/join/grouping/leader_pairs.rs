@@ -11,8 +11,7 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// If the number of documents times the number of leaders is at most this, a scan takes negligible
-/// time.
+/// If the product of documents and leaders is at most this, a scan takes negligible time.
 const SCAN_FREE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 /// Nanoseconds to compare a document with a leader.
 const NANOS_PER_LEADER: f64 = 1.0;
@@ -22,8 +21,7 @@ const NANOS_PER_PAIR: f64 = 20.0;
 const SCANNED_COUNT: usize = 64;
 /// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 2048;
-/// With at least this many near documents for each document, there are few leaders, so a scan is
-/// cheap.
+/// With this many near documents for each document there are few leaders, so a scan is cheap.
 const DENSE_DEGREE: f64 = 16.0;
 /// Maximum number of pairs in memory. With more pairs, a scan is used.
 const PAIRS_MAX: usize = 1 << 23;

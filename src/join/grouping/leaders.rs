@@ -2,12 +2,10 @@
 //! becomes a leader. Every other document is represented by the first similar leader.
 //!
 //! A document is compared only with earlier leaders, never with represented documents. A dense
-//! cluster has few leaders, so its cost is its size times a small number, not the square of its
-//! size.
+//! cluster has few leaders, so it costs its size times a small number, not the square of its size.
 //!
 //! Example with distance 1: of 0b1, 0b11 and 0b111, the first becomes a leader and represents the
-//! second. The third has distance 2 from this leader, and becomes a leader although the second is
-//! near it.
+//! second. The third has distance 2 from it, and becomes a leader although the second is near it.
 //!
 //! # Source
 //!
@@ -25,8 +23,7 @@ use fpstore_base::watch::Watch;
 
 /// Up to this many documents, leaders are found by a scan, one document after the other.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
-/// Maximum number of documents compared with leaders at a time; limits the number of near pairs in
-/// memory.
+/// Maximum number of documents compared with leaders at a time; limits the near pairs in memory.
 const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
 /// Minimum number of documents for a thread.
 const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
@@ -36,12 +33,10 @@ const REPORT_COUNT: usize = 16;
 /// Decides whether a document is similar to a leader with a near fingerprint. Each thread has a
 /// judge of its own.
 pub(in crate::join) trait Judge: Send {
-    /// A result of the comparison that is kept for a document and its leader, such as their
-    /// similarity.
+    /// A result of comparing a document with its leader, such as their similarity.
     type Bond: Copy + Default + Send + Sync;
 
-    /// Compares the documents at two positions. Returns their bond, or `None` if they are not
-    /// similar.
+    /// Compares the documents at two positions. Returns their bond; `None` if they are not similar.
     fn judge(&mut self, document: u32, leader: u32) -> Result<Option<Self::Bond>>;
 }
 
@@ -138,8 +133,7 @@ struct Leading<'a, J: Judge> {
 }
 
 impl<J: Judge> Leading<'_, J> {
-    /// Finds the leaders among these ascending documents, none of which a leader outside of them
-    /// represents.
+    /// Finds the leaders among ascending documents, none of which any other leader represents.
     fn lead(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let mut rest = documents;
@@ -157,8 +151,7 @@ impl<J: Judge> Leading<'_, J> {
         Ok(leaders)
     }
 
-    /// Compares the documents of `block` with these leaders. Returns the documents without a
-    /// leader.
+    /// Compares the documents of `block` with leaders. Returns the documents without a leader.
     fn against(&mut self, block: &[u32], leaders: &Leaders) -> Result<Vec<u32>> {
         if leaders.positions.is_empty() {
             return Ok(block.to_vec());
@@ -261,8 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// Accepts or rejects a pair depending on its positions; rejects the more pairs the larger the
-    /// number.
+    /// Accepts or rejects a pair by its positions; rejects the more pairs the larger the number.
     struct Picky(u32);
 
     impl Judge for Picky {

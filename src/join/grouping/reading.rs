@@ -1,5 +1,4 @@
-//! Reads the fingerprints of a store to find their clusters, and computes the memory that this
-//! takes.
+//! Reads the fingerprints of a store to find their clusters, and limits the memory for this.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

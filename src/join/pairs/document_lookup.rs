@@ -132,8 +132,7 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     let [mut firsts, mut seconds] = [stores.firsts, seconds_of].map(DocumentLookup::new);
     in_order(threads, worker, source, |batch: LookedUp| {
         batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
-        // The documents of these pairs did not fit into memory together, so they are looked up one
-        // by one.
+        // The documents of these pairs did not fit into memory together: one pair at a time.
         for &pair in batch.rest() {
             firsts.look_up(pair.first)?;
             if stores.has_seconds(pair) {

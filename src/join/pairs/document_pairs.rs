@@ -83,8 +83,7 @@ pub fn document_pairs(
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
-        // Assumed, because a check for fingerprints with several documents would read the store
-        // once more.
+        // Assumed: a check for fingerprints with several documents would read the store once more.
         any_copies = true;
     } else if may_have_copies {
         for_each_document_count(store, options, &mut |fingerprint, documents| {
@@ -97,7 +96,7 @@ pub fn document_pairs(
             }
             Ok(())
         })?;
-        // The check above is for this share only. A fingerprint of another share may have several
+        // The check is for this share only. Fingerprints of other shares may have several
         // documents.
         any_copies |= options.share.count > 1;
     }
@@ -249,8 +248,7 @@ mod tests {
                     documents.push(ids.iter().map(u64::to_string).collect());
                 }
             }
-            // Text ids are sorted by bytes, so "1000" comes before "200"; numbers are sorted by
-            // value.
+            // Text ids are sorted by bytes, so "1000" is before "200"; numbers are sorted by value.
             documents.iter_mut().for_each(|ids| match policy {
                 IdPolicy::Text => ids.sort_unstable(),
                 _ => ids.sort_by_key(|id| (id.len(), id.clone())),

@@ -10,11 +10,9 @@ use crate::join::options::{JoinInput, JoinOptions};
 use crate::writing::sort::{RecordBatch, RecordSorter, SortResources, SortedRecords};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Near pairs, sorted by first fingerprint, then by second fingerprint; in memory or in temporary
-/// files.
+/// Near pairs, sorted by first, then by second fingerprint; in memory or in temporary files.
 ///
-/// All pairs with the same first fingerprint are in memory together; at k = 3 these are at most 43
-/// 744.
+/// The pairs with the same first fingerprint are in memory together; at k = 3 at most 43 744.
 #[derive(Debug)]
 pub struct SortedPairs {
     records: SortedRecords,

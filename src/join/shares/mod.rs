@@ -107,8 +107,7 @@ pub struct JoinPlan {
 }
 
 impl JoinPlan {
-    /// A plan for fingerprints whose bits all vary, with one group for each of the first `k + 1`
-    /// blocks.
+    /// A plan for fingerprints whose bits all vary. Each of the first `k + 1` blocks has one group.
     ///
     /// # Errors
     ///
@@ -206,8 +205,7 @@ impl JoinPlan {
         self.blocks.iter().copied().zip(self.tables.iter().copied())
     }
 
-    /// The block at position `first`, which is below `k + 1`: the first block on which a pair can
-    /// agree.
+    /// The block at position `first`, which is below `k + 1`: a pair can first agree on it.
     pub(in crate::join) fn first_block(&self, first: usize) -> u64 {
         self.blocks[first]
     }

@@ -1,5 +1,4 @@
-//! The text form of a plan, for passing it from the process that makes it to the processes that
-//! follow it.
+//! The text form of a plan, in which one process passes it to others.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,4 @@
-//! Counts how often each bit is set in many values, and computes how often two values agree in a
-//! bit.
+//! Counts how often bits are set in many values, and computes how often two values agree in a bit.
 
 use crate::bytes::for_this_processor::for_this_processor;
 

@@ -20,8 +20,7 @@ impl PairCounts {
         PairCounts { both: Box::new([[0; 64]; 64]), value_count: 0 }
     }
 
-    /// Counts `len` values that are given as rows of bits; the bits at `len` and above must be
-    /// zero.
+    /// Counts `len` values, given as rows of bits; the bits at `len` and above must be zero.
     pub(crate) fn add(&mut self, rows: &[u64; BLOCK], len: u64) {
         for (bit, counts) in self.both.iter_mut().enumerate() {
             let row = rows[bit];

@@ -10,8 +10,7 @@ use fpstore_base::Fingerprint;
 /// is not such a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The fingerprints, ascending by rank (a hash), so that the first ones are a sample of the
-    /// sample.
+    /// The fingerprints, ascending by rank (a hash): the first ones are a sample of the sample.
     values: Vec<u64>,
     origin: Origin,
 }

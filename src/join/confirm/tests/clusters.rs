@@ -35,8 +35,7 @@ fn list(clusters: &ConfirmedClusters) -> Vec<ConfirmedCluster> {
     list
 }
 
-/// Clusters of two or more documents, computed by the definition of the method from all similar
-/// pairs.
+/// Clusters of two or more documents, computed from all similar pairs by the definition.
 fn by_definition(
     documents: &[Document],
     pairs: &BTreeMap<(usize, usize), f64>,
@@ -132,8 +131,7 @@ fn clusters_are_those_of_their_definition() {
     }
 }
 
-/// Checks the distance and the similarity of each member to the representative, and the order of
-/// members.
+/// Checks the order of members, and their distances and similarities to the representative.
 fn check_members(documents: &[Document], cluster: &ConfirmedCluster, method: ClusterMethod) {
     let (value, own) = &documents[cluster.members[0].documents[0] as usize];
     for member in &cluster.members {

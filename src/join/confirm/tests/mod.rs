@@ -14,8 +14,7 @@ use crate::{Error, Fingerprint, Id, IdRef};
 /// A document: its fingerprint and its features.
 type Document = (u64, Vec<u64>);
 
-/// Documents with a few features each; many are equal or similar. The fingerprint depends on the
-/// features.
+/// Documents with a few features each; many are similar. Fingerprints depend on the features.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
