@@ -1,4 +1,4 @@
-//! Searches blocks for candidates, which are values with a near head.
+//! Searches blocks for candidates: values whose head is near the head of the needle.
 
 use super::candidates::Candidates;
 use super::collector::Collector;
@@ -17,7 +17,7 @@ use crate::segment::TableReader;
 const CANDIDATES_PER_PASS: usize = 512;
 
 impl<C: Collector> ProbePass<'_, C> {
-    /// Collects the candidates of all blocks.
+    /// Searches all blocks of the pass and collects their candidates.
     pub(super) fn search_blocks(&mut self) -> Result<()> {
         let mut start = 0;
         for of_query in &self.buffers.query_probes {
@@ -46,7 +46,7 @@ impl<C: Collector> ProbePass<'_, C> {
 /// Searches blocks of one table for one query.
 struct BlockSearch<'a, C> {
     context: &'a Context<'a>,
-    /// The position of the query.
+    /// The position of `query` among all queries of the search.
     position: u32,
     query: &'a TableQuery,
     table: TableReader<'a>,
@@ -64,7 +64,8 @@ impl<C: Collector> BlockSearch<'_, C> {
         })
     }
 
-    /// Searches short blocks in one call of the kernel, and the others one by one.
+    /// Searches short blocks in one call of the kernel, and the blocks left by the kernel one by
+    /// one.
     fn search_all(&mut self, blocks: &[BlockProbe], fallback: &mut Vec<usize>) -> Result<()> {
         let heads = self.table.heads_and_after();
         let (codec, needle) =
@@ -87,7 +88,8 @@ impl<C: Collector> BlockSearch<'_, C> {
         if probe.span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
             return self.search_from(block.heads(), probe, query.kernel_needle(0, k));
         }
-        // All allowed errors are flipped in the needle, so the masked bits must then be equal.
+        // Each needle has one combination of the allowed errors flipped, so its masked bits must
+        // match exactly.
         let exact = BlockProbe { remaining: 0, ..*probe };
         for (flips, _) in Flips::new(query.inner_masked, probe.remaining) {
             let needle = query.kernel_needle(flips, k);
@@ -97,7 +99,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         Ok(())
     }
 
-    /// Collects the candidates among the remaining heads of a block.
+    /// Collects the candidates among the heads of a block that `heads` has not read yet.
     fn search_from(
         &mut self,
         mut heads: Heads<'_>,
@@ -122,7 +124,8 @@ impl<C: Collector> BlockSearch<'_, C> {
         }
     }
 
-    /// Continues head by head where the kernel cannot, and reports the fault.
+    /// Decodes one by one the heads that the kernel cannot read, and returns the error if a head is
+    /// damaged.
     #[cold]
     fn walk(&mut self, mut heads: Heads<'_>, probe: &BlockProbe, needle: Needle) -> Result<()> {
         let mut some = [0; 64];
@@ -142,14 +145,14 @@ impl<C: Collector> BlockSearch<'_, C> {
         }
     }
 
-    /// A fault in the heads of a block.
+    /// The error for a fault in the heads of a block.
     #[cold]
     fn located(&self, probe: &BlockProbe, fault: Fault) -> Error {
         self.table.corrupt(&self.table.heads, probe.span.heads_start, fault)
     }
 
-    /// Compares the candidates collected so far, to bound their number: a block can have any number
-    /// of them. Returns whether a limit is reached.
+    /// Compares the candidates collected so far, because one block can contain any number of them.
+    /// Returns whether a limit of the search is reached.
     fn compare(&mut self) -> Result<bool> {
         self.candidates.compare(self.context, self.collector)?;
         look_up(&mut self.candidates.named, self.look_ups, self.context, self.collector)?;

@@ -1,4 +1,5 @@
-//! Turns candidates into hits: compares their tails, or looks up the values that they name.
+//! Turns candidates into hits: compares their tails, or looks up the values named by their
+//! syndromes.
 
 use super::collector::{Collector, TableHit};
 use super::context::Context;
@@ -10,19 +11,19 @@ use crate::search::kernel::{NearHead, NearHeads, VALUES_MAX};
 use crate::search::table_query::TableQuery;
 use crate::segment::{TableKind, TableReader, WholeTable};
 
-/// Values with a near head, in groups of one query each.
+/// Values with a near head, grouped by query.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     pub(super) near: NearHeads,
     groups: Vec<Group>,
-    /// The values named by candidates of tables with syndromes, to be looked up.
+    /// The values named by candidates of tables with syndromes, not looked up yet.
     pub(super) named: Named,
 }
 
 /// The candidates of one query; each group starts at the end of the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// The position of the query.
+    /// The position of the query among all queries of the search.
     query: u32,
     end: usize,
 }
@@ -53,8 +54,9 @@ impl Candidates {
         }
     }
 
-    /// Compares all candidates, passes the hits to `collector`, and removes the candidates. For
-    /// candidates of tables with syndromes, the named values remain to be looked up.
+    /// Compares all candidates, passes the hits to `collector`, and removes the candidates. The
+    /// values named by candidates of tables with syndromes are added to `named`, for a later
+    /// look-up.
     pub(super) fn compare(
         &mut self,
         context: &Context<'_>,
@@ -96,7 +98,7 @@ impl Candidates {
     }
 }
 
-/// Compares candidates of one query.
+/// Compares candidates of one query with its needle.
 struct Compare<'a, C> {
     context: &'a Context<'a>,
     query: &'a TableQuery,
@@ -112,7 +114,8 @@ impl<C: Collector> Compare<'_, C> {
         }
         self.collector.stats().candidates += candidates.len() as u64;
         let tails = self.table.tails();
-        // Many candidates are adjacent, so one check of the whole range of ranks usually suffices.
+        // Candidates are often neighbours, so usually one check of their whole range of ranks
+        // suffices.
         let (mut first, mut last) = (Rank(u64::MAX), Rank(0));
         for near in candidates {
             (first, last) = (first.min(near.rank), last.max(near.rank));
@@ -136,7 +139,7 @@ impl<C: Collector> Compare<'_, C> {
         Ok(())
     }
 
-    /// Passes a hit to the collector, if this table is the one that reports it.
+    /// Passes a hit to the collector, unless an earlier table reports it.
     fn report(&mut self, value: Permuted, rank: Rank) {
         let fingerprint = self.table.permutation.invert(value);
         let diff = fingerprint.value() ^ self.query.needle.value();

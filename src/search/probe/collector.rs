@@ -1,11 +1,11 @@
-//! The consumer of hits.
+//! The trait of the objects that receive the hits of a search.
 
 use fpstore_base::Fingerprint;
 
 use crate::base::section::{Rank, TableIndex};
 use crate::search::stats::SearchStats;
 
-/// Collects the hits as they are found.
+/// Receives each hit when it is found.
 pub(crate) trait Collector {
     /// The distance of the search.
     fn k(&self) -> u32;
@@ -13,11 +13,11 @@ pub(crate) trait Collector {
     fn stats(&mut self) -> &mut SearchStats;
     /// Whether a limit is reached, so that the search stops.
     fn is_exhausted(&mut self) -> bool;
-    /// Takes a hit of the query with this number.
+    /// Takes a hit of the query with the number `query`.
     fn push(&mut self, query: u32, hit: TableHit);
 }
 
-/// A stored fingerprint within the distance of a query, and its position in one table.
+/// A stored fingerprint within the distance of the search, and its position in one table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableHit {
     pub(crate) distance: u32,

@@ -1,4 +1,4 @@
-//! The values that all steps of the search of one segment read.
+//! The values that all steps of the search of a segment share, and none changes.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The query at a position, and its table.
+    /// The query at a position of the list, and the table that it searches.
     #[inline(always)]
     pub(super) fn query(&self, position: u32) -> (&'a TableQuery, TableReader<'a>) {
         let query = &self.queries[position as usize];
@@ -26,15 +26,15 @@ impl<'a> Context<'a> {
         (query, table.counting(self.pages_checked))
     }
 
-    /// The position of the first table whose radius covers a difference from the needle. This table
-    /// reports the hit.
+    /// The position of the first table whose radius covers the difference `diff` from the needle.
+    /// Only this table reports the hit.
     #[inline]
     pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
         reporting_table(self.segment, self.radii, diff)
     }
 }
 
-/// The position of the first table whose radius covers a difference from the needle.
+/// The position of the first table whose radius covers the difference `diff` from the needle.
 #[inline]
 pub(in crate::search) fn reporting_table(
     segment: &Segment,

@@ -1,7 +1,8 @@
 //! The errors named by a syndrome: all words with few set bits that have this syndrome.
 //!
-//! The words of one to three bits, which nearly all queries need, are in one list, sorted by
-//! syndrome. A bitmap for each number of bits marks the syndromes with at least one word; most have
+//! Words with one to three set bits, enough for nearly all queries, are in one list, sorted by
+//! syndrome. For each number of set bits a bitmap marks the syndromes that have a word; most have
+//! none. Lists of words with more set bits are made when a query first needs them.
 //! none. Lists of longer words are made when a query first needs them.
 
 use std::sync::OnceLock;
@@ -10,33 +11,33 @@ use crate::base::limits::ERRORS_MAX;
 use crate::bytes::syndrome::{SYNDROME_BITS, SyndromeCode};
 use crate::search::table_query::Flips;
 
-/// Words of up to this many bits share a list.
+/// Words with up to this many set bits share one list.
 const SHARED_MAX: u32 = 3;
 
-/// The errors by syndrome, for syndromes of one length.
+/// All words sorted by syndrome, for syndromes of one length.
 #[derive(Debug)]
 pub(super) struct ErrorTable {
     pub(super) code: &'static SyndromeCode,
     bits: u32,
-    /// The list of words of up to [`SHARED_MAX`] bits, then one for each further number of bits.
+    /// The list of words of up to [`SHARED_MAX`] set bits, then a list for each larger number.
     lists: [OnceLock<List>; (ERRORS_MAX - SHARED_MAX + 1) as usize],
 }
 
-/// Words sorted by syndrome, then by their number of bits, then ascending.
+/// Words sorted by syndrome, then by their number of set bits, then ascending.
 #[derive(Debug)]
 struct List {
-    /// The start of the words of each syndrome, and the end of all words.
+    /// The start of the words of each syndrome; the last entry is the end of all words.
     starts: Vec<u32>,
     words: Vec<u32>,
-    /// A bit for each number of bits, from the smallest in the list on, and for each syndrome:
-    /// whether the syndrome has such a word.
+    /// For each number of set bits, from `least` on, and each syndrome: whether the syndrome has a
+    /// word with that many set bits.
     has: Vec<u64>,
     least: u32,
     bits: u32,
 }
 
 impl ErrorTable {
-    /// The table for syndromes of `bits` bits, kept for the life of the process.
+    /// The table for syndromes of `bits` bits. It is made once and kept until the process ends.
     pub(super) fn of(bits: u32) -> &'static ErrorTable {
         const COUNT: usize = (*SYNDROME_BITS.end() + 1) as usize;
         static TABLES: [OnceLock<ErrorTable>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -48,8 +49,8 @@ impl ErrorTable {
         })
     }
 
-    /// Calls `each(word, weight)` for every word with this syndrome and a weight (number of ones)
-    /// of `least` to `most`, which is at most [`ERRORS_MAX`].
+    /// Calls `each(word, weight)` for every word with this syndrome and a weight (number of set
+    /// bits) of `least` to `most`. `most` is at most [`ERRORS_MAX`].
     #[inline(always)]
     pub(super) fn for_each(
         &self,
@@ -85,7 +86,7 @@ impl ErrorTable {
 }
 
 impl List {
-    /// Makes the list of the words of `least` to `most` bits.
+    /// Makes the list of all words with `least` to `most` set bits.
     #[cold]
     fn new(code: &SyndromeCode, bits: u32, (least, most): (u32, u32)) -> Self {
         let count = 1_usize << bits;
@@ -114,7 +115,7 @@ impl List {
         List { starts, words: listed, has, least, bits }
     }
 
-    /// Whether a word of `least` to `most` bits has the syndrome.
+    /// Whether the syndrome has a word with `least` to `most` set bits.
     #[inline(always)]
     fn has(&self, syndrome: u32, least: u32, most: u32) -> bool {
         (least..=most).any(|weight| {

@@ -1,4 +1,5 @@
-//! Lists the probes of queries: the blocks within the radius of each table, and their positions.
+//! Lists the probes of queries: the blocks within the radius of each table, and their positions in
+//! the file.
 
 use super::collector::Collector;
 use super::pass::{Probe, ProbePass, QueryProbes};
@@ -8,11 +9,11 @@ use crate::search::kernel::BlockProbe;
 use crate::search::table_query::Flips;
 use crate::segment::IndexReader;
 
-/// Number of probes in a pass; more would only take more memory.
+/// Number of probes in a pass; more would only take more memory, not save time.
 const PROBES_PER_PASS: usize = 512;
 
 impl<C: Collector> ProbePass<'_, C> {
-    /// Lists the probes of all queries. Runs the pass when it is full and at the end.
+    /// Lists the probes of all queries. Runs the pass whenever its list is full, and at the end.
     pub(super) fn list_all(mut self) -> Result<()> {
         for position in 0..self.context.queries.len() {
             self.list(position as u32)?;
@@ -28,8 +29,8 @@ impl<C: Collector> ProbePass<'_, C> {
         let free = query.free_leading;
         let home = table.block_of(query.permuted).0 >> free;
         if free == 0 && query.radius <= 1 && (query.leading as usize) < PROBES_PER_PASS {
-            // The case of nearly all queries: the home block, and the blocks whose number differs
-            // from its number in one bit.
+            // The case of nearly all queries: probe the home block, and the blocks whose number
+            // differs from the home block number in one bit.
             let count = 1 + query.radius * query.leading;
             if self.buffers.probes.len() + count as usize > PROBES_PER_PASS {
                 self.run()?;
@@ -61,7 +62,7 @@ impl<C: Collector> ProbePass<'_, C> {
         Ok(())
     }
 
-    /// Searches one block for each query.
+    /// Searches the given block for each query.
     pub(super) fn list_blocks(mut self, blocks: &[BlockIndex]) -> Result<()> {
         for (position, &block) in (0..).zip(blocks) {
             let (query, table) = self.context.query(position);
@@ -81,11 +82,12 @@ impl<C: Collector> ProbePass<'_, C> {
         self.buffers.query_probes.push(QueryProbes { query, end, is_verified: false });
     }
 
-    /// Looks up all probes.
+    /// Looks up all listed probes in the prefix index.
     pub(super) fn look_up(&mut self) -> Result<()> {
         let (probes, blocks) = (&mut self.buffers.probes, &mut self.buffers.blocks);
         self.collector.stats().probes += probes.len() as u64;
-        // The buffer grows once; blocks of earlier passes are overwritten before they are read.
+        // The buffer never shrinks; its blocks of earlier passes are overwritten before they are
+        // read.
         if blocks.len() < probes.len() {
             blocks.resize(probes.len(), BlockProbe::default());
         }
@@ -126,8 +128,8 @@ impl<C: Collector> ProbePass<'_, C> {
     }
 }
 
-/// Writes the blocks of `probes` that have values to the start of `blocks`. Returns their number,
-/// and whether all of their heads are verified.
+/// Writes the non-empty blocks of `probes` to the start of `blocks`. Returns their number, and
+/// whether all of their heads are verified.
 #[inline(never)]
 fn look_up(
     index: &IndexReader<'_>,
@@ -142,7 +144,7 @@ fn look_up(
         if let Some(slot) = blocks.get_mut(count) {
             *slot = BlockProbe { block, span, remaining };
         }
-        // A branch on empty blocks would be unpredictable.
+        // Counts without a branch: whether a block is empty is unpredictable.
         count += usize::from(span.rank_end != span.rank_start);
     }
     Ok((count, is_verified))

@@ -1,17 +1,17 @@
-//! Probing: looks up every block within the radius of each table, in passes over many of them.
+//! Probing: looks up every block within the radius of each table, in passes over many blocks.
 //!
-//! A query waits for memory more than it computes. So a pass has these steps, and each step
-//! prefetches the bytes of the next one for all blocks before any of them is used:
+//! A query spends more time waiting for memory than computing. So a pass has these steps, and each
+//! step prefetches the bytes of the next step for all blocks before it uses any of them:
 //!
 //! ```text
 //! list       needle, radius -> probes (blocks to look up)         prefetches index entries
 //! look up    probes -> positions of the blocks                     prefetches heads
 //! search     blocks -> candidates (values whose head is near)      prefetches tails
-//! compare    candidates -> hits; of a table with syndromes, by the first table
+//! compare    candidates -> hits; candidates with syndromes are looked up in the first table
 //! ```
 //!
 //! If pages come from a disk, each step first starts readahead of all its pages. `Searcher` probes
-//! for one query, `BatchSearcher` probes one table for many.
+//! all tables for one query, `BatchSearcher` probes one table for many queries.
 
 mod blocks;
 mod candidates;
@@ -37,7 +37,7 @@ use fpstore_base::Fingerprint;
 pub(in crate::search) use named::{NamedValue, Namer};
 use pass::{Buffers, ProbePass};
 
-/// Memory that probing reuses for the next query.
+/// Buffers of probing, reused by the next query.
 #[derive(Debug)]
 pub(crate) struct ProbeScratch {
     kernel: Kernel,
@@ -58,14 +58,15 @@ impl Default for ProbeScratch {
 }
 
 impl ProbeScratch {
-    /// The instructions used by searches with this memory.
+    /// The instruction set used by searches with these buffers.
     #[inline]
     pub(crate) fn kernel(&self) -> Kernel {
         self.kernel
     }
 }
 
-/// Finds the fingerprints within `collector.k()` of the needle by probing with `radii`, as query 0.
+/// Finds the fingerprints within `collector.k()` of the needle by probing with `radii`; query
+/// number 0.
 ///
 /// The first table that covers a hit reports it, so each hit is reported once.
 pub(crate) fn probe(
@@ -82,8 +83,8 @@ pub(crate) fn probe(
     run(segment, radii, queries, scratch, collector)
 }
 
-/// As [`probe`] for many queries, but finds only the hits reported by the table at position
-/// `table`.
+/// Like [`probe`], but for many queries, and only with the hits that the table at position `table`
+/// reports.
 pub(crate) fn probe_table(
     segment: &Segment,
     radii: &[Radius],
@@ -100,7 +101,7 @@ pub(crate) fn probe_table(
     run(segment, radii, queries, scratch, collector)
 }
 
-/// As [`probe_table`], but searches one given block for each query.
+/// Like [`probe_table`], but searches only one given block for each query.
 pub(crate) fn probe_blocks(
     segment: &Segment,
     radii: &[Radius],
@@ -134,7 +135,7 @@ fn run(
     let ProbeScratch { kernel, queries, buffers, pages_checked } = scratch;
     queries.clear();
     queries.extend(wanted);
-    // After an error the buffers may hold entries of an earlier search.
+    // After an error the buffers can still contain entries of the failed search.
     buffers.clear();
     pages_checked.set(0);
     let (k, kernel) = (collector.k(), *kernel);

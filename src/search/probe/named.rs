@@ -2,13 +2,13 @@
 //! looked up in the first table.
 //!
 //! A candidate of such a table agrees with the needle in all but a few of the bits under the mask.
-//! The table stores the syndrome of the other bits. The XOR of this syndrome and the syndrome of
-//! the needle is the syndrome of the errors between them, so it names all words with few enough
-//! errors. Each word and the known bits form a whole value, and the first table decides whether it
-//! is stored. No match is missed: the errors of a match are among the named errors.
+//! For the other bits the table stores only their syndrome. XOR of this syndrome and the needle's
+//! is the syndrome of the errors between both, so it names all words with few enough errors. Each
+//! word and the known bits form a whole value, and a look-up in the first table finds whether it is
+//! stored. No match is missed: the errors of a match are among the named errors.
 //!
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
-//! other, which name the same values; the second is skipped. So each match is found once.
+//! other, and these name the same values; the second entry is skipped. So each match is found once.
 
 use std::cell::Cell;
 
@@ -28,15 +28,15 @@ use fpstore_base::Fingerprint;
 #[derive(Debug, Default)]
 pub(super) struct Named {
     values: Vec<NamedValue>,
-    /// The last decoded entry, to skip an equal next entry.
+    /// The last decoded entry; an equal next entry is skipped, because it names the same values.
     last: Option<(u32, u64, u64)>,
 }
 
-/// A value that may be stored.
+/// A value named by an entry; the look-up shows whether it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::search) struct NamedValue {
     pub(in crate::search) fingerprint: Fingerprint,
-    /// The position of the query.
+    /// The position of the query among all queries of the search.
     pub(in crate::search) query: u32,
     pub(in crate::search) distance: u32,
 }
@@ -47,7 +47,7 @@ impl Named {
         self.last = None;
     }
 
-    /// Decodes candidates of the query at `position`: lists the named values within the distance of
+    /// Decodes candidates of the query at `position`: adds the named values within the distance of
     /// the search.
     pub(super) fn decode(
         &mut self,
@@ -79,10 +79,10 @@ impl Named {
         Ok(())
     }
 
-    /// The named values, each once, in order.
+    /// The named values, sorted and without repetitions.
     pub(super) fn distinct(&mut self) -> &[NamedValue] {
-        // Different entries name different values, and equal entries are adjacent. But this
-        // order is not checked here, so values can repeat.
+        // Different entries name different values, and equal entries are adjacent (rule R-12 of the
+        // format). But that rule is not checked here, so values can be repeated.
         self.values.sort_unstable();
         self.values.dedup();
         &self.values
@@ -107,13 +107,13 @@ pub(in crate::search) struct Namer<'a> {
     table: SyndromeTable<'a>,
     tails: Tails<'a>,
     decoder: Decoder<'a>,
-    /// The last decoded entry, to skip an equal next entry.
+    /// The last decoded entry; an equal next entry is skipped, because it names the same values.
     last: Option<(u32, u64, u64)>,
 }
 
 impl<'a> Namer<'a> {
-    /// A namer for the table at `position` of a segment, for searches with these radii and
-    /// distance.
+    /// Lists the values named by the table at `position` of a segment, for searches with these
+    /// radii and this distance `k`.
     pub(in crate::search) fn new(
         (segment, radii, k): (&'a Segment, &'a [Radius], u32),
         position: usize,
@@ -127,7 +127,7 @@ impl<'a> Namer<'a> {
         Namer { context, position, table, tails: table.tails(), decoder, last: None }
     }
 
-    /// Adds the values named by the entry of a near head of a query to `named`.
+    /// Adds the values named by the entry at `rank` to `named`; its head is near the query.
     pub(in crate::search) fn name(
         &mut self,
         (rank, head): (Rank, u64),
@@ -155,7 +155,7 @@ impl<'a> Namer<'a> {
     }
 }
 
-/// Decodes the entries of one table for one query.
+/// Decodes the entries of one table with syndromes for one query.
 #[derive(Clone, Copy)]
 struct Decoder<'a> {
     errors: &'static ErrorTable,
@@ -163,22 +163,24 @@ struct Decoder<'a> {
     needle: u64,
     radius: u32,
     k: u32,
-    /// The smallest number of errors outside the mask; the first table reports values with fewer.
+    /// The smallest number of errors outside the mask; values with fewer are reported by the first
+    /// table.
     least: u32,
-    /// Whether no other table can report a value with that many errors: this is the second table,
-    /// and its mask is the complement of the first mask. Then values need no further check.
+    /// Whether no other table can report a value with `least` or more errors outside the mask: this
+    /// is the second table, and its mask is the complement of the first mask. Then values need no
+    /// check.
     is_sole: bool,
     syndrome_of_needle: u32,
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder for the table at a position, with a radius, for the needle 0.
+    /// A decoder for the needle 0 in the table at `position`, whose radius is `radius`.
     fn new(context: &Context<'_>, position: usize, radius: u32, table: SyndromeTable<'a>) -> Self {
         let layout = table.layout;
         let errors = ErrorTable::of(layout.syndrome_bits);
         let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
         let least = match context.radii.first() {
-            // All errors outside this mask are under the mask of the first table.
+            // All bits outside this mask are under the mask of the first table.
             Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };
@@ -193,12 +195,12 @@ impl<'a> Decoder<'a> {
             k,
             least,
             is_sole,
-            // The code is linear, so the syndrome of the word 0 is 0.
+            // The needle is 0, and the syndrome of 0 is 0 because the code is linear.
             syndrome_of_needle: 0,
         }
     }
 
-    /// The same for another needle.
+    /// This decoder for another needle.
     #[inline(always)]
     fn at(&self, needle: Permuted) -> Self {
         let Permuted(needle) = needle;
@@ -206,8 +208,8 @@ impl<'a> Decoder<'a> {
         Decoder { needle, syndrome_of_needle: self.errors.code.syndrome(hashed), ..*self }
     }
 
-    /// Calls `each` with every value within the searched distance that this entry may represent,
-    /// and with its distance.
+    /// Calls `each` with every value within the distance `k` that an entry may represent, and with
+    /// its distance.
     #[inline(always)]
     fn for_each_value(&self, head: u64, number: u64, mut each: impl FnMut(Permuted, u32)) {
         let SyndromeLayout { syndrome_bits, hashed_bits, known_in_tail, masked, unmasked } =
@@ -217,7 +219,7 @@ impl<'a> Decoder<'a> {
         if !at_most_bits(diff & masked, self.radius) {
             return;
         }
-        // Most tables store no bits outside their mask.
+        // Most tables store no bits outside their mask, and then the count is skipped.
         let outside = if unmasked == 0 { 0 } else { (diff & unmasked).count_ones() };
         let known_errors = (diff & masked).count_ones() + outside;
         if known_errors > self.k {
@@ -235,7 +237,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The low bits of a value, at most 32.
+/// The lowest `bits` bits of a value, at most 32.
 fn hashed(value: u64, bits: u32) -> u32 {
     (value & low_bits(bits)) as u32
 }

@@ -1,4 +1,4 @@
-//! One pass of a search: its steps, and the lists passed from each step to the next.
+//! One pass of a search: its steps, and the buffers that connect them.
 
 use super::candidates::Candidates;
 use super::collector::{Collector, TableHit};
@@ -11,23 +11,23 @@ use crate::search::kernel::BlockProbe;
 use crate::search::stats::SearchStats;
 use crate::search::table_query::TableQuery;
 
-/// The lists that each step of a pass makes for the next one.
+/// The lists that each step of a pass makes for the next step.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    /// The probes of all queries, one query after the other.
+    /// The probes of all queries, grouped by query.
     pub(super) probes: Vec<Probe>,
     pub(super) query_probes: Vec<QueryProbes>,
-    /// The blocks of all queries; entries after the end of the last query belong to earlier passes.
+    /// The blocks of all queries; entries after those of the last query are from earlier passes.
     pub(super) blocks: Vec<BlockProbe>,
-    /// Positions of blocks that the kernel could not read.
+    /// Positions in `blocks` of the blocks that the kernel could not read.
     pub(super) fallback: Vec<usize>,
     pub(super) candidates: Candidates,
-    /// Made by the first look-up; unused for stores without syndromes.
+    /// `None` until the first look-up; unused for stores without syndromes.
     pub(super) look_ups: Option<Box<LookUps>>,
 }
 
 impl Buffers {
-    /// Discards the entries of an earlier search.
+    /// Discards the entries of the previous search.
     pub(super) fn clear(&mut self) {
         self.probes.clear();
         self.query_probes.clear();
@@ -60,26 +60,27 @@ impl<C: Collector> ProbePass<'_, C> {
     }
 }
 
-/// A block to look up.
+/// A block to look up in the prefix index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) block: BlockIndex,
-    /// The distance left for heads and tails: the radius less the flips in the block number.
+    /// The number of masked inner bits that may differ: the radius less the flips in the block
+    /// number.
     pub(super) remaining: u32,
 }
 
-/// The probes of one query; they start at the end of the probes of the previous query.
+/// The probes of one query; they start where the probes of the previous query end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueryProbes {
-    /// The position of the query.
+    /// The position of the query among all queries of the search.
     pub(super) query: u32,
-    /// The end of its probes; after their look-up, the end of its blocks.
+    /// The end of the probes of the query; after their look-up, the end of its blocks.
     pub(super) end: usize,
-    /// Whether all heads of its blocks are verified.
+    /// Whether all heads of the blocks of the query are verified.
     pub(super) is_verified: bool,
 }
 
-/// The buffers for look-ups of named values: a search of its own, within 0 bits.
+/// The buffers for look-ups of named values, each a search within 0 bits.
 #[derive(Debug, Default)]
 pub(super) struct LookUps {
     queries: Vec<TableQuery>,
@@ -109,7 +110,7 @@ pub(super) fn look_up(
     );
     radii.clear();
     radii.push(Some(0));
-    // After an error the buffers may hold entries of an earlier search.
+    // After an error the buffers can still contain entries of the failed look-up.
     buffers.clear();
     let exact = Context { radii, queries, k: 0, ..*context };
     let stats = SearchStats::default();
@@ -119,14 +120,14 @@ pub(super) fn look_up(
     done
 }
 
-/// Passes on the values found in the first table, as matches of the queries that named them.
+/// Reports the values found in the first table as matches of the queries that named them.
 struct Found<'a> {
-    /// The looked-up values, by number of the look-up.
+    /// The values to look up; a position is the number of its look-up.
     values: &'a [NamedValue],
-    /// The queries that named them, by position.
+    /// The queries of the search, by the position in [`NamedValue::query`].
     of: &'a [TableQuery],
     collector: &'a mut dyn Collector,
-    /// A look-up counts once, as a candidate; its own steps are not counted.
+    /// Counters of the look-ups, discarded: each look-up already counts as one candidate.
     stats: SearchStats,
 }
 

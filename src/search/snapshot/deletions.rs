@@ -11,7 +11,7 @@ use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
 use fpstore_disk::plain_file::{self, Refused};
 
-/// The error for a missing file that the manifest names: the store is damaged.
+/// The error for a missing file that the manifest names: the store is corrupt.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
     match error {
         Error::Io(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -27,7 +27,7 @@ pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error
     }
 }
 
-/// Reads the deletions of a segment of the store at `path`.
+/// Reads the deletion file of a segment of the store at `path`.
 pub(super) fn read_deletions(
     path: &Path,
     entry: &SegmentEntry,
@@ -50,8 +50,8 @@ pub(super) fn read_deletions(
             missing(error, path, &file_path, 25)
         }
     })?;
-    // Each deletion of the segment takes bytes, and the number of deletions is bounded by its
-    // fingerprints and ids. A longer file is rejected unread.
+    // The fingerprints and ids of the segment bound the number of deletions, and so the length of
+    // the file. A file with more deletions is rejected before it is read.
     let (fingerprint_count, id_count) = (expected.fingerprint_count, expected.id_count);
     let most = (header.fingerprint_count, header.id_count);
     if fingerprint_count > most.0 || id_count > most.1 {

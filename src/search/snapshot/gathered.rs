@@ -2,9 +2,9 @@
 //!
 //! A probe of a segment takes half a microsecond, whatever its size, and a store that grows by
 //! small additions has several small segments. A searcher with many queries gathers their values in
-//! one table, which the next state of the store reuses: values of removed segments are no longer
-//! found. The values are sorted by four blocks of 16 bits: two values within k bits differ in at
-//! most k / 4 bits of some block (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
+//! one table. The next snapshot reuses the table and skips values of removed segments. The values
+//! are grouped four times, each time by another block of 16 bits: two values within k bits differ
+//! in at most k / 4 bits of some block (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
 
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -19,50 +19,50 @@ use crate::search::probe::collector::{Collector, TableHit};
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 
-/// The largest distance that can be answered: a block then differs in up to 2 bits.
+/// The largest `k` of a search in gathered values: a block then differs in up to 2 bits.
 const K_MAX: u32 = 11;
-/// The largest expected number of values compared with a query that is near stored values. If
-/// values are more crowded, the segments are probed instead, by their own blocks.
+/// The largest mean number of values compared for a query that is near a stored value. If values
+/// are so clustered that it is exceeded, their segments are probed instead.
 const COMPARED_MAX: f64 = 256.0;
 /// Number of values compared between two checks of the limits of a search.
 const STEP: u64 = 512;
-/// Number of values compared at once.
+/// Number of values compared by one call of [`Vector::near_words`]: one cache line.
 const LINE_LEN: usize = 8;
 
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 
-/// All values of some segments.
+/// The gathered values of some segments: one table.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     parts: Vec<Part>,
     blocks: [Block; BLOCKS as usize],
 }
 
-/// A segment of a table.
+/// The values of one segment in a table.
 #[derive(Clone, Debug)]
 struct Part {
     segment: Weak<Segment>,
-    /// The number of its first value, counted over the values of all parts.
+    /// The number of the first value of this part, counted over the values of all parts.
     first: u32,
     len: u32,
 }
 
-/// All values, grouped by their key: the leading bits of one of their blocks.
+/// All values of a table, grouped by key: the leading bits of one block of 16 bits.
 #[derive(Debug)]
 struct Block {
-    /// The bits below the key.
+    /// The number of value bits below the key.
     shift: u32,
     key_bits: u32,
-    /// The start of the values of each key.
+    /// For each key, the position of the first value with this key in `values`.
     starts: Vec<u32>,
     values: Vec<u64>,
-    /// The number of each value: counted part by part, within a part by the rank in the first table
-    /// of the segment.
+    /// The number of each value, counted part by part; within a part in the order of the first
+    /// table of its segment.
     numbers: Vec<u32>,
 }
 
-/// The values of a future table.
+/// The collected values of a future table.
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
     parts: Vec<Part>,
@@ -70,7 +70,7 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// Adds the values of a segment. After an error nothing is added.
+    /// Adds all values of a segment; if one cannot be read, adds none.
     pub(crate) fn add_segment(&mut self, segment: &Arc<Segment>) -> Result<()> {
         let Some(table) = segment.first_table() else { return Ok(()) };
         let first = self.values.len();
@@ -92,7 +92,7 @@ impl Gathering {
         Ok(())
     }
 
-    /// Adds the parts of a table whose segment is one of `segments`.
+    /// Adds the parts of another table whose segments are among `segments`.
     pub(crate) fn add_table(&mut self, table: &Gathered, segments: &[OpenSegment]) {
         let [block, ..] = &table.blocks;
         let mut values = vec![0; block.numbers.len()];
@@ -113,7 +113,7 @@ impl Gathering {
         self.parts.push(Part { segment, first: first as u32, len });
     }
 
-    /// The table; `None` if the values are too crowded, or if there are no values.
+    /// Builds the table; `None` if the values are too clustered, or if there are no values.
     pub(crate) fn finish(self) -> Option<Gathered> {
         if self.values.is_empty() {
             return None;
@@ -125,7 +125,7 @@ impl Gathering {
 }
 
 impl Part {
-    /// Its position among these segments.
+    /// The position of the segment of this part in `segments`.
     fn position(&self, segments: &[OpenSegment]) -> Option<usize> {
         let is_same = |open: &OpenSegment| Arc::as_ptr(&open.segment) == self.segment.as_ptr();
         segments.iter().position(is_same)
@@ -133,7 +133,7 @@ impl Part {
 }
 
 impl Gathered {
-    /// The position of each part among these segments; `None` if it is not among them.
+    /// For each part, the position of its segment in `segments`, or `None` if it is not there.
     pub(crate) fn positions(&self, segments: &[OpenSegment]) -> Vec<Option<usize>> {
         self.parts.iter().map(|part| part.position(segments)).collect()
     }
@@ -143,7 +143,7 @@ impl Gathered {
         self.parts.iter().map(|part| u64::from(part.len)).sum()
     }
 
-    /// Whether a search within `k` bits can be answered.
+    /// Whether gathered values can answer a search within `k` bits.
     #[inline]
     pub(crate) fn answers(k: u32) -> bool {
         k <= K_MAX
@@ -157,7 +157,8 @@ impl Gathered {
         }
     }
 
-    /// The positions of the values that agree with the needle in a key. Prefetches the values.
+    /// For each block, the positions of the values with the key of the needle. Prefetches the
+    /// values.
     #[inline]
     pub(crate) fn look_up(&self, needle: Fingerprint) -> Places {
         let mut places = Places::default();
@@ -171,8 +172,8 @@ impl Gathered {
         places
     }
 
-    /// Passes the values within `collector.k()` bits to the collector, each once, with the number
-    /// of their part as the number of the query.
+    /// Passes the values within `collector.k()` bits of the needle to the collector, each once. The
+    /// number of the part of a value replaces the query number.
     pub(crate) fn search(
         &self,
         kernel: Kernel,
@@ -184,7 +185,7 @@ impl Gathered {
         kernel.run(Search { gathered: self, needle: needle.value(), places, radius, collector });
     }
 
-    /// Compares the values of a bucket of a block one by one; returns whether the search continues.
+    /// Compares the values of a bucket one by one; returns whether the search continues.
     #[cold]
     fn compare(
         &self,
@@ -209,7 +210,7 @@ impl Gathered {
         !(is_far && collector.is_exhausted())
     }
 
-    /// Passes a near value to the collector, if its block is the first in which it is near.
+    /// Reports a near value if its block is the first with at most `radius` differing bits.
     fn report(
         &self,
         at: usize,
@@ -237,11 +238,11 @@ impl Gathered {
     }
 }
 
-/// The positions of the values that agree with a needle in the key of each block.
+/// For each block, the positions of the values that have the key of a needle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places([(u32, u32); BLOCKS as usize]);
 
-/// A search of all values.
+/// A search of all values of a table.
 struct Search<'a, C> {
     gathered: &'a Gathered,
     needle: u64,
@@ -265,8 +266,8 @@ impl<C: Collector> Task for Search<'_, C> {
                     _ => block.bucket(needle, *flipped),
                 };
                 probes += 1;
-                // Buckets of any length up to a line are treated alike: a branch on the length
-                // would be unpredictable.
+                // Buckets of up to `LINE_LEN` values are compared in the same way, because a branch
+                // on their length would be unpredictable.
                 if !block.is_far(vector, &bucket, needle, k) {
                     if !gathered.compare(at, bucket, needle, radius, collector) {
                         collector.stats().probes += probes;
@@ -289,7 +290,7 @@ impl<C: Collector> Task for Search<'_, C> {
 
 impl Block {
     fn of(values: &[u64], at: u32) -> Self {
-        // One or two values for each key.
+        // This many bits give one or two values for each key.
         let key_bits = (values.len().max(2) as u64).ilog2().min(BLOCK_BITS);
         let shift = (at + 1) * BLOCK_BITS - key_bits;
         let mut block =
@@ -302,7 +303,7 @@ impl Block {
             next[key] += next[key - 1];
         }
         block.starts.clone_from(&next);
-        // Makes room to read a whole line from each position.
+        // The padding makes it safe to read a whole line of values from each position.
         (block.values, block.numbers) = (vec![0; values.len() + LINE_LEN], vec![0; values.len()]);
         for (number, &value) in (0..).zip(values) {
             let place = &mut next[block.key(value)];
@@ -318,14 +319,15 @@ impl Block {
         (value >> self.shift) as usize & ((1 << self.key_bits) - 1)
     }
 
-    /// The positions of the values whose key differs from the key of a value in exactly these bits.
+    /// The positions of the values whose key differs from the key of `value` in exactly the bits
+    /// `flipped`.
     #[inline(always)]
     fn bucket(&self, value: u64, flipped: u16) -> Range<usize> {
         let key = self.key(value) ^ usize::from(flipped);
         self.starts[key] as usize..self.starts[key + 1] as usize
     }
 
-    /// Whether a bucket is short and all of its values are farther than `k` bits.
+    /// Whether a bucket has at most `LINE_LEN` values, all more than `k` bits away from the needle.
     #[inline(always)]
     fn is_far<V: Vector>(&self, vector: V, bucket: &Range<usize>, needle: u64, k: u32) -> bool {
         let len = bucket.len();
@@ -338,22 +340,23 @@ impl Block {
         (near == 0) & (len <= LINE_LEN)
     }
 
-    /// The bits of the whole block in which two values differ.
+    /// The number of differing bits in the 16 bits of this block, if `differs` is the XOR of two
+    /// values.
     #[inline(always)]
     fn differs_in(&self, differs: u64) -> u32 {
         let first = self.shift + self.key_bits - BLOCK_BITS;
         ((differs >> first) as u16).count_ones()
     }
 
-    /// The mean number of values that share the key of a stored value.
+    /// For a stored value, the mean number of values that share its key.
     fn expected_len(&self) -> f64 {
         let squares = self.starts.windows(2).map(|pair| f64::from(pair[1] - pair[0]).powi(2));
         squares.sum::<f64>() / self.numbers.len().max(1) as f64
     }
 }
 
-/// The bit patterns of a block with no bit, one bit or two bits; the last ordered by the higher
-/// bit.
+/// The bit patterns of 16 bits with no bit, one bit or two bits set; those with two bits are
+/// ordered by the higher bit.
 const PATTERNS: [u16; 137] = {
     let mut flips = [0; 137];
     let (mut len, mut high) = (1, 0);
@@ -373,7 +376,7 @@ const PATTERNS: [u16; 137] = {
     flips
 };
 
-/// The patterns of at most `radius` bits among the lowest `bits`. The radius is at most 2.
+/// The patterns with at most `radius` of the lowest `bits` bits set. The radius is at most 2.
 fn flips(bits: u32, radius: u32) -> impl Iterator<Item = &'static u16> {
     let bits = bits as usize;
     let (singles, pairs) = match radius {

@@ -1,4 +1,4 @@
-//! The file of a manifest: read once, and again only after it may have changed.
+//! The manifest file: read when a store is opened, and again only after the file may have changed.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,14 +11,14 @@ use crate::format::manifest::{self, Manifest, ManifestFault};
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::system::Stamp;
 
-/// The unchecked bytes of a manifest.
+/// The bytes of a manifest file, not checked yet.
 pub(super) struct ManifestFile {
     pub(super) bytes: Vec<u8>,
-    /// The file, if its stamp proves that it did not change.
+    /// The open file, if its stamp proves that it has not changed since it was read.
     pub(super) seen: Option<Seen>,
 }
 
-/// A manifest that was read, and the open file: while it is open, no other file gets its number.
+/// A manifest file that was read. It stays open so that no other file gets its inode number.
 #[derive(Debug)]
 pub(super) struct Seen {
     stamp: Stamp,
@@ -26,8 +26,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Whether it is still the manifest of the store in the directory `path`, unchanged: one system
-    /// call.
+    /// Whether the store in the directory `path` still has this manifest file, unchanged. Takes one
+    /// system call.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let found = fs::metadata(path.join(manifest::FILE_NAME));
         found.is_ok_and(|found| Stamp::of(&found) == self.stamp)
@@ -49,7 +49,7 @@ impl ManifestFile {
                     Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
                 }
                 io::ErrorKind::NotFound if !path.is_file() => Error::NoStore { path: path.into() },
-                // Systems differ in the error that they report.
+                // For a path below a file, systems report different errors.
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                     Error::NotAStore { path: path.into(), found: "a file, not a directory" }
                 }
@@ -62,7 +62,7 @@ impl ManifestFile {
         let asked = SystemTime::now();
         let found = file.metadata().map_err(doing())?;
         let len = found.len().min(manifest::LEN_MAX + 1);
-        // A buffer of this length takes one read.
+        // With the exact capacity, one read takes the whole file.
         let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
         file.by_ref().take(len).read_to_end(&mut bytes).map_err(doing())?;
         let stamp = Stamp::of(&found);
@@ -76,12 +76,12 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
     parse_manifest(path, &read_manifest_bytes(path)?)
 }
 
-/// The unchecked bytes of the manifest of the store in the directory `path`.
+/// Reads the manifest bytes of the store in the directory `path`, without checking them.
 pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
     ManifestFile::read(path).map(|file| file.bytes)
 }
 
-/// Checks the bytes of the manifest of the store in the directory `path`.
+/// Checks and parses the manifest bytes of the store in the directory `path`.
 pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     let file_path = path.join(manifest::FILE_NAME);
     Manifest::read(bytes).map_err(|fault| match fault {
@@ -105,8 +105,8 @@ mod tests {
     use crate::{Builder, Store};
     use fpstore_disk::fail_points::{self, Fault};
 
-    /// A store, its folder, and a folder with the same segment and a manifest of the same length
-    /// for the next generation. Both stamps are old enough to prove that the manifest did not
+    /// Returns a store, its folder, and a second folder with the same segment and a manifest of
+    /// equal length for the next generation. Both manifests are so old that their stamps prove no
     /// change.
     fn stores(folder: &Path) -> (Store, [PathBuf; 2]) {
         let [path, other] = ["one.fps", "other.fps"].map(|name| folder.join(name));
@@ -131,7 +131,7 @@ mod tests {
         fail_points::plan(&path, 0, Fault::Broken);
         fail_points::let_read(&path, false);
         assert!(!store.refresh().unwrap());
-        // A change of other metadata of the file makes the next refresh read it.
+        // A change of the file's metadata makes the next refresh read the manifest.
         let place = path.join(manifest::FILE_NAME);
         fs::set_permissions(&place, Permissions::from_mode(0o400)).unwrap();
         assert!(store.refresh().is_err());
@@ -139,7 +139,7 @@ mod tests {
         assert!(!store.refresh().unwrap());
     }
 
-    /// Changes follow each other faster than the clock of the file system.
+    /// In these tests, changes are faster than the clock of the file system.
     #[test]
     fn a_refresh_sees_each_change_however_fast_and_of_whatever_kind() {
         let folder = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ mod tests {
             assert!(store.refresh().unwrap(), "{how}, round {round}");
             assert_eq!(store.generation(), generation, "{how}, round {round}");
         };
-        // Two old folders swap their names: both manifests are as old as the stamp seen before.
+        // Two old folders swap their names, so that the new manifest is as old as the old manifest.
         let third = folder.path().join("third.fps");
         for round in 1..500 {
             fs::rename(&path, &third).unwrap();
@@ -160,7 +160,7 @@ mod tests {
             fs::rename(&third, &other).unwrap();
             sees(1 + round % 2, "a folder is replaced", round);
         }
-        // The last round showed the second generation.
+        // The last round ended with the second generation.
         let files = ["a", "b"].map(|name| path.join(name));
         fs::write(&files[0], &one).unwrap();
         fs::write(&files[1], &two).unwrap();

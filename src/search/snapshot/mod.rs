@@ -1,9 +1,9 @@
-//! A snapshot: one state of a store, as named by a manifest.
+//! A snapshot: one generation of a store, open for reading.
 //!
-//! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them.
-//! Unchanged segments are shared with the next snapshot, as are the values of small segments that
-//! searchers have gathered in memory (`gathered`, `pool`). `store` opens snapshots, `search` reads
-//! them, `writer` makes the next state. A snapshot never changes and writes nothing.
+//! [`Snapshot`] contains the open segments with their deletions and query plans. The next snapshot
+//! shares the unchanged segments, and the values of small segments that searchers have gathered in
+//! memory (`gathered`, `pool`). `store` opens snapshots, `search` reads them, `writer` makes the
+//! next generation. A snapshot never changes and writes nothing.
 
 mod deletions;
 mod gathered;
@@ -29,32 +29,32 @@ pub(crate) use manifest_file::{parse_manifest, read_manifest, read_manifest_byte
 pub(crate) use open_segment::{LiveIds, OpenSegment, SegmentHit, canonical, distinct_count};
 pub(crate) use pool::Pool;
 
-/// The number of attempts to open a store while a writer replaces its files.
+/// Number of attempts to open a store while a writer keeps replacing its files.
 const OPEN_TRIES: u32 = 100;
 
-/// One state of a store: the segments that were live at one time.
+/// One generation of a store: the segments that were live at one time.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     path: PathBuf,
-    /// The access to the files of this state and later ones, as set by the user.
+    /// How segment files are read in this snapshot and later ones, as set by the user.
     access: Access,
-    /// The manifest of the state; this snapshot may be a part of the state.
+    /// The manifest of the generation; `segments` can be a part of the segments it lists.
     manifest: Arc<Manifest>,
-    /// Its bytes as read: the bytes of a later manifest differ.
+    /// The manifest bytes as read; the bytes of a later manifest differ.
     manifest_bytes: Arc<[u8]>,
-    /// The digest of these bytes.
+    /// The digest of `manifest_bytes`.
     manifest_digest: Digest,
-    /// The file with these bytes, if its stamp proves that it did not change.
+    /// The manifest file, if its stamp proves that it has not changed since it was read.
     seen: Mutex<Option<Seen>>,
     segments: Vec<OpenSegment>,
-    /// The width of the fingerprints, by their recipe.
+    /// The width of the fingerprints, which follows from their recipe.
     width: Width,
-    /// Whether the snapshot has no later state: it is a part of a state, or it is pinned.
+    /// Whether [`Snapshot::next`] returns `None`: the snapshot is a part of another one, or pinned.
     is_fixed: bool,
-    /// The states of the stores that this snapshot unites, see [`Snapshot::united`]; empty for a
-    /// state of one store.
+    /// The snapshots of the stores that this snapshot unites, see [`Snapshot::united`]; empty for a
+    /// snapshot of one store.
     states: Vec<Arc<Snapshot>>,
-    /// The values that searchers have gathered in memory, for this state and earlier ones.
+    /// The values that searchers have gathered in memory, for this snapshot and earlier ones.
     pool: Arc<Pool>,
 }
 
@@ -63,8 +63,9 @@ impl Snapshot {
         Snapshot::open_after(path, access, None, ManifestFile::read(path)?)
     }
 
-    /// The current state of the store, or `None` if it is this one. Files with the same number and
-    /// digest stay open; if another store is at this path now, all files are opened.
+    /// Opens the current generation of the store, or returns `None` if it is this one. Segments
+    /// with the same number and digest stay open; if another store is at this path now, all files
+    /// are opened.
     pub(crate) fn next(&self) -> Result<Option<Self>> {
         if self.is_fixed {
             return Ok(None);
@@ -84,8 +85,8 @@ impl Snapshot {
         Snapshot::open_after(&self.path, self.access, Some(self), file).map(Some)
     }
 
-    /// Opens the segments of a manifest. If a writer publishes another manifest and removes files
-    /// in the meantime, opens the segments of the new one.
+    /// Opens the segments of a manifest. If a writer publishes a new manifest and removes files at
+    /// the same time, opens the segments of the new manifest.
     fn open_after(
         path: &Path,
         access: Access,
@@ -117,7 +118,7 @@ impl Snapshot {
         let manifest = parse_manifest(path, bytes)?;
         let len = manifest.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
         let settled = access.settle(path, len)?;
-        // If another store is at the path now, equal numbers mean other segments.
+        // In another store at the same path, equal numbers mean different segments.
         let before = before.filter(|before| before.store_id() == manifest.store_id);
         let known = before.map_or([].as_slice(), |before| before.segments());
         let known: BTreeMap<Counted<u64>, &OpenSegment> =
@@ -145,7 +146,7 @@ impl Snapshot {
         Ok(opened)
     }
 
-    /// These segments, as a state of the store at `path`.
+    /// A snapshot with these segments of the store at `path`.
     pub(crate) fn new(
         path: &Path,
         access: Access,
@@ -168,12 +169,12 @@ impl Snapshot {
         }
     }
 
-    /// The same state, pinned.
+    /// This snapshot, pinned: it has no next snapshot.
     pub(crate) fn fixed(self) -> Self {
         Snapshot { is_fixed: true, ..self }
     }
 
-    /// The same state, reduced to the segments at some positions.
+    /// This snapshot with only the segments at the given positions.
     pub(crate) fn part(&self, positions: &[usize]) -> Self {
         let segments = positions.iter().filter_map(|&at| self.segments.get(at)).cloned().collect();
         Snapshot {
@@ -204,11 +205,12 @@ impl Snapshot {
     pub(crate) fn sketch_len(&self) -> u8 {
         let lens = self.segments.iter().map(|open| open.segment.header().sketch_len);
         let (least, most) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
-        // If segments differ, not all documents have a sketch of the same length.
+        // If the lengths differ between segments, the store has no common length.
         if least == most { u8::try_from(least).unwrap_or(0) } else { 0 }
     }
 
-    /// See [`Store::recipe`](crate::Store::recipe).
+    /// The recipe of the first segment; all segments have the same. See
+    /// [`Store::recipe`](crate::Store::recipe).
     pub(crate) fn recipe(&self) -> Option<Recipe> {
         self.segments.first().map(|open| open.segment.recipe().clone())
     }
@@ -218,7 +220,7 @@ impl Snapshot {
         self.width
     }
 
-    /// Rejects a fingerprint that is too wide for the store.
+    /// Rejects a needle that is too wide for the store.
     #[inline]
     pub(crate) fn check_needle(&self, needle: Fingerprint) -> Result<()> {
         if self.width.fits(needle) {
@@ -227,19 +229,19 @@ impl Snapshot {
         Err(Error::TooWide { fingerprint: needle, width: self.width })
     }
 
-    /// The manifest of the state; this snapshot may be a part of the state.
+    /// The manifest of the generation; this snapshot can have a part of the segments it lists.
     #[cfg(feature = "write")]
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The manifest as it was read.
+    /// The bytes of the manifest file, as read.
     pub(crate) fn manifest_bytes(&self) -> &[u8] {
         &self.manifest_bytes
     }
 
-    /// The digest of the manifest, which identifies the state: the manifest contains the digests of
-    /// its segments.
+    /// The digest of the manifest. It identifies the contents of the store, because the manifest
+    /// contains the digests of all segments.
     pub(crate) fn manifest_digest(&self) -> Digest {
         self.manifest_digest
     }
@@ -265,13 +267,13 @@ impl Snapshot {
         &self.pool
     }
 
-    /// The ids of a hit. Ids are ordered as the first table, so a hit of another table is looked up
-    /// in the first table.
+    /// The ids of a hit. Ids have the order of the first table, so a hit in another table is first
+    /// looked up in the first table.
     pub(crate) fn ids(&self, found: &SegmentHit) -> Result<Option<LiveIds<'_>>> {
         self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
     }
 
-    /// The store that holds a hit, among the stores searched together.
+    /// The store of a hit, if several stores are searched together.
     pub(crate) fn store_of(&self, found: &SegmentHit) -> StoreIndex {
         self.segments.get(found.segment).map_or(StoreIndex::default(), |open| open.store)
     }
@@ -281,7 +283,7 @@ impl Snapshot {
         self.segments.get(found.segment).map_or("", |open| &open.entry.label)
     }
 
-    /// A fault in the ids of a hit, with its position.
+    /// The error for a fault in the ids of a hit, with its position in the file.
     pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
         match self.segments.get(found.segment) {
             Some(open) => open.id_fault(fault),

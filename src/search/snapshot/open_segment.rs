@@ -1,4 +1,4 @@
-//! A live segment: its file, its deletions, and its plans.
+//! A live segment: its file, its deletions, and its query plans.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,23 +18,23 @@ use crate::segment::access::Access;
 use crate::segment::{self, Segment};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// A live segment. Snapshots share the file, the deletions and the plans that do not change.
+/// A live segment. The next snapshot shares its file, and its deletions and plans if unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenSegment {
     pub(crate) entry: SegmentEntry,
     pub(crate) segment: Arc<Segment>,
-    /// Its deletions, if it has any.
+    /// The deletions of this segment, if there are any.
     pub(crate) deleted: Option<Arc<Deletions>>,
     plans: Arc<PlanCache>,
-    /// Whether its values cannot be gathered, because they are too crowded or the file is damaged.
+    /// Whether the values cannot be gathered in memory: they are too clustered, or the file is
+    /// damaged.
     is_unfit: Arc<AtomicBool>,
-    /// Its store, among the stores searched together.
+    /// The position of its store, if several stores are searched together.
     pub(super) store: StoreIndex,
 }
 
 impl OpenSegment {
-    /// Opens a segment of the store at `path` and its deletions, as named by an entry of the
-    /// manifest, with the chosen access.
+    /// Opens a segment of the store at `path`, and its deletions, as listed in the manifest entry.
     pub(crate) fn open(path: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
         let file_path = path.join(entry.file_name());
         let segment = segment::open(&file_path, access, entry.file_len)
@@ -51,7 +51,7 @@ impl OpenSegment {
         })
     }
 
-    /// The same segment as named by a later manifest of the same store; it may have more deletions.
+    /// This segment with the deletions that a later manifest of the same store lists for it.
     pub(crate) fn renewed(&self, path: &Path, entry: &SegmentEntry) -> Result<Self> {
         let mut renewed = self.clone();
         if entry.deletions != self.entry.deletions {
@@ -62,7 +62,7 @@ impl OpenSegment {
         Ok(renewed)
     }
 
-    /// The same segment as a part of a store among several.
+    /// This segment as a part of the store at position `store` of several.
     pub(super) fn of_store(&self, store: StoreIndex) -> Self {
         OpenSegment { store, ..self.clone() }
     }
@@ -72,24 +72,24 @@ impl OpenSegment {
         self.plans.for_distance(k, &self.segment)
     }
 
-    /// Whether its values may be gathered in memory, as far as is known.
+    /// Whether gathering the values in memory has not failed so far.
     pub(crate) fn is_fit(&self) -> bool {
         !self.is_unfit.load(Ordering::Relaxed)
     }
 
-    /// Marks the segment as unfit for gathering, because its values are too crowded or the file is
-    /// damaged. Queries then report the fault and its position.
+    /// Marks the segment as unfit for gathering: its values are too clustered, or the file is
+    /// damaged. Queries probe the segment then, and report the damage with its position.
     pub(crate) fn set_unfit(&self) {
         self.is_unfit.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the file has no fingerprint at all; an empty build writes such a segment to keep the
-    /// recipe.
+    /// Whether the file has no fingerprints at all. An empty build writes such a segment to store
+    /// the recipe.
     pub(crate) fn is_empty(&self) -> bool {
         self.segment.header().fingerprint_count == 0
     }
 
-    /// The label, if the segment has records; a segment without records does not count for labels.
+    /// The label, or `None` if the segment has no live records: only labels of records are listed.
     pub(crate) fn label_of_records(&self) -> Option<&str> {
         (self.live_count() > 0).then_some(&self.entry.label)
     }
@@ -106,7 +106,7 @@ impl OpenSegment {
         self.segment.header().id_count.saturating_sub(deleted)
     }
 
-    /// The rank of a hit in the first table, whose order is the order of ids and deletions.
+    /// The rank of a hit in the first table, which ids and deletions refer to.
     pub(crate) fn first_rank(&self, found: &SegmentHit) -> Result<Rank> {
         let segment = &self.segment;
         match segment.first_table() {
@@ -121,8 +121,8 @@ impl OpenSegment {
         }
     }
 
-    /// Removes deleted fingerprints from the matches of a batch, from position `from` on; the
-    /// remaining matches are in any order.
+    /// Removes deleted fingerprints from the matches of a batch, from position `from` on. Changes
+    /// the order of the remaining matches.
     pub(crate) fn retain_live_pairs(
         &self,
         found: &mut Vec<(u32, SegmentHit)>,
@@ -140,9 +140,9 @@ impl OpenSegment {
         Ok(())
     }
 
-    /// Appends the fingerprints of a run of values that are not deleted to `live`. The run is from
-    /// the first table, and `first` is the rank of its first value; or it is from any table of a
-    /// segment without deletions.
+    /// Appends the live fingerprints of a run of values to `live`. The run is from the first table,
+    /// where `first` is the rank of its first value; in a segment without deletions, it can be from
+    /// any table.
     pub(crate) fn push_live(
         &self,
         permutation: &Permutation,
@@ -171,8 +171,8 @@ impl OpenSegment {
         self.deleted.as_ref().is_some_and(|deleted| deleted.has(rank))
     }
 
-    /// Removes deleted fingerprints from a list of matches, from position `from` on; the remaining
-    /// matches are in any order. This is the segment at `position` of the snapshot.
+    /// Removes deleted fingerprints from a list of matches, from position `from` on. Changes the
+    /// order of the remaining matches. `position` is the position of this segment in the snapshot.
     #[inline]
     pub(crate) fn retain_live(
         &self,
@@ -190,7 +190,7 @@ impl OpenSegment {
                     found.swap_remove(at);
                     continue;
                 }
-                // The ids of this hit are read at the same rank later.
+                // The ids of this hit are later read at this rank of the first table.
                 (one.table, one.rank) = (TableIndex(0), rank);
             }
             at += 1;
@@ -198,17 +198,17 @@ impl OpenSegment {
         Ok(())
     }
 
-    /// The ids of a hit that are not deleted.
+    /// The live ids of a hit.
     pub(crate) fn ids(&self, found: &SegmentHit) -> Result<LiveIds<'_>> {
         self.ids_at(self.first_rank(found)?)
     }
 
-    /// The ids that are not deleted, of the fingerprint at a rank of the first table.
+    /// The live ids of the fingerprint at a rank of the first table.
     pub(crate) fn ids_at(&self, rank: Rank) -> Result<LiveIds<'_>> {
         Ok(self.live_ids(rank, self.segment.record(rank)?))
     }
 
-    /// A fault in the ids, with its position.
+    /// The error for a fault in the ids, with its position in the file.
     pub(crate) fn id_fault(&self, fault: Fault) -> Error {
         match self.segment.id_places() {
             Some((_, records)) => self.segment.corrupt(records, 0, fault),
@@ -226,7 +226,7 @@ impl OpenSegment {
     }
 }
 
-/// An id as a number if it is a canonical decimal number.
+/// Converts a text id that is a canonical decimal number to a number; returns other ids unchanged.
 pub(crate) fn canonical(id: IdRef<'_>) -> IdRef<'_> {
     match id {
         IdRef::Text(text) => IdRef::canonical_number(text).map_or(id, IdRef::U64),
@@ -234,7 +234,7 @@ pub(crate) fn canonical(id: IdRef<'_>) -> IdRef<'_> {
     }
 }
 
-/// Counts the distinct ids and empties the list.
+/// Counts the distinct ids of the list and empties it.
 pub(crate) fn distinct_count(ids: &mut Vec<IdRef<'_>>) -> u64 {
     if ids.len() > 1 {
         ids.iter_mut().for_each(|id| *id = canonical(*id));
@@ -246,28 +246,28 @@ pub(crate) fn distinct_count(ids: &mut Vec<IdRef<'_>>) -> u64 {
     count
 }
 
-/// The ids of a fingerprint in one segment, without deleted ones.
+/// An iterator over the live ids of a fingerprint in one segment.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveIds<'a> {
     record: Record<'a>,
     /// The position of the next id in the record.
     position: u64,
-    /// The remaining deleted ids, by rank and position.
+    /// The deleted ids not passed yet, as pairs of rank and position.
     deleted: &'a [(u64, u64)],
 }
 
 impl<'a> LiveIds<'a> {
-    /// Whether no id was stored after the first one.
+    /// Whether at most one id remains, deleted ids counted.
     pub(crate) fn is_single(&self) -> bool {
         self.record.is_single()
     }
 
-    /// The sketch of the last id; empty in a segment without sketches.
+    /// The sketch of the last returned id; empty in a segment without sketches.
     pub(crate) fn sketch(&self) -> &'a [u8] {
         self.record.sketch()
     }
 
-    /// The next id.
+    /// The next live id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         loop {
             let id = self.record.next()?;
@@ -283,19 +283,19 @@ impl<'a> LiveIds<'a> {
     }
 }
 
-/// A stored fingerprint within the distance of a query, and its position in one segment.
+/// A stored fingerprint within the distance of a query, and its position in the snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentHit {
     pub(crate) distance: u32,
     pub(crate) fingerprint: Fingerprint,
-    /// The position of its segment in the snapshot.
+    /// The position of the segment in the snapshot.
     pub(crate) segment: usize,
     pub(crate) table: TableIndex,
     pub(crate) rank: Rank,
 }
 
 impl SegmentHit {
-    /// The sort key of answers; the hits of a fingerprint in several segments are adjacent.
+    /// The sort key of answers. It makes the hits of one fingerprint in several segments adjacent.
     pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
         (self.distance, self.fingerprint, self.segment)
     }

@@ -1,25 +1,25 @@
-//! The tables of gathered values that all searchers of a store share, from one state to the next.
+//! The tables of gathered values that all searchers of a store share, also across snapshots.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use super::gathered::Gathered;
 
-/// The tables. No segment is in two of them.
+/// All shared tables. No segment is in more than one of them.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    /// Counts the changes. Searchers read it often, so it is outside of the lock.
+    /// Counts the changes of the tables. It is outside of the lock because searchers read it often.
     version: AtomicU64,
     tables: Mutex<Tables>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// The newest state for which the tables were made. A searcher of an older state changes
-    /// nothing.
+    /// The newest generation for which the tables were made. Searchers of older generations do not
+    /// change the tables.
     pub(crate) generation: u64,
     pub(crate) all: Vec<Arc<Gathered>>,
-    /// Whether the values of two tables were too crowded for one table.
+    /// Whether merging two tables failed because their values are too clustered.
     pub(crate) are_crowded: bool,
 }
 
@@ -28,18 +28,18 @@ impl Pool {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The tables, to read or to change; `None` while another thread changes them, since no query
-    /// waits for that.
+    /// The tables, to read or to change; `None` while another thread uses them, because queries
+    /// never wait for this lock.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Tables>> {
         match self.tables.try_lock() {
             Ok(tables) => Some(tables),
-            // Tables are inserted as a whole.
+            // The tables are valid even after a panic, because a change inserts a whole table.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Publishes a change of the tables; the caller still holds the lock.
+    /// Tells all searchers that the tables changed; the caller still holds the lock.
     pub(crate) fn announce(&self) -> u64 {
         self.version.fetch_add(1, Ordering::Release) + 1
     }

@@ -1,10 +1,10 @@
-//! The states of several stores as one snapshot.
+//! One snapshot of several stores.
 //!
 //! A snapshot already consists of many segments that are searched together. So the segments of all
 //! stores form one more snapshot, and all code that reads a snapshot (searchers, batches, joins,
 //! groups) works on several stores unchanged. Files, deletions and plans are shared with the
-//! snapshots of the single stores. Each segment keeps the number of its store, by which answers
-//! report the store of an id.
+//! snapshots of the single stores. Each segment keeps the position of its store, so that answers
+//! can report the store of an id.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ use crate::format::manifest::{Manifest, StoreId};
 use fpstore_disk::Digester;
 
 impl Snapshot {
-    /// The segments of all these states, in their order.
+    /// A snapshot with the segments of all `states`, in their order.
     ///
-    /// The snapshot has no manifest of its own. Its store id is a digest of the ids of the states,
-    /// and its generation is the sum of their generations, so that a caller who keeps both notices
-    /// a change of one of the stores.
+    /// It has no manifest of its own. Its store id is a digest of the ids of the stores, and its
+    /// generation is the sum of their generations, so a caller who keeps both notices a change of
+    /// any of the stores.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] names two of the stores that cannot be searched together: stores
+    /// [`Error::InvalidOptions`] if two stores cannot be searched together, with both names: stores
     /// with different recipes, by the rule for the segments of one store, and stores with the same
-    /// id. Two states of one store would return each of its records twice.
+    /// id, because two snapshots of one store would return each of its records twice.
     pub(crate) fn united(states: &[Arc<Snapshot>]) -> Result<Self> {
         check_distinct(states)?;
         let (mut ids, mut manifests) = (Digester::default(), Digester::default());
@@ -57,7 +57,7 @@ impl Snapshot {
         Ok(Snapshot { states: states.to_vec(), ..united })
     }
 
-    /// A snapshot of the current states of the stores, or `None` if this snapshot is current.
+    /// Opens the current generations of all stores, or returns `None` if none has changed.
     pub(super) fn next_united(&self) -> Result<Option<Self>> {
         let mut states = self.states.clone();
         let mut is_newer = false;
@@ -74,13 +74,13 @@ impl Snapshot {
         Ok(Some(Snapshot { pool, ..Snapshot::united(&states)? }))
     }
 
-    /// The states of the stores that this snapshot unites, in order; empty for a state of one
+    /// The snapshots of the stores that this snapshot unites, in order; empty for a snapshot of one
     /// store.
     pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
         &self.states
     }
 
-    /// The name of the store or the stores in messages.
+    /// The name of the store, or of all united stores, for messages.
     pub(crate) fn title(&self) -> String {
         let name = |state: &Snapshot| state.path.display().to_string();
         if !self.is_united() {
@@ -90,13 +90,13 @@ impl Snapshot {
         names.join(", ")
     }
 
-    /// Whether this snapshot unites the states of several stores.
+    /// Whether this snapshot unites several stores.
     pub(crate) fn is_united(&self) -> bool {
         !self.states.is_empty()
     }
 }
 
-/// Rejects two states of one store.
+/// Rejects two snapshots of the same store.
 fn check_distinct(states: &[Arc<Snapshot>]) -> Result<()> {
     let mut known: BTreeMap<Counted<StoreId>, &Snapshot> = BTreeMap::new();
     for state in states {
@@ -115,7 +115,7 @@ fn check_distinct(states: &[Arc<Snapshot>]) -> Result<()> {
     Ok(())
 }
 
-/// Rejects a state whose first segment has another recipe than the first state with a segment.
+/// Rejects the store of `state` if its segment `open` has another recipe than the store of `first`.
 fn check_recipe(first: &Snapshot, state: &Snapshot, open: &OpenSegment) -> Result<()> {
     let Some(recipe) = first.recipe() else { return Ok(()) };
     match open.segment.check_recipe(&recipe) {

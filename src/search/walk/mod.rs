@@ -1,23 +1,23 @@
 //! A batch of queries as one forward walk of each table of a segment.
 //!
 //! A *tile* is a run of neighbouring blocks. The queries are sorted once for each table by their
-//! home block, the block of their value. The queries that search a tile, within one error, are then
-//! a few runs of the sorted list: the queries with a home block in the tile itself (the error is
-//! below the block number or in its low bits), and for each of its other bits the queries with a
-//! home block in the tile whose number differs in that bit. So no list of pairs of a query and a
-//! block is made, each block is decoded once, and the pages of a table are read from the first to
-//! the last.
+//! home block, the block of their own value. The queries within one error of a tile are then a few
+//! runs of the sorted list: the queries whose home block is in the tile (the error is below the
+//! block number or in its low bits), and, for each high bit of the block number, the queries whose
+//! home block is in the tile that differs in that bit. So no list of pairs of a query and a block
+//! is made, each block is decoded once, and the pages of a table are read from the first to the
+//! last.
 //!
 //! ```text
 //! for each table, the first one last:
-//!     sort the queries by home, and the values to look up
+//!     sort the queries by home block; in the first table also the values to look up
 //!     for each tile that a query searches, forward:
 //!         decode its blocks into lanes                    kernel/lanes.rs
 //!         compare the queries of each run with the blocks that they search
-//!         compare the tails of near heads, or list the values that they name
+//!         compare the tails of near heads, or list the values named by their syndromes
 //! ```
 //!
-//! Tables with syndromes come first, so that the values that they name are looked up in the walk of
+//! Tables with syndromes come first, because the values that they name are looked up in the walk of
 //! the first table. A block without lanes is searched as for a single query (`probe`), which also
 //! reports the faults of damaged blocks.
 
@@ -36,11 +36,11 @@ use pass::Hits;
 pub(crate) use pass::{Walk, fits};
 use tile::Worker;
 
-/// The number of parts of a table per thread, if there are several threads.
+/// The number of parts of a table for each thread, if there are several threads.
 const PARTS_FOR_A_THREAD: usize = 4;
 
 impl Walk<'_> {
-    /// The hits of all queries, in any order; `None` if there are too many.
+    /// The hits of all queries, in any order; `None` if there are more than `found_max`.
     pub(crate) fn find(&self, queries: &[Fingerprint]) -> Result<Option<Hits>> {
         let found_count = AtomicUsize::new(0);
         let (mut found, mut named) = (Hits::new(), Vec::new());

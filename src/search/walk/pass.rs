@@ -12,15 +12,15 @@ use crate::search::snapshot::SegmentHit;
 use crate::segment::{Segment, TableReader};
 use fpstore_base::Fingerprint;
 
-/// Minimum number of listed values before a thread looks them up by itself.
+/// Minimum of `named_max`: a thread that lists more values than that looks them up at once.
 const NAMED_MIN: usize = if cfg!(test) { 4 } else { 1 << 12 };
-/// The low bits of a block number that select the block in its tile. A decoded tile should fit the
-/// cache of a core.
+/// Number of low bits of a block number that select the block in its tile. A decoded tile should
+/// fit in the cache of a core.
 const TILE_BITS: u32 = if cfg!(test) { 3 } else { 10 };
-/// Maximum number of bits of a block number, because each tile needs a counter.
+/// Maximum number of bits of a block number; more would make too many tiles, each with a counter.
 const BLOCK_BITS_MAX: u32 = 30;
 
-/// A segment, and how its tables are walked.
+/// A segment, and the options of the walks of its tables.
 pub(crate) struct Walk<'a> {
     pub(crate) segment: &'a Segment,
     /// The position of the segment in the snapshot.
@@ -29,15 +29,15 @@ pub(crate) struct Walk<'a> {
     pub(crate) radii: &'a [Radius],
     pub(crate) k: u32,
     pub(crate) threads: usize,
-    /// The walk stops above this number of hits.
+    /// Maximum number of hits; the walk stops above it.
     pub(crate) found_max: usize,
-    /// Whether hits need their rank in the first table, for deletions.
+    /// Whether each hit needs its rank in the first table, to check whether it is deleted.
     pub(crate) needs_first_rank: bool,
     /// Progress callback, called after each tile with its share of the number of queries.
     pub(crate) report: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
-/// The hits of a batch: numbers of queries, and hits.
+/// The hits of a batch, each with the number of its query.
 pub(crate) type Hits = Vec<(u32, SegmentHit)>;
 
 /// The data shared by the threads that walk one table.
@@ -46,19 +46,19 @@ pub(super) struct TablePass<'a> {
     pub(super) queries: &'a [Fingerprint],
     pub(super) position: usize,
     pub(super) tile_bits: u32,
-    /// The queries of the table; `None` if only values are looked up.
+    /// The queries, sorted for this table; `None` if only named values are looked up.
     pub(super) sorted: Option<Sorted>,
     pub(super) layout: LaneLayout,
-    /// The values to look up.
+    /// The values to look up, in the first table.
     pub(super) named: &'a [NamedValue],
     pub(super) sorted_named: Option<Sorted>,
     pub(super) exact: LaneLayout,
-    /// Maximum number of values that a thread lists for a later look-up.
+    /// A thread that lists more named values than this looks them up at once.
     pub(super) named_max: usize,
     pub(super) found_count: &'a AtomicUsize,
 }
 
-/// Whether tables can be walked within these radii.
+/// Whether the tables of a segment can be walked within these radii.
 pub(crate) fn fits(segment: &Segment, radii: &[Radius]) -> bool {
     segment.tables().zip(radii).enumerate().all(|(position, (table, radius))| {
         let descriptor = table.descriptor;
@@ -73,7 +73,8 @@ pub(crate) fn fits(segment: &Segment, radii: &[Radius]) -> bool {
 }
 
 impl Walk<'_> {
-    /// The walk of the table at a position, which also looks values up if it is the first one.
+    /// Prepares the walk of the table at a position; the first table also looks up the named
+    /// values.
     pub(super) fn pass<'a>(
         &'a self,
         queries: &'a [Fingerprint],

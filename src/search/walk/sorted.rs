@@ -1,19 +1,19 @@
-//! Values in the order of the blocks of a table, and the runs of them that belong to a tile.
+//! Values sorted by their block in a table, and the runs of values that belong to each tile.
 
 use std::ops::Range;
 
-/// Values of a table sorted by block, with the positions that they had before.
+/// Values of a table sorted by block, with the positions that they had before sorting.
 #[derive(Debug)]
 pub(super) struct Sorted {
     pub(super) values: Vec<u64>,
     pub(super) ids: Vec<u32>,
-    /// The start of the values of each tile; one more at the end.
+    /// For each tile, the position of its first value in `values`; the last entry is the end.
     starts: Vec<u32>,
 }
 
 impl Sorted {
-    /// Sorts `count` values by their leading `block_bits`, 1 to 32; tiles have `2^tile_bits`
-    /// blocks.
+    /// Sorts `count` values by their leading `block_bits` bits, a number of 1 to 32. A tile
+    /// contains `2^tile_bits` blocks.
     pub(super) fn new(
         count: usize,
         values: impl Iterator<Item = u64>,
@@ -23,7 +23,7 @@ impl Sorted {
         let mut starts = vec![0_u32; (1 << (block_bits - tile_bits)) + 1];
         let mut sorted: Vec<u64> = Vec::with_capacity(count);
         sorted.extend(values);
-        // Two passes of a radix sort, by the low and by the high half of the block.
+        // Two passes of a radix sort: by the low half of the block number, then by the high half.
         let block = |value: u64| (value >> (64 - block_bits)) as usize;
         let low_bits = block_bits / 2;
         let low = |value: u64| block(value) & ((1 << low_bits) - 1);
@@ -59,7 +59,7 @@ impl Sorted {
         Sorted { values: sorted, ids, starts }
     }
 
-    /// The positions of the values of a tile.
+    /// The positions in `values` of the values of a tile.
     pub(super) fn of_tile(&self, tile: u64) -> Range<usize> {
         let tile = tile as usize;
         self.starts[tile] as usize..self.starts[tile + 1] as usize

@@ -1,5 +1,5 @@
-//! Compares walks with a linear scan. In unit tests a tile has eight blocks, so that small stores
-//! have many tiles, and few values are listed before a look-up.
+//! Compares walks with a linear scan. In unit tests a tile has eight blocks and threads look up
+//! values early, so that small stores have many tiles and look-ups.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::join::tests::random::Random;
 use crate::join::{BatchMode, JoinOptions, search_many};
 use crate::{BuildOptions, Builder, Error, Fingerprint, Limits, Scheme, Store, Writer};
 
-/// Values with a distribution selected by number.
+/// Values with the distribution number `shape`.
 fn values(shape: u64, count: usize, random: &mut Random) -> Vec<u64> {
     let mut values: Vec<u64> = match shape {
         1 => vec![0x0123_4567_89ab_cdef; count],
@@ -37,7 +37,7 @@ fn values(shape: u64, count: usize, random: &mut Random) -> Vec<u64> {
     values
 }
 
-/// Queries at and around the distance `k` of stored values, some of them twice, and other queries.
+/// Queries about `k` bits away from stored values, some of them twice, and arbitrary queries.
 fn queries(values: &[u64], k: u32, count: usize, random: &mut Random) -> Vec<Fingerprint> {
     let mut queries = vec![0, u64::MAX];
     while queries.len() < count {
@@ -99,8 +99,8 @@ fn schemes(k: u32) -> Vec<Scheme> {
     whole.into_iter().chain(with).collect()
 }
 
-/// A walk returns the answers of a linear scan, whatever the scheme, the values, the segments, the
-/// deletions, the memory and the threads.
+/// A walk returns the answers of a linear scan, for any scheme, values, segments, deletions, memory
+/// and number of threads.
 #[test]
 fn a_walk_answers_as_a_scan_does() {
     let mut random = Random::new(64);
@@ -169,7 +169,7 @@ fn expected(
     queries.iter().enumerate().map(of_query).collect()
 }
 
-/// Segments too small to be probed, and any number of values around the edges of tiles.
+/// Segments that are too small to be probed, with few or many values near the edges of tiles.
 #[test]
 fn a_walk_of_few_values_finds_what_a_scan_finds() {
     let mut random = Random::new(66);
@@ -225,8 +225,8 @@ fn a_walk_of_few_values_finds_what_a_scan_finds() {
     assert!(walked > 7, "{walked}");
 }
 
-/// Each byte of a table is damaged in turn: a walk returns the answers of the sound file, or the
-/// error that probes return.
+/// For each damaged byte of a table, a walk returns the answers of the undamaged file, or the error
+/// that probes return.
 #[test]
 fn a_walk_names_the_faults_that_probes_name() {
     let mut random = Random::new(65);
@@ -250,7 +250,7 @@ fn a_walk_names_the_faults_that_probes_name() {
             damaged[at] ^= 1 << (at % 8);
             fs::remove_file(&file).unwrap();
             fs::write(&file, damaged).unwrap();
-            // Pages of checksums are verified when the store is opened.
+            // Pages of checksums are already verified when the store is opened.
             if Store::open(&path).is_err() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! One thread that walks a part of a table, tile by tile.
+//! One thread that walks a part of a table, tile after tile.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -19,22 +19,22 @@ use crate::search::probe::{NamedValue, Namer, reporting_table};
 use crate::search::snapshot::SegmentHit;
 use crate::segment::{ReadAhead, TableKind, TableReader, WholeTable};
 
-/// If a table has fewer blocks than this for each probe, all blocks of a tile are decoded.
+/// From this mean number of probes per block of a table on, all blocks of a tile are decoded.
 const BLOCKS_PER_PROBE: u64 = 2;
-/// If a table has fewer blocks than this for each probe, all heads of a tile are verified together.
+/// Up to this mean number of blocks per probe, all heads of a tile are verified together.
 const BLOCKS_PER_PROBE_OF_PAGES: u64 = 8;
-/// Maximum number of queries of blocks without lanes that are probed together.
+/// Maximum number of queries that are probed together, for blocks without lanes.
 const PROBED_TOGETHER: usize = 256;
-/// Radii for looking values up.
+/// The radii for looking up named values.
 const EXACT: [Radius; 1] = [Some(0)];
 
-/// The use of a block by the queries of a tile.
+/// How a block of a tile is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Unused,
-    /// It is decoded into lanes.
+    /// The block is decoded into lanes, or will be.
     Lanes,
-    /// It has no lanes.
+    /// The block cannot have lanes, so it is probed.
     Other,
 }
 
@@ -47,18 +47,18 @@ pub(super) struct Worker<'a> {
     near: Vec<ItemHead>,
     marks: Vec<Mark>,
     spans: Vec<(u32, BlockSpan)>,
-    /// Blocks without lanes.
+    /// Blocks without lanes, which are probed.
     others: Vec<u32>,
     searcher: BatchSearcher,
-    /// Whether there are too many hits.
+    /// Whether there are too many hits, so that the walk stops.
     is_full: bool,
     pub(super) found: Hits,
-    /// The values to look up in the first table.
+    /// The values that remain to be looked up in the first table.
     pub(super) named: Vec<NamedValue>,
 }
 
-/// The values that search a tile: the sorted list, the range of values with a home block in the
-/// tile, and the ranges of values with home blocks in tiles whose number differs in one bit.
+/// The sorted values that search a tile: those with a home block in the tile (`own`), and those
+/// with a home block in a tile whose number differs in one bit (`flipped`).
 struct Items<'a> {
     sorted: &'a Sorted,
     layout: &'a LaneLayout,
@@ -78,7 +78,8 @@ impl<'a> Items<'a> {
         self.own.is_empty() && self.flipped.is_empty()
     }
 
-    /// Calls `each` with the position of each item and the position of each block that it searches.
+    /// Calls `each` with the position of each item and, within the tile, of each block that it
+    /// searches.
     #[inline(always)]
     fn for_each_block(&self, mut each: impl FnMut(usize, usize)) {
         let low = |item: usize| self.layout.low_of(self.sorted.values[item]);
@@ -166,7 +167,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Marks the blocks of a tile to decode.
+    /// Marks the blocks of a tile that will be decoded.
     fn mark<'b>(&mut self, all: impl Iterator<Item = &'b Items<'b>> + Clone) {
         let len = 1 << self.pass.tile_bits;
         self.marks.clear();
@@ -179,7 +180,7 @@ impl<'a> Worker<'a> {
         all.for_each(|items| items.for_each_block(|_, block| marks[block] = Mark::Lanes));
     }
 
-    /// The mean number of probes per block of the table.
+    /// The mean number of probes for each block of the table.
     fn probes_per_block(&self) -> f64 {
         let TablePass { sorted, sorted_named, layout, .. } = self.pass;
         let count =
@@ -205,7 +206,7 @@ impl<'a> Worker<'a> {
                     index.prefetch_heads(&span);
                     self.spans.push((low, span));
                 }
-                // The search of this block will return the error.
+                // The later search of this block returns the error.
                 Err(_) => self.others.push(low),
             }
         }
@@ -233,7 +234,8 @@ impl<'a> Worker<'a> {
         self.kernel.decode_tile(table.heads_and_after(), &self.spans, &mut self.tile, others);
     }
 
-    /// Compares items with the decoded blocks, and calls `compare` for some near heads at a time.
+    /// Compares items with the decoded blocks. Calls `compare` whenever the buffer of near heads is
+    /// full.
     fn search(
         &mut self,
         table: TableReader<'_>,
@@ -264,7 +266,7 @@ impl<'a> Worker<'a> {
         compare_survivors(self)
     }
 
-    /// Adds the hits among the near heads to those found, or lists the values that they name.
+    /// Compares the tails of the near heads and adds the hits, or lists the values they name.
     fn compare(&mut self, table: TableReader<'_>, sorted: &Sorted) -> Result<()> {
         match table.kind() {
             TableKind::Whole(table) => self.compare_tails(table, sorted)?,
@@ -288,13 +290,13 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Stops the walk if there are far more hits than wanted.
+    /// Stops the walk at twice the wanted number of hits.
     fn stop_if_full(&mut self) {
         let found = self.found.len() + self.pass.found_count.load(Ordering::Relaxed);
         self.is_full |= found > self.pass.walk.found_max.saturating_mul(2);
     }
 
-    /// Retains the near heads whose values are within `k` bits.
+    /// Retains the near heads whose whole value is within `k` bits of the value of their item.
     fn retain_near(&mut self, table: WholeTable<'_>, sorted: &Sorted, k: u32) -> Result<()> {
         let tails = table.tails();
         for near in &self.near {
@@ -333,7 +335,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Adds the hits of looked-up values among the near heads.
+    /// Adds the near heads that equal a looked-up value, as hits of the query that named it.
     fn find(&mut self, table: TableReader<'_>, sorted: &Sorted) -> Result<()> {
         let Some(table) = table.whole() else { return Ok(()) };
         self.retain_near(table, sorted, 0)?;
@@ -344,7 +346,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Adds the hit of a value that was looked up.
+    /// Adds the hit of a looked-up value that was found at `rank`.
     fn take_named(&mut self, named: NamedValue, rank: Rank) {
         let NamedValue { fingerprint, query, distance } = named;
         let segment = self.pass.walk.number;
@@ -352,7 +354,7 @@ impl<'a> Worker<'a> {
         self.found.push((query, SegmentHit { distance, fingerprint, segment, table, rank }));
     }
 
-    /// Looks up all listed values now, since there are too many to keep.
+    /// Looks up all listed values now, because there are more than the list may hold.
     #[cold]
     fn look_up(&mut self) -> Result<()> {
         let mut named = std::mem::take(&mut self.named);
@@ -371,7 +373,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The table to probe: within the radii, or within 0 bits for look-ups.
+    /// The table to probe within the radii, or within 0 bits for look-ups of named values.
     fn batch_table(&self, is_exact: bool) -> BatchTable<'a> {
         let (walk, position) = (self.pass.walk, self.pass.position);
         let (radii, table, k) =
@@ -380,7 +382,7 @@ impl<'a> Worker<'a> {
         BatchTable { segment: walk.segment, number: walk.number, radii, table, k, found_max }
     }
 
-    /// Probes the blocks without lanes for each item that searches them.
+    /// Probes the blocks without lanes, for each item that searches them.
     fn search_others(&mut self, first_block: u64, items: &Items<'_>, is_named: bool) -> Result<()> {
         let (mut runs, mut part) = (vec![items.own.clone()], Vec::new());
         runs.extend(items.flipped.iter().cloned());
@@ -441,7 +443,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Readahead of the sections of a part of a table.
+/// Readahead for the sections of a part of a table.
 struct TableAhead<'a> {
     entries: ReadAhead<'a>,
     heads: ReadAhead<'a>,
@@ -450,7 +452,7 @@ struct TableAhead<'a> {
 }
 
 impl<'a> TableAhead<'a> {
-    /// `None` if the place of the part is unreadable.
+    /// `None` if the position of the part in the file cannot be read.
     fn new(table: TableReader<'a>, tiles: &Range<u64>, tile_bits: u32) -> Option<Self> {
         let blocks = tiles.start << tile_bits..(tiles.end << tile_bits).checked_sub(1)?;
         let first = table.span(BlockIndex(blocks.start)).ok()?;
@@ -467,7 +469,7 @@ impl<'a> TableAhead<'a> {
         })
     }
 
-    /// Reads ahead of a block.
+    /// Reads ahead of the given block in all sections.
     fn advance(&mut self, first_block: u64, span: &BlockSpan) {
         self.entries.advance(prefix_index::entry_offset(BlockIndex(first_block)));
         self.heads.advance(span.heads_start);
