@@ -1,4 +1,4 @@
-//! Answers: hits nearest first, with their ids, and counters of the search.
+//! Answers: hits, the nearest first, with their ids, and counters of the search.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,14 +10,15 @@ use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot, canonical};
 use crate::search::stats::SearchStats;
 use fpstore_base::{Fingerprint, Id, IdRef, Width, setters};
 
-/// A stored fingerprint near the needle, with its ids.
+/// A stored fingerprint within the distance of a search, with its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The stored fingerprint.
     pub fingerprint: Fingerprint,
     /// Its distance from the needle in bits.
     pub distance: u32,
-    /// Its ids in the order they were stored in, each once; empty in a store without ids.
+    /// The ids of the fingerprint in the order in which they were stored, each once; empty in a
+    /// store without ids.
     pub ids: Vec<Id>,
 }
 
@@ -32,13 +33,13 @@ pub struct Limits {
 
 impl Limits {
     setters! {
-        /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search is no
-        /// faster than without this limit; [`Searcher::nearest`](crate::Searcher::nearest) is.
+        /// Keeps only the `limit` nearest matches, ties in order of fingerprints. The search is as
+        /// slow as without a limit; [`Searcher::nearest`](crate::Searcher::nearest) is faster.
         limit: impl Into<Option<usize>>,
-        /// Stops after comparing about `count` values, probed and scanned together.
+        /// Stops after comparing about `max_compared` values; probed and scanned values both count.
         max_compared: impl Into<Option<u64>>,
-        /// Stops at about this time. The clock is read after each 256 scanned values, or 512 probed
-        /// ones, so the search never stops before the first of them.
+        /// Stops at about this time. The clock is read after every 256 scanned or 512 probed
+        /// values, so at least as many values are compared.
         deadline: impl Into<Option<Instant>>,
     }
 }
@@ -48,13 +49,14 @@ fpstore_base::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum CutBy {
-        /// [`Limits::limit`]: the answer has the nearest matches, and there are more.
+        /// [`Limits::limit`]: the answer has the nearest matches, and there are more matches.
         Limit = "limit",
-        /// [`Limits::max_compared`]: any match can be missing, even the nearest, here and below.
+        /// [`Limits::max_compared`]: the search ended early, so any match can be missing, even the
+        /// nearest.
         MaxCompared = "max_compared",
-        /// [`Limits::deadline`].
+        /// [`Limits::deadline`]: the search ended early, too.
         Deadline = "deadline",
-        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag).
+        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag): the search ended early, too.
         Stop = "stop",
     }
 }
@@ -63,9 +65,9 @@ fpstore_base::named! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether a limit cut the answer: there are, or may be, more matches.
+    /// Whether a limit cut the answer: the store contains, or may contain, more matches.
     pub cut: bool,
-    /// The limit that cut the answer. If several did, it is not [`CutBy::Limit`].
+    /// The limit that cut the answer. If several limits did, it is not [`CutBy::Limit`].
     pub cut_by: Option<CutBy>,
     /// Counters of the search.
     pub stats: SearchStats,
@@ -77,7 +79,7 @@ impl Outcome {
     }
 }
 
-/// The matches of one search: by distance, then by fingerprint, each once.
+/// The matches of one search, each once, sorted by distance, then by fingerprint.
 ///
 /// It borrows the [`Searcher`](crate::Searcher), so it must be dropped before the next search.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +92,7 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The matches in order.
+    /// The matches, sorted by distance, then by fingerprint.
     pub fn hits(&self) -> impl Iterator<Item = Hit<'a>> + use<'a> {
         let snapshot = self.snapshot;
         self.found
@@ -98,8 +100,8 @@ impl<'a> Answer<'a> {
             .map(move |places| Hit::new(snapshot, places))
     }
 
-    /// The directories of the stores that were searched together, by [`StoreIndex`]; empty if one
-    /// store was searched.
+    /// The directories of the stores that were searched together, in the order of [`StoreIndex`];
+    /// empty if one store was searched.
     pub fn united_paths(&self) -> Vec<&'a Path> {
         self.snapshot.states().iter().map(|state| state.path()).collect()
     }
@@ -138,12 +140,12 @@ impl<'a> Answer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
     snapshot: &'a Snapshot,
-    /// One position for each segment that holds it; never empty.
+    /// The positions of the fingerprint, one for each segment that contains it; never empty.
     places: &'a [SegmentHit],
 }
 
 impl<'a> Hit<'a> {
-    /// The match of one fingerprint at these positions.
+    /// The match of one fingerprint that is stored at these positions.
     pub(crate) fn new(snapshot: &'a Snapshot, places: &'a [SegmentHit]) -> Self {
         Hit { snapshot, places }
     }
@@ -153,33 +155,34 @@ impl<'a> Hit<'a> {
         self.places.first().map(|found| found.fingerprint).unwrap_or_default()
     }
 
-    /// Its distance from the needle in bits.
+    /// The distance of the fingerprint from the needle in bits.
     pub fn distance(&self) -> u32 {
         self.places.first().map(|found| found.distance).unwrap_or_default()
     }
 
-    /// Its ids in the order in which they were stored, older segments first. A record that was
-    /// added several times to a store is returned once. To return the first id, the records of up
-    /// to 31 neighbours and the pages with the ids of this fingerprint are read.
+    /// The ids of the fingerprint in the order in which they were stored, older segments first. A
+    /// record that was added several times to a store is returned once. The first id costs most: it
+    /// reads the records of up to 31 neighbours and the pages with the ids of this fingerprint.
     pub fn ids(&self) -> Ids<'a> {
         Ids { is_once: true, ..self.stored_ids() }
     }
 
-    /// Its ids as they are stored: the id of a record that was added several times is returned
-    /// several times. [`StoreInfo::id_count`](crate::info::StoreInfo::id_count) counts these.
+    /// The ids of the fingerprint as they are stored: the id of a record that was added several
+    /// times is returned several times. [`StoreInfo::id_count`](crate::info::StoreInfo::id_count)
+    /// counts ids in this way.
     pub fn stored_ids(&self) -> Ids<'a> {
         Ids::stored(self.snapshot, self.places)
     }
 
-    /// The labels of the segments that hold it, older segments first; the label is empty for a
-    /// segment without one.
+    /// The labels of the segments that contain the fingerprint, older segments first; empty strings
+    /// for segments without a label.
     pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let snapshot = self.snapshot;
         self.places.iter().map(|found| snapshot.label(found))
     }
 
     /// The label of each id, in the order of [`Hit::ids`]; for a hit without ids, the label of each
-    /// segment that holds it.
+    /// segment that contains it.
     ///
     /// # Errors
     ///
@@ -197,9 +200,9 @@ impl<'a> Hit<'a> {
         Ok(labels)
     }
 
-    /// The same match in each store that has it, if several are searched together: with the ids of
-    /// that store only, in the order of the stores. If one store is searched, this is the match
-    /// itself.
+    /// This match in each store that contains it, if several stores are searched together: each
+    /// with the ids of one store only, in the order of the stores. If one store is searched, this
+    /// match itself.
     pub fn stores(&self) -> impl Iterator<Item = (StoreIndex, Hit<'a>)> + use<'a> {
         let snapshot = self.snapshot;
         let store_of = |found: &SegmentHit| snapshot.store_of(found);
@@ -208,7 +211,7 @@ impl<'a> Hit<'a> {
             .map(move |places| (snapshot.store_of(&places[0]), Hit::new(snapshot, places)))
     }
 
-    /// The number of its ids. Reading it costs as much as reading all of them.
+    /// The number of ids that [`Hit::ids`] returns. Counting costs as much as reading all of them.
     ///
     /// # Errors
     ///
@@ -232,18 +235,18 @@ impl<'a> Hit<'a> {
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
-    /// The segments after the open one.
+    /// The positions in the segments that are not read yet.
     places: &'a [SegmentHit],
     open: Option<(&'a SegmentHit, LiveIds<'a>)>,
     /// Whether repeated ids of a store are skipped.
     is_once: bool,
-    /// The earlier ids of the current store, if an id can repeat one of them.
+    /// The ids returned so far of the current store, if the next id can repeat one of them.
     earlier: Option<EarlierIds<'a>>,
     failed: bool,
 }
 
 impl<'a> Ids<'a> {
-    /// The ids at these places as they are stored.
+    /// An iterator over the ids at these positions as they are stored, repeated ids included.
     fn stored(snapshot: &'a Snapshot, places: &'a [SegmentHit]) -> Self {
         Ids { snapshot, places, open: None, is_once: false, earlier: None, failed: false }
     }
@@ -288,33 +291,33 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// Number of ids whose keys are compared before a hash set is made.
+/// Number of ids that are compared by their keys before a hash set is made.
 const FEW: usize = 16;
 
-/// The ids of a hit in one store that were read before. Most lists of ids are short or ascending,
-/// and take no memory.
+/// The ids of a hit in one store that were already returned. Most lists of ids are short or
+/// ascending, and then this allocates no memory.
 #[derive(Clone, Debug)]
 struct EarlierIds<'a> {
-    /// The segments of this store and of the stores after it.
+    /// The positions not read yet, in the segments of this store and of later stores.
     places: &'a [SegmentHit],
-    /// The number of ids that were read.
+    /// The number of ids that were inserted.
     read_count: usize,
-    /// The keys of the first ids, see [`key_of`].
+    /// The keys of the first inserted ids, see [`key_of`].
     keys: [u64; FEW],
     largest_key: u64,
-    /// All distinct ids. Made after the first [`FEW`] ids, for the next id whose key is not the
+    /// All distinct ids. Made when, after the first [`FEW`] ids, the key of an id is not the
     /// largest.
     many: Option<HashSet<IdRef<'a>>>,
 }
 
 impl<'a> EarlierIds<'a> {
-    /// An empty list of ids, before the first of these places.
+    /// An empty list of ids, for the store of the first of these positions.
     fn new(places: &'a [SegmentHit]) -> Self {
         EarlierIds { places, read_count: 0, keys: [0; FEW], largest_key: 0, many: None }
     }
 
-    /// Adds the next id. Returns whether it is new. A number and its text are the same id, since
-    /// segments may differ in their kind of ids.
+    /// Adds the next id. Returns whether it is new. A number and its text are the same id, because
+    /// segments can store numbers or texts.
     fn insert(&mut self, id: IdRef<'a>, snapshot: &'a Snapshot) -> Result<bool> {
         let id = canonical(id);
         let (key, before) = (key_of(id), self.read_count);
@@ -348,7 +351,7 @@ impl<'a> EarlierIds<'a> {
     }
 }
 
-/// A number that is equal for equal ids: the id, or the last bytes of a text.
+/// A key that is equal for equal ids: the number, or the last bytes of a text.
 fn key_of(id: IdRef<'_>) -> u64 {
     match id {
         IdRef::U64(number) => number,

@@ -1,5 +1,5 @@
-//! Many queries of one table at a time: they are sorted in the order of the table, and share its
-//! pages.
+//! Searches one table at a time for many queries, which are sorted in the order of the table and
+//! share its pages.
 
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
@@ -11,14 +11,14 @@ use crate::search::stats::SearchStats;
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 
-/// Searches single tables, and reuses its memory in the next call.
+/// Searches single tables for many queries, and reuses its buffers in the next call.
 #[derive(Debug, Default)]
 pub(crate) struct BatchSearcher {
     scratch: ProbeScratch,
     stats: SearchStats,
 }
 
-/// One table of a segment, for a batch of queries.
+/// One table of a segment, and the options of a search of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchTable<'a> {
     pub(crate) segment: &'a Segment,
@@ -29,12 +29,12 @@ pub(crate) struct BatchTable<'a> {
     /// The position of the table to search.
     pub(crate) table: usize,
     pub(crate) k: u32,
-    /// Once there are more hits than this, the search may stop.
+    /// The search may stop once there are more hits than this.
     pub(crate) found_max: usize,
 }
 
 impl BatchSearcher {
-    /// Adds the hits that one table reports for each of the numbered queries to `found`.
+    /// Adds the hits of the numbered queries that this table reports to `found`.
     ///
     /// The queries share the passes over index entries, heads and tails, so hundreds of cache lines
     /// are prefetched at any time.
@@ -51,7 +51,7 @@ impl BatchSearcher {
 }
 
 impl BatchSearcher {
-    /// As [`BatchSearcher::search`], but searches one given block for each query.
+    /// Like [`BatchSearcher::search`], but searches only one given block for each query.
     pub(crate) fn search_blocks(
         &mut self,
         of: &BatchTable<'_>,
@@ -64,7 +64,7 @@ impl BatchSearcher {
     }
 }
 
-/// Collects the hits of many queries.
+/// Collects the hits of many queries in one list.
 struct BatchCollector<'a> {
     of: &'a BatchTable<'a>,
     stats: &'a mut SearchStats,

@@ -1,4 +1,4 @@
-//! The hits of one query in all segments, nearest first, and the limits that stop it.
+//! The hits of one query in all segments, nearest first, and the limits that end the search.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,22 +13,22 @@ use crate::search::stats::SearchStats;
 #[derive(Debug, Default)]
 pub(super) struct HitCollector {
     k: u32,
-    /// The position of the current segment.
+    /// The position of the searched segment in the snapshot.
     pub(super) segment: usize,
-    /// The number of segments started so far.
+    /// The number of segments whose search has started.
     entered: usize,
-    /// The hits of the segments started last are in `found` from this position on.
+    /// `found` contains the hits of the segments started last from this position on.
     entered_at: usize,
     pub(super) stats: SearchStats,
     limits: Limits,
-    /// A flag that another thread sets to stop the search.
+    /// A flag with which another thread ends the search.
     pub(super) stop: Option<Arc<AtomicBool>>,
-    /// The largest number of these hits that may be deleted.
+    /// The largest number of hits, of the segments started last, that may be deleted.
     deleted_max: usize,
     pub(super) found: Vec<SegmentHit>,
-    /// Whether there are more hits than the limit.
+    /// Whether there are more hits than the limit on matches.
     pub(super) is_over: bool,
-    /// The limit of work or time that ended the search.
+    /// The limit of work or time that ended the search, if any.
     pub(super) ended_by: Option<CutBy>,
 }
 
@@ -44,22 +44,22 @@ impl HitCollector {
         self.ended_by = None;
     }
 
-    /// Starts `count` segments with `deleted` deleted fingerprints. The caller removes deleted hits
-    /// before it starts other segments.
+    /// Starts `count` segments that together have `deleted` deleted fingerprints. The caller
+    /// removes deleted hits before it starts other segments.
     pub(super) fn enter(&mut self, count: usize, deleted: u64) {
         self.entered += count;
         self.entered_at = self.found.len();
         self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
-    /// Collects a hit of the segment at a position.
+    /// Collects a hit of the segment at position `segment`.
     pub(super) fn push_of(&mut self, segment: usize, hit: TableHit) {
         let TableHit { distance, fingerprint, table, rank } = hit;
         self.found.push(SegmentHit { distance, fingerprint, segment, table, rank });
         if let Some(most) = self.limits.limit {
             // Deleted hits must not displace live ones.
             let most = most.saturating_add(self.deleted_max);
-            // A fingerprint can be in every segment so far, so this leaves room for all its
+            // Each fingerprint can be in all segments so far, so this leaves room for all its
             // positions.
             let room = most.saturating_add(1).saturating_mul(self.entered);
             if self.found.len() > room.saturating_mul(2).max(1024)
@@ -67,14 +67,14 @@ impl HitCollector {
                 && self.is_over
                 && let Some(last) = self.found.last()
             {
-                // Enough hits remain even if some are deleted, so farther ones are not among the
-                // nearest.
+                // Enough hits remain even if some of them are deleted, so hits farther than the
+                // last hit are not among the nearest.
                 self.k = last.distance;
             }
         }
     }
 
-    /// Removes the deleted hits of a segment started last.
+    /// Removes the deleted hits of one of the segments started last.
     #[inline]
     pub(super) fn retain_live(&mut self, open: &OpenSegment, position: usize) -> Result<()> {
         open.retain_live(&mut self.found, self.entered_at, position)
@@ -85,7 +85,7 @@ impl HitCollector {
         self.ended_by.or(self.is_over.then_some(CutBy::Limit))
     }
 
-    /// Sorts the hits and returns the number of different fingerprints.
+    /// Sorts the hits, applies the limit, and returns the number of different fingerprints.
     pub(super) fn finish(&mut self) -> usize {
         self.keep_nearest(self.limits.limit.unwrap_or(usize::MAX))
     }
@@ -118,7 +118,7 @@ impl Collector for HitCollector {
         &mut self.stats
     }
 
-    /// Whether a limit of work or time is reached; the answer counts as cut from then on.
+    /// Whether a limit of work or time is reached; if so, the answer counts as cut.
     #[inline]
     fn is_exhausted(&mut self) -> bool {
         let compared = self.stats.candidates + self.stats.scanned;

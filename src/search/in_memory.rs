@@ -1,4 +1,4 @@
-//! The gathered values of the segments of a state, as a searcher holds them in memory.
+//! The gathered values of small segments of one snapshot, as used by one searcher.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use crate::search::snapshot::{Gathered, OpenSegment, Places};
 use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
-/// The tables, and the segments that they contain.
+/// The tables of gathered values, and the segments that they contain.
 #[derive(Debug, Default)]
 pub(super) struct InMemory {
     tables: Vec<Table>,
-    /// By position, whether a table contains the segment.
+    /// For each segment, by its position, whether a table contains it.
     has: Vec<bool>,
 }
 
-/// A table, for one state.
+/// A table of gathered values, as used for one snapshot.
 #[derive(Debug)]
 pub(super) struct Table {
     values: Arc<Gathered>,
-    /// The position of each part; `None` if the state has no such segment.
+    /// For each part, the position of its segment; `None` if the snapshot has no such segment.
     positions: Vec<Option<usize>>,
-    /// The number of values in segments of the state.
+    /// The number of values that belong to segments of the snapshot.
     live_len: u64,
-    /// The positions of segments with deletions, and the number of deletions.
+    /// The positions of segments with deletions, and the number of their deletions.
     with_deletions: Vec<usize>,
     deleted: u64,
-    /// The positions of the values to compare with a query.
+    /// The positions of the values to compare with the needle.
     places: Places,
 }
 
 impl InMemory {
-    /// These tables, for a state with these segments.
+    /// Prepares these tables for a snapshot with these segments.
     pub(super) fn new(tables: &[Arc<Gathered>], segments: &[OpenSegment]) -> Self {
         let mut has = vec![false; segments.len()];
         let mut of_state: Vec<Table> =
@@ -47,13 +47,13 @@ impl InMemory {
         &self.tables
     }
 
-    /// Whether a table contains the segment at a position.
+    /// Whether a table contains the segment at `position`.
     #[inline]
     pub(super) fn has(&self, position: usize) -> bool {
         self.has.get(position).copied().unwrap_or(false)
     }
 
-    /// Whether a search within `k` bits can be answered from the tables.
+    /// Whether the tables can answer a search within `k` bits.
     #[inline]
     pub(super) fn answers(&self, k: u32) -> bool {
         !self.tables.is_empty() && Gathered::answers(k)
@@ -65,7 +65,7 @@ impl InMemory {
         self.tables.iter().for_each(|table| table.values.announce(needle));
     }
 
-    /// Searches all tables. `segments` must be the segments for which this was made.
+    /// Searches all tables. `segments` must be the segments given to [`InMemory::new`].
     #[inline]
     pub(super) fn search(
         &mut self,
@@ -74,7 +74,8 @@ impl InMemory {
         segments: &[OpenSegment],
         collector: &mut HitCollector,
     ) -> Result<()> {
-        // All positions are looked up before any is read, so that the cache misses overlap.
+        // Looks up the positions in all tables before reading any value, so that the cache misses
+        // overlap.
         for table in &mut self.tables {
             table.places = table.values.look_up(needle);
         }
@@ -107,7 +108,7 @@ impl Table {
                 continue;
             };
             if std::mem::replace(has, true) {
-                // Another table contains it.
+                // Another table already contains the segment.
                 *position = None;
                 continue;
             }
@@ -125,18 +126,18 @@ impl Table {
         &self.values
     }
 
-    /// The number of values in segments of the state.
+    /// The number of values that belong to segments of the snapshot.
     pub(super) fn live_len(&self) -> u64 {
         self.live_len
     }
 
-    /// Whether a third of the values belong to segments that are not in the state.
+    /// Whether a third of the values belong to segments that the snapshot does not have.
     pub(super) fn is_outdated(&self) -> bool {
         2 * self.values.len() > 3 * self.live_len
     }
 }
 
-/// Collects the hits of a table for the segments of its parts.
+/// Collects the hits of a table; the number of a part becomes the position of its segment.
 struct OfParts<'a> {
     positions: &'a [Option<usize>],
     collector: &'a mut HitCollector,
@@ -172,8 +173,8 @@ mod tests {
     use crate::search::answer::Limits;
     use crate::search::snapshot::Gathering;
 
-    /// A segment is in at most one table of a pool. Even if it were in two, its records would be
-    /// found once.
+    /// A segment is in at most one shared table. But even if it were in two tables, a search must
+    /// return its records once.
     #[test]
     fn a_segment_in_two_tables_is_read_from_one() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,30 +1,30 @@
-//! The distances of the successive searches for the nearest matches of a needle.
+//! The levels of a search for nearest matches: the distances of its successive searches.
 
 use crate::plan::AccessPath;
 use crate::search::snapshot::Snapshot;
 
-/// A level costs at least this many times the cost of the previous level.
+/// Minimum ratio of the costs of a level and the level before it.
 const RATIO: f64 = 2.0;
 
-/// Maximum costs of the two cheap levels, as fractions of the cost of the last level.
+/// Maximum costs of the two cheap levels, relative to the cost of the last level.
 const FIRST_SHARE: f64 = 1.0 / 4.0;
 
 const SECOND_SHARE: f64 = 1.0 / 16.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// The largest distance for which the levels were chosen.
+    /// The maximum distance for which the levels were chosen.
     k_max: Option<u32>,
     pub(super) list: Vec<u32>,
 }
 
 impl Levels {
-    /// Discards the levels, because the state of the store changed.
+    /// Discards the levels, because the snapshot changed.
     pub(super) fn clear(&mut self) {
         self.k_max = None;
     }
 
-    /// Chooses the levels, unless they are still valid from the last search.
+    /// Chooses the levels, unless those of the last search are still valid.
     pub(super) fn choose(&mut self, snapshot: &Snapshot, k_max: u32) {
         if self.k_max == Some(k_max) {
             return;
@@ -38,8 +38,9 @@ impl Levels {
             segments.iter().all(|open| is_scan(&open.plan(k).path))
         };
         if !segments.is_empty() && scans(k_max) {
-            // The last level is a pass over all values. As long as a pass is more expensive, each
-            // level costs about as much as all previous levels together.
+            // The last level is a pass over all values. While passes are more expensive, each level
+            // costs at least twice the previous one, so all levels together cost little more than
+            // the last.
             let mut spent = 0.0;
             let mut k = 0;
             while k < k_max && !scans(k) {
@@ -51,7 +52,8 @@ impl Levels {
                 k += 1;
             }
         } else if k_max > 0 {
-            // Two cheap levels for needles with near matches; without any, they cost little.
+            // Two cheap levels first: enough for needles with near matches, and little extra cost
+            // for others.
             let most = cost(k_max);
             if cost(1) <= FIRST_SHARE * most && k_max > 1 {
                 self.list.push(1);

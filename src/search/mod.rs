@@ -1,11 +1,12 @@
-//! Searches: one query or many against one state of a store.
+//! Searches: one query or many queries in one snapshot of a store.
 //!
-//! `snapshot` holds that state. [`Searcher`] answers one query after the other. For each segment it
-//! uses the chosen access path, probes (`probe`) or a scan (`scan`), and merges the hits
+//! `snapshot` contains the snapshot. [`Searcher`] answers one query after the other. For each
+//! segment it uses the chosen access path, probes (`probe`) or a scan (`scan`), and merges the hits
 //! (`hit_collector`). It gathers small segments in memory (`small_segments`, `in_memory`);
 //! `nearest` searches within growing distances. `batch` probes one table for many queries, and
-//! `walk` answers them in one pass over each table. `kernel` contains the inner loops and all SIMD
-//! code. Callers are `store` and `join`. The module never changes a store and opens no files.
+//! `walk` answers many queries in one pass over each table. `kernel` contains the inner loops and
+//! all SIMD code. Callers are `store` and `join`. The module never changes a store and opens no
+//! files.
 
 mod answer;
 mod batch;

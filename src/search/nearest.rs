@@ -1,8 +1,8 @@
 //! The nearest matches of a needle: searches within growing distances.
 //!
-//! A search within `k` bits is exact, so `count` matches within `k` contain the `count` nearest. A
-//! small `k` costs little, so it is tried first; its matches are found again by a larger one, which
-//! is cheaper than keeping them.
+//! A search within `k` bits is exact, so if it finds `count` matches, the nearest `count` are among
+//! them. A small `k` costs little, so it comes first; a larger `k` finds the same matches again,
+//! which is cheaper than keeping them.
 
 use crate::base::error::{Error, Result};
 use crate::search::answer::{Answer, Limits};
@@ -10,18 +10,20 @@ use crate::search::searcher::Searcher;
 use fpstore_base::Fingerprint;
 
 impl Searcher {
-    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits: by distance,
-    /// ties by ascending fingerprint. The answer is exact, and shorter if there are fewer.
+    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, sorted by
+    /// distance, ties by fingerprint. The answer is exact; it is shorter if there are fewer
+    /// matches.
     ///
     /// With a `count` of 1 it determines whether there is any match: much cheaper than a search
-    /// within `k_max` if something is near, and little more expensive otherwise. With a `k_max` of
-    /// 64 it always finds `count` fingerprints, if the store has as many.
+    /// within `k_max` if there is a near match, and little more expensive otherwise. With a `k_max`
+    /// of 64 it always finds `count` fingerprints, if the store contains as many.
     ///
-    /// [`Outcome::stats`](crate::Outcome::stats) counts the steps of the last of these searches.
+    /// [`Outcome::stats`](crate::Outcome::stats) counts only the steps of the search with the last
+    /// distance.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as of [`Searcher::search`].
     ///
     /// # Examples
     ///
@@ -44,13 +46,13 @@ impl Searcher {
         self.nearest_with(needle, count, k_max, &Limits::default())
     }
 
-    /// As [`Searcher::nearest`], with limits. If [`Limits::max_compared`] or [`Limits::deadline`]
-    /// ends a search, the matches found so far are kept, and the answer is cut; `max_compared`
-    /// applies to each distance separately.
+    /// Like [`Searcher::nearest`], but with limits. If [`Limits::max_compared`] or
+    /// [`Limits::deadline`] ends a search, the matches found so far are kept, and the answer is
+    /// cut; `max_compared` applies to each of the searched distances separately.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as of [`Searcher::search`].
     pub fn nearest_with(
         &mut self,
         needle: Fingerprint,

@@ -1,7 +1,7 @@
-//! Scans: a table is decoded from first to last, and every value is compared.
+//! Scans: decode a table from first to last and compare every value with the needle.
 //!
-//! Used if probes would cost more: for a large k, or a small table. The time is proportional to the
-//! number of values and independent of k.
+//! A scan is used if probes would cost more: for a large k, or a small table. Its time is
+//! proportional to the number of values and independent of k.
 
 use std::cell::Cell;
 
@@ -16,12 +16,12 @@ use fpstore_base::Fingerprint;
 /// Number of values compared at once.
 const LINE_LEN: usize = 8;
 
-/// The table at a position, or the first one if that table does not hold whole values.
+/// The table at a position, or the first table if that table does not store whole values.
 pub(crate) fn whole_table(segment: &Segment, number: usize) -> Option<WholeTable<'_>> {
     segment.table(number).and_then(TableReader::whole).or_else(|| segment.first_table())
 }
 
-/// Finds the fingerprints within `collector.k()` of the needle in one table, as query 0.
+/// Finds the fingerprints within `collector.k()` of the needle in one table; query number 0.
 pub(crate) fn scan(
     kernel: Kernel,
     table: WholeTable<'_>,
@@ -45,7 +45,7 @@ fn compare_all(
     let needle = table.permutation.apply(needle).0;
     let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
-        // The distance shrinks during a search for only the nearest matches.
+        // `k` shrinks during a search with a limit on matches.
         let k = collector.k();
         let mut from = 0;
         while let Some(at) = kernel.run(FirstNear { values: &run[from..], needle, k }) {

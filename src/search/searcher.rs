@@ -1,4 +1,4 @@
-//! The searcher: searches all segments, merges their hits, and reuses its memory for the next
+//! The searcher: searches all segments, merges their hits, and reuses its buffers for the next
 //! query.
 
 use std::sync::Arc;
@@ -17,13 +17,12 @@ use fpstore_base::Fingerprint;
 
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
-/// All searchers of a store share memory that grows only once: the plan of each searched distance;
-/// 4 KiB of bits of verified pages for each 128 MiB of file; and, for a store of several segments
-/// that is queried often, the values of small segments, up to 24 MiB.
+/// All searchers of a store share memory that never shrinks: the plan of each searched distance; a
+/// bit for each page of the files, set if it is verified (4 KiB for each 128 MiB); and, for a store
+/// of several segments that is queried often, the values of small segments, up to 24 MiB.
 ///
-/// It belongs to one thread; make one for each thread with
-/// [`Store::searcher`](crate::Store::searcher). It searches the state of the store at the time when
-/// it was made, or at the last `follow`.
+/// Each thread makes its own searcher with [`Store::searcher`](crate::Store::searcher). It searches
+/// the store as it was when the searcher was made, or at the last `follow`.
 #[derive(Debug)]
 pub struct Searcher {
     pub(super) snapshot: Arc<Snapshot>,
@@ -44,7 +43,7 @@ impl Searcher {
         }
     }
 
-    /// Switches to another state of the store.
+    /// Switches to another snapshot of the store.
     pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
         if Arc::ptr_eq(&self.snapshot, &snapshot) {
             return;
@@ -59,12 +58,12 @@ impl Searcher {
         self.snapshot.width()
     }
 
-    /// The searched state.
+    /// The searched snapshot.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// Sets a flag that ends a search. Once another thread has set it to true, searches stop as at
+    /// Sets a flag with which another thread can end searches: once it is true, searches stop as at
     /// a [`Limits::deadline`], and their answers are cut.
     ///
     /// # Examples
@@ -88,21 +87,22 @@ impl Searcher {
         self.collector.stop = flag.into();
     }
 
-    /// The generation of the searched state: the number of manifests of the store so far.
+    /// The generation of the searched snapshot; each change of the store adds one.
     pub fn generation(&self) -> u64 {
         self.snapshot.generation()
     }
 
     /// Finds every stored fingerprint within `k` bits of `needle`.
     ///
-    /// Any `k` from 0 to 64 is answered exactly: by probing with radii that are proven to cover it,
-    /// or by a pass over one table if that is cheaper.
+    /// Any `k` from 0 to 64 is answered exactly: by probes whose radii are proven to cover it, or
+    /// by a pass over one table if a pass is cheaper.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidDistance`] if `k` is above 64.
     /// * [`Error::TooWide`] if `needle` has a bit above the width of the store.
-    /// * [`Error::Corrupt`] if bytes that are read break a rule; hits found before are dropped.
+    /// * [`Error::Corrupt`] if bytes that are read break a rule of the format; no hits are
+    ///   returned.
     ///
     /// # Examples
     ///
@@ -127,19 +127,19 @@ impl Searcher {
     ///
     /// # Source
     ///
-    /// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, the
+    /// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, for the
     /// online query; Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index
     /// Hashing", CVPR 2012, for radii above 0.
     pub fn search(&mut self, needle: Fingerprint, k: u32) -> Result<Answer<'_>> {
         self.search_with(needle, k, &Limits::default())
     }
 
-    /// As [`Searcher::search`], with limits. [`Outcome::cut_by`] reports the limit that cut the
-    /// answer.
+    /// Like [`Searcher::search`], but with limits. [`Outcome::cut_by`] reports the limit that cut
+    /// the answer.
     ///
     /// # Errors
     ///
-    /// As [`Searcher::search`].
+    /// The same as of [`Searcher::search`].
     ///
     /// # Examples
     ///
@@ -169,7 +169,8 @@ impl Searcher {
         Ok(self.answer(hit_count))
     }
 
-    /// Collects the hits within `k` bits, at most 64. Returns the number of different fingerprints.
+    /// Collects the hits within `k` bits; `k` is at most 64. Returns the number of different
+    /// fingerprints.
     pub(super) fn collect(
         &mut self,
         needle: Fingerprint,
@@ -180,7 +181,7 @@ impl Searcher {
         collector.restart(k, *limits);
         self.small.count(&self.snapshot);
         let segments = self.snapshot.segments();
-        // Values in memory are prefetched while the others are probed.
+        // The gathered values are prefetched while other segments are probed.
         let in_memory = self.small.in_memory();
         let is_used = in_memory.answers(k);
         if is_used {
@@ -215,12 +216,12 @@ impl Searcher {
         self.collector.cut_by().is_some()
     }
 
-    /// Clears a cut that was caused only by finding the wanted number of matches.
+    /// Clears a cut that only the wanted number of matches caused.
     pub(super) fn forgive_count(&mut self) {
         self.collector.is_over = false;
     }
 
-    /// The hits collected last.
+    /// The answer with the hits collected last.
     pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
         let HitCollector { found, stats, .. } = &self.collector;
         let outcome = Outcome::new(self.collector.cut_by(), *stats);

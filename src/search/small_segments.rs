@@ -1,9 +1,10 @@
-//! The choice of the segments that a searcher gathers in memory, and of the time to do so.
+//! Chooses the small segments that a searcher gathers in memory, and the time to gather them.
 //!
-//! A query of a table of gathered values takes a fifth of the time of a probe, and gathering a
+//! A search of one table of gathered values takes a fifth of the time of a probe, and gathering a
 //! segment takes the time of some queries, depending on its size. So a searcher counts its queries.
 //! Tables are merged like segments: new values join tables that are not much larger, so that a
-//! value moves few times, and all tables are merged if a state lasts long enough for that to pay.
+//! value moves few times, and all tables are merged if a snapshot is used long enough for that to
+//! pay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,32 +14,33 @@ use crate::search::snapshot::{Gathered, Gathering, Snapshot};
 
 /// The largest number of values of a gathered segment.
 const SEGMENT_MAX: u64 = 1 << 17;
-/// The largest number of gathered values of a state, the smallest segments first; each takes 56 to
-/// 64 bytes.
+/// The largest number of gathered values of a snapshot, smallest segments first; each value takes
+/// 56 to 64 bytes.
 const VALUES_MAX: u64 = 1 << 18;
 /// Number of values that can be gathered in the time that a query saves by not probing a segment.
 const VALUES_PER_PROBE: u64 = 6;
-/// Number of values that can be gathered in the time that a query saves by not probing a table.
+/// Number of values that can be gathered in the time that a query saves by searching one table
+/// fewer.
 const VALUES_PER_TABLE: u64 = 1;
-/// New values are merged with tables of at most this many times as many values.
+/// New values are merged with tables of at most this many times their number of values.
 const GROWTH: u64 = 2;
-/// The number of queries before each check.
+/// Number of queries between two checks whether gathering pays.
 const STEP: u64 = 64;
 
-/// The small segments of the searched state.
+/// The small segments of the searched snapshot, gathered or waiting.
 #[derive(Debug)]
 pub(super) struct SmallSegments {
     in_memory: InMemory,
-    /// The version of the shared tables that this searcher holds.
+    /// The version of the shared tables that this searcher uses.
     version: u64,
-    /// Whether the values of two tables were too crowded for one table.
+    /// Whether merging two tables failed because their values are too clustered.
     are_crowded: bool,
-    /// The segments not gathered yet, and the number of queries of the searcher when each appeared.
+    /// The small segments that are not gathered yet.
     waiting: Vec<Waiting>,
-    /// Whether the segments are chosen for this state. They are chosen late, so that a searcher
-    /// with few queries does no work for them.
+    /// Whether `waiting` was chosen for this snapshot. That happens at a later query, so that a
+    /// searcher with few queries does no work for it.
     are_chosen: bool,
-    /// The number of queries so far, of this state, and of the previous one.
+    /// Numbers of queries: of this searcher, in this snapshot, and in the previous snapshot.
     queries: u64,
     queries_here: u64,
     queries_before: u64,
@@ -46,14 +48,15 @@ pub(super) struct SmallSegments {
 
 #[derive(Debug)]
 struct Waiting {
-    /// Its position in the snapshot, and the digest that identifies it in all snapshots.
+    /// The position of the segment in this snapshot, and its digest, which is equal in all
+    /// snapshots.
     position: usize,
     digest: [u8; 16],
     value_count: u64,
     since: u64,
 }
 
-/// The parts of a new table.
+/// The parts to merge into a new table.
 struct NewTable {
     /// Positions of segments.
     segments: Vec<usize>,
@@ -77,17 +80,17 @@ impl SmallSegments {
         small
     }
 
-    /// The gathered values of the state.
+    /// The gathered values of the snapshot.
     #[inline]
     pub(super) fn in_memory(&mut self) -> &mut InMemory {
         &mut self.in_memory
     }
 
-    /// Switches to another state.
+    /// Switches to another snapshot.
     pub(super) fn turn_to(&mut self, snapshot: &Snapshot) {
         self.queries_before = std::mem::take(&mut self.queries_here);
         self.are_chosen = false;
-        // The current tables belong to the previous state.
+        // The current tables were prepared for the previous snapshot.
         self.in_memory = InMemory::default();
         self.version = 0;
         self.take_over(snapshot);
@@ -96,7 +99,7 @@ impl SmallSegments {
         }
     }
 
-    /// Counts a query, and gathers values if that pays now.
+    /// Counts a query; at every [`STEP`] queries, gathers values if that pays now.
     #[inline]
     pub(super) fn count(&mut self, snapshot: &Snapshot) {
         self.queries += 1;
@@ -106,7 +109,7 @@ impl SmallSegments {
         }
     }
 
-    /// Takes over the current shared tables.
+    /// Takes over the shared tables if they changed.
     fn take_over(&mut self, snapshot: &Snapshot) {
         let version = snapshot.pool().version();
         if version == self.version {
@@ -116,15 +119,15 @@ impl SmallSegments {
         let is_later = shared.generation > snapshot.generation();
         self.version = version;
         self.are_crowded = shared.are_crowded;
-        // The tables of a later state lack segments of this one.
+        // Tables for a later snapshot may lack segments of this one.
         if !is_later || self.in_memory.tables().is_empty() {
             self.in_memory = InMemory::new(&shared.all, snapshot.segments());
             self.are_chosen = false;
         }
     }
 
-    /// Gathers the segments that had enough queries for gathering to pay, or that are small
-    /// compared with the number of queries of the previous state.
+    /// Makes a table of the segments that had enough queries for gathering to pay, or whose size is
+    /// small compared with the number of queries in the previous snapshot.
     #[cold]
     fn gather(&mut self, snapshot: &Snapshot) {
         self.take_over(snapshot);
@@ -136,7 +139,7 @@ impl SmallSegments {
         }
     }
 
-    /// Chooses the small segments among several; gathering a single segment never pays.
+    /// Chooses the small segments that wait to be gathered; none if the store has a single segment.
     fn choose(&mut self, snapshot: &Snapshot) {
         let known = std::mem::take(&mut self.waiting);
         let known: HashMap<[u8; 16], u64> = known.iter().map(|it| (it.digest, it.since)).collect();
@@ -165,7 +168,7 @@ impl SmallSegments {
         self.waiting = small;
     }
 
-    /// The segments and tables whose gathering pays now.
+    /// The segments and tables to merge, if gathering or merging pays now.
     fn worth_it(&self) -> Option<NewTable> {
         let tables = self.in_memory.tables();
         let mut by_len: Vec<usize> =
@@ -193,8 +196,8 @@ impl SmallSegments {
         Some(NewTable { segments, tables: by_len })
     }
 
-    /// Makes one table, for all searchers, unless another searcher changes the tables or has a
-    /// later state.
+    /// Makes one table and shares it with all searchers, unless another searcher is changing the
+    /// tables or uses a later snapshot.
     fn make(&mut self, snapshot: &Snapshot, new_table: &NewTable) {
         let pool = snapshot.pool();
         let Some(mut shared) = pool.try_lock() else { return };
@@ -228,8 +231,8 @@ impl SmallSegments {
         self.take_over(snapshot);
     }
 
-    /// One table of these segments and tables; `None` if the values are too crowded, or if there
-    /// are no values.
+    /// Merges these segments and tables into one; `None` if the values are too clustered, or if
+    /// there are no values.
     fn gathered(
         &self,
         snapshot: &Snapshot,

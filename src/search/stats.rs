@@ -7,14 +7,14 @@ use std::ops::AddAssign;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SearchStats {
-    /// Blocks looked up.
+    /// Number of blocks looked up.
     pub probes: u64,
-    /// Values whose tail was fetched and compared, and values named by syndromes and looked up.
+    /// Values whose tails were compared, and values named by syndromes that were looked up.
     pub candidates: u64,
-    /// Values compared in sequential passes.
+    /// Values compared in passes over whole tables.
     pub scanned: u64,
-    /// Pages of tables whose checksum was verified because this process had not read them before.
-    /// Pages of ids do not count; they are read later.
+    /// Pages of tables that this process read for the first time, so that their checksums were
+    /// verified. Pages of ids are not counted, because they are read later.
     pub pages_checked: u64,
 }
 

@@ -1,8 +1,8 @@
-//! A query, prepared for one table: its permuted needle, and the bits in which a probe allows
-//! errors, with all ways to flip them.
+//! A query prepared for one table: its permuted needle, the bits that may differ, and all ways to
+//! flip them.
 //!
-//! A value of a table has these parts, the first bits left; `p` bits are under the mask of the
-//! table:
+//! A value of a table has these parts, from the first bit to the last; `p` bits are under the mask
+//! of the table:
 //!
 //! ```text
 //! |<---- block_bits ---->|<------- inner_bits ------->|<- tail_bits ->|
@@ -21,7 +21,7 @@ use fpstore_base::Fingerprint;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableQuery {
-    /// The number of the query among the queries searched together.
+    /// The number of the query among all queries of the search.
     pub(super) number: u32,
     pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
@@ -30,16 +30,16 @@ pub(super) struct TableQuery {
     pub(super) radius: u32,
     pub(super) permuted: Permuted,
     needle_head: u64,
-    /// The number of block number bits under the mask.
+    /// The number of bits of the block number that are under the mask.
     pub(super) leading: u32,
-    /// The number of the other block number bits.
+    /// The number of the other bits of the block number.
     pub(super) free_leading: u32,
     /// The number of head bits below the block number.
     inner_bits: u32,
-    /// The number of inner bits under the mask, and the number of the other inner bits.
+    /// The number of inner bits under the mask, and of inner bits outside the mask.
     pub(super) inner_masked: u32,
     inner_free: u32,
-    /// The masked inner bits of the needle.
+    /// The inner bits of the needle that are under the mask.
     inner: u64,
 }
 
@@ -78,21 +78,22 @@ impl TableQuery {
     }
 
     /// The needle of the kernels, with `flips` among its inner masked bits.
-    #[inline(always)]
+    # The needle for kernels, with `flips` applied to the inner bits under the mask.
     pub(super) fn kernel_needle(&self, flips: u64, k: u32) -> Needle {
-        // The bits above the inner bits are compared, too; they are zero in both words.
+        // The mask includes bits above the inner bits; they are zero in both compared words.
         let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
         let inner = self.inner ^ flips << self.inner_free;
         Needle { head: self.needle_head, inner_bits: self.inner_bits, inner, mask, k }
     }
 }
 
-/// All ways to flip at most `radius` of the low bits of a word: the words below `2^bits` with at
-/// most `radius` bits set, by weight, then ascending; each with its weight.
+/// All ways to flip at most `radius` of the low `bits` of a word: the words below `2^bits` with at
+/// most `radius` bits set, sorted by weight (number of set bits), then ascending; each with its
+/// weight.
 ///
 /// # Source
 ///
-/// The next word of equal weight: Gosper, HAKMEM (MIT AI Memo 239, 1972), item 175.
+/// Computing the next word of equal weight: Gosper, HAKMEM (MIT AI Memo 239, 1972), item 175.
 #[derive(Clone, Debug)]
 pub(crate) struct Flips {
     largest: u64,
@@ -124,7 +125,7 @@ impl Iterator for Flips {
             0 => 0,
             _ => ripple | (word ^ ripple) >> lowest.trailing_zeros() >> 2,
         };
-        // If the addition overflows, the result is a smaller word.
+        // If the addition overflows, `next` is smaller than `word`.
         if next > word && next <= self.largest {
             self.word = next;
         } else if weight < self.radius {

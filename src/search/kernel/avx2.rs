@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Exists only on a processor with AVX2, BMI1, BMI2, LZCNT and POPCNT.
+/// A value exists only on a processor with AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Avx2(());
 
@@ -21,7 +21,7 @@ impl Avx2 {
         is_available.then_some(Avx2(()))
     }
 
-    /// Runs a task that is compiled for these instructions.
+    /// Runs a task, compiled for these instructions.
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn run<T: Task>(vector: Avx2, task: T) -> T::Output {
@@ -33,7 +33,7 @@ impl Avx2 {
 }
 
 // SAFETY of all blocks below: `self` exists, so the processor has the instructions. Blocks that
-// read or write memory give the reason why the access is within bounds.
+// access memory also give the reason why the access is within bounds.
 impl Vector for Avx2 {
     type Bytes = [__m256i; 2];
     type Sums = __m256i;
@@ -43,26 +43,26 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes {
         let first = bytes.as_ptr().cast::<__m256i>();
-        // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
+        // SAFETY: the two loads of 32 bytes read the 64 bytes of the array.
         unsafe { [_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1))] }
     }
 
     #[inline(always)]
     fn splat(self, byte: u8) -> Self::Bytes {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         [unsafe { _mm256_set1_epi8(byte.cast_signed()) }; 2]
     }
 
     #[inline(always)]
     fn high_bits(self, [low, high]: Self::Bytes) -> u64 {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         let (low, high) = unsafe { (_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)) };
         u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
     }
 
     #[inline(always)]
     fn zero_bytes(self, [low, high]: Self::Bytes) -> u64 {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         let zeros = unsafe {
             let zero = _mm256_setzero_si256();
             [_mm256_cmpeq_epi8(low, zero), _mm256_cmpeq_epi8(high, zero)]
@@ -72,7 +72,7 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn low_parts(self, [low, high]: Self::Bytes) -> Self::Bytes {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let before_low = _mm256_permute2x128_si256::<0x08>(low, low);
             let before_high = _mm256_permute2x128_si256::<0x21>(low, high);
@@ -82,7 +82,7 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn prefix_sums(self, [low, high]: Self::Bytes, carry: u8) -> Self::Bytes {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let low = prefix_sums_of_half(low, _mm256_set1_epi8(carry.cast_signed()));
             let end = _mm256_permute4x64_epi64::<0xff>(low);
@@ -99,12 +99,12 @@ impl Vector for Avx2 {
         [mask, _]: Self::Bytes,
         count: u32,
     ) -> u64 {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let mut low = _mm256_and_si256(_mm256_xor_si256(low, wanted), mask);
             let mut high = _mm256_and_si256(_mm256_xor_si256(high, wanted), mask);
             for _ in 0..count {
-                // Clears the lowest bit that is set.
+                // Clears the lowest set bit of each byte.
                 low = _mm256_and_si256(low, _mm256_add_epi8(low, _mm256_set1_epi8(-1)));
                 high = _mm256_and_si256(high, _mm256_add_epi8(high, _mm256_set1_epi8(-1)));
             }
@@ -115,7 +115,7 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
         let [low, high] = self.load(bytes);
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let fours = _mm256_add_epi64(
                 sums_of_eights(low, selected as i32),
@@ -130,14 +130,14 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn zero_sums(self) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { _mm256_setzero_si256() }
     }
 
     #[inline(always)]
     fn widen(self, bytes: &[u8; CHUNK_LEN], part: usize) -> Self::Sums {
         let eight = bytes.as_chunks::<8>().0.get(part).unwrap_or(&[0; 8]);
-        // SAFETY: eight bytes are read.
+        // SAFETY: the load reads the eight bytes of `eight`.
         unsafe {
             let loaded = _mm_loadl_epi64(eight.as_ptr().cast());
             _mm256_cvtepu8_epi32(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)))
@@ -146,19 +146,19 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn shift_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { _mm256_blendv_epi8(sums, _mm256_slli_epi32::<7>(sums), lanes(selected)) }
     }
 
     #[inline(always)]
     fn clear_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { _mm256_andnot_si256(lanes(selected), sums) }
     }
 
     #[inline(always)]
     fn prefix_sums_32(self, mut sums: Self::Sums, carry: Self::Sums) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             sums = _mm256_add_epi32(sums, _mm256_bslli_epi128::<4>(sums));
             sums = _mm256_add_epi32(sums, _mm256_bslli_epi128::<8>(sums));
@@ -170,27 +170,27 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn last_sum(self, sums: Self::Sums) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(7)) }
     }
 
     #[inline(always)]
     fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize) {
         if let Some(eight) = out.as_chunks_mut::<8>().0.get_mut(part) {
-            // SAFETY: eight sums of 32 bits are written.
+            // SAFETY: the store writes the eight sums of 32 bits of `eight`.
             unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), sums) };
         }
     }
 
     #[inline(always)]
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64 {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let sums = _mm256_add_epi32(sums, _mm256_set1_epi32(before.cast_signed()));
             let differs = _mm256_xor_si256(sums, _mm256_set1_epi32(wanted.cast_signed()));
             let mut diff = _mm256_and_si256(differs, _mm256_set1_epi32(mask.cast_signed()));
             for _ in 0..count.min(32) {
-                // Clears the lowest bit that is set.
+                // Clears the lowest set bit of each sum.
                 diff = _mm256_and_si256(diff, _mm256_add_epi32(diff, _mm256_set1_epi32(-1)));
             }
             let near = _mm256_cmpeq_epi32(diff, _mm256_setzero_si256());
@@ -217,7 +217,7 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
         let first = words.as_ptr().cast::<__m256i>();
-        // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
+        // SAFETY: the two loads of 32 bytes read the 64 bytes of the array.
         unsafe {
             let wanted = _mm256_set1_epi64x(wanted.cast_signed());
             let most = _mm256_set1_epi64x(i64::from(count));
@@ -232,8 +232,8 @@ impl Vector for Avx2 {
 #[inline(always)]
 pub(super) fn near_lanes(lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
     let first = lanes.as_ptr().cast::<__m256i>();
-    // SAFETY: called by `Avx2` and `Avx512` alone; four registers of 16 lanes are the 64 lanes of
-    // the array.
+    // SAFETY: only methods of `Avx2` and `Avx512` call this, so the processor has the instructions;
+    // the four loads of 16 lanes read the 64 lanes of the array.
     unsafe {
         let wanted = _mm256_set1_epi16(wanted.cast_signed());
         let mask = _mm256_set1_epi16(mask.cast_signed());
@@ -254,14 +254,14 @@ pub(super) fn sums_16(
     out: &mut [u16; CHUNK_LEN],
 ) {
     let parts = bytes.as_chunks::<16>().0.iter().zip(out.as_chunks_mut::<16>().0);
-    // SAFETY: called by `Avx2` and `Avx512` alone; 16 bytes are read, and 16 lanes written.
+    // SAFETY: see `near_lanes`; each load reads 16 bytes of a part, each store writes its 16 lanes.
     unsafe {
         let mut carry = _mm256_set1_epi16(carry.cast_signed());
         let last_word = _mm256_set1_epi16(0x0f0e);
         for (part, (bytes, out)) in (0..).zip(parts) {
             let seven = _mm_and_si128(_mm_loadu_si128(bytes.as_ptr().cast()), _mm_set1_epi8(0x7f));
             let mut sums = _mm256_cvtepu8_epi16(seven);
-            // Most chunks have few gaps of several bytes.
+            // Most parts of 16 bytes contain no gap of several bytes.
             if second >> (16 * part) & 0xffff != 0 {
                 for later in [second, third] {
                     let later = lanes_16((later >> (16 * part)) as i16);
@@ -271,7 +271,7 @@ pub(super) fn sums_16(
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<2>(sums));
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<4>(sums));
             sums = _mm256_add_epi16(sums, _mm256_bslli_epi128::<8>(sums));
-            // The upper eight lanes still lack the last sum of the lower eight.
+            // The upper eight lanes still lack the sum of the lower eight lanes.
             let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
             sums = _mm256_add_epi16(sums, _mm256_shuffle_epi8(lower, last_word));
             sums = _mm256_add_epi16(sums, carry);
@@ -281,15 +281,16 @@ pub(super) fn sums_16(
     }
 }
 
-// These are functions rather than closures: code that is not inlined is not compiled for AVX2.
+// The helpers below are functions, not closures: closures may not be inlined, and then are not
+// compiled for AVX2.
 
-/// See [`Vector::near_words`]: the words among four that differ in more than `count` bits.
+/// The words, of four, that differ in more than `count` bits; used by [`Vector::near_words`].
 #[inline(always)]
 fn far_words(words: __m256i, wanted: __m256i, most: __m256i) -> u32 {
-    // SAFETY: called by `Avx2` alone.
+    // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
         let diff = _mm256_xor_si256(words, wanted);
-        // The number of ones by nibble, then by byte, then by word.
+        // Counts the set bits of each nibble, then of each byte, then of each word.
         let ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(
             0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
         ));
@@ -303,12 +304,12 @@ fn far_words(words: __m256i, wanted: __m256i, most: __m256i) -> u32 {
     }
 }
 
-/// See [`Vector::low_parts`]; `before` holds the 16 bytes before each half of the register.
+/// See [`Vector::low_parts`]; `before` contains the 16 bytes before each half of `bytes`.
 #[inline(always)]
 fn low_parts_of_half(bytes: __m256i, before: __m256i) -> __m256i {
-    // SAFETY: called by `Avx2` alone.
+    // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
-        // A byte after one with the high bit set continues its gap.
+        // A byte is not the first of its gap if the byte before it has the high bit set.
         let one_before = _mm256_alignr_epi8::<15>(bytes, before);
         let two_before = _mm256_alignr_epi8::<14>(bytes, before);
         let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
@@ -321,25 +322,26 @@ fn low_parts_of_half(bytes: __m256i, before: __m256i) -> __m256i {
 /// See [`Vector::prefix_sums`].
 #[inline(always)]
 fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
-    // SAFETY: called by `Avx2` alone.
+    // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<1>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<2>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<4>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<8>(sums));
-        // The upper sixteen bytes still lack the last sum of the lower sixteen.
+        // The upper sixteen bytes still lack the sum of the lower sixteen bytes.
         let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
         let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
         _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
     }
 }
 
-/// For each eight bytes, the sum of the low seven bits of the bytes selected by `selected`.
+/// For each group of eight bytes, the sum of the low seven bits of the bytes selected by
+/// `selected`.
 #[inline(always)]
 fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
-    // SAFETY: called by `Avx2` alone.
+    // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
-        // Each byte gets the eight mask bits that include its own bit.
+        // Each byte is filled with the eight mask bits among which its own bit is.
         let eighths = _mm256_setr_epi64x(
             0,
             0x0101_0101_0101_0101,
@@ -354,35 +356,35 @@ fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     }
 }
 
-/// All ones in the lanes of 16 bits that differ under the mask in no bit, or in at most one bit if
-/// `forgives` is set.
+/// A lane of 16 bits becomes all ones if it differs from `wanted` under the mask in no bit, or with
+/// `forgives` in at most one bit.
 #[inline(always)]
 fn near_16(lanes: __m256i, wanted: __m256i, mask: __m256i, forgives: bool) -> __m256i {
-    // SAFETY: called by `Avx2` and `Avx512` alone.
+    // SAFETY: reached only through methods of `Avx2` and `Avx512`, so AVX2 is available.
     unsafe {
         let mut far = _mm256_and_si256(_mm256_xor_si256(lanes, wanted), mask);
         if forgives {
-            // Clears the lowest bit that is set.
+            // Clears the lowest set bit of each lane.
             far = _mm256_and_si256(far, _mm256_add_epi16(far, _mm256_set1_epi16(-1)));
         }
         _mm256_cmpeq_epi16(far, _mm256_setzero_si256())
     }
 }
 
-/// One bit for each of 32 lanes of 16 bits that are all ones or all zeros.
+/// A mask with one bit for each of 32 lanes of 16 bits, each of them all ones or all zeros.
 #[inline(always)]
 fn near_32(low: __m256i, high: __m256i) -> u32 {
-    // SAFETY: called by `Avx2` and `Avx512` alone.
+    // SAFETY: reached only through methods of `Avx2` and `Avx512`, so AVX2 is available.
     unsafe {
         let packed = _mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi16(low, high));
         _mm256_movemask_epi8(packed).cast_unsigned()
     }
 }
 
-/// All ones in the lanes of 16 bits selected by `selected`.
+/// Sets the 16-bit lanes selected by `selected` to all ones.
 #[inline(always)]
 fn lanes_16(selected: i16) -> __m256i {
-    // SAFETY: called by `Avx2` and `Avx512` alone.
+    // SAFETY: reached only through methods of `Avx2` and `Avx512`, so AVX2 is available.
     unsafe {
         let own = _mm256_setr_epi16(
             1,
@@ -407,10 +409,10 @@ fn lanes_16(selected: i16) -> __m256i {
     }
 }
 
-/// All ones in the lanes of 32 bits selected by the low eight bits of `selected`.
+/// Sets the 32-bit lanes selected by the low eight bits of `selected` to all ones.
 #[inline(always)]
 fn lanes(selected: u64) -> __m256i {
-    // SAFETY: called by `Avx2` alone.
+    // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
         let own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
         let here = _mm256_set1_epi32(selected as i32);

@@ -1,5 +1,5 @@
-//! Comparison of the kernels of this processor with a walk gap by gap, for tests and for the fuzz
-//! target of the kernels.
+//! Compares the kernels of this processor with a walk gap by gap, for tests and for the fuzz target
+//! of the kernels.
 
 use super::*;
 use crate::base::limits::CHUNK_LEN;
@@ -8,8 +8,8 @@ use crate::bytes::varint;
 use crate::format::codec::varint::LONG_BLOCK_MIN;
 use crate::format::prefix_index::BlockSpan;
 
-/// Compares the kernels on arbitrary bytes: a needle, the positions of blocks, and the file that
-/// contains them.
+/// Checks the kernels on arbitrary bytes, which are split into a needle, positions of blocks, and
+/// the file with the blocks.
 #[cfg(fuzzing)]
 pub(crate) fn check_bytes(bytes: &[u8]) {
     let u64_of = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
@@ -24,17 +24,17 @@ pub(crate) fn check_bytes(bytes: &[u8]) {
         let len = (u64_of(&place[2..4]) as usize % 1024).min(file.len() - at);
         let ends = file[at..at + len].iter().filter(|&&byte| byte < 0x80).count() as u64;
         if len > 0 {
-            // Sometimes the prefix index is wrong about the number of values.
+            // With this byte, the prefix index counts one value too many.
             let lie = u64::from(place[5] == 1);
             probes.push(probe(at, len, ends + lie, u32::from(place[4] % 5)));
         }
     }
-    // Heads have 52 bits below the block number.
+    // The test needle has heads of 52 bits below the block number.
     check(file, &probes, needle(inner & ((1 << 52) - 1), mask, k));
 }
 
-/// The near heads of gaps after `inner`, and the rank after the last value; `None` if a kernel must
-/// not read the gaps.
+/// Finds near heads gap by gap, starting after the head `inner`. Also returns the rank after the
+/// last value. Returns `None` for gaps that a kernel must not read.
 fn slow(
     bytes: &[u8],
     block: BlockIndex,
@@ -59,7 +59,7 @@ fn slow(
     Some((found, rank))
 }
 
-/// As [`slow`], for a block.
+/// Like [`slow`], but for a whole block.
 fn slow_probe(file: &[u8], probe: &BlockProbe, needle: Needle) -> Option<Vec<NearHead>> {
     let BlockProbe { block, span, remaining } = *probe;
     if span.value_count() > LONG_BLOCK_MIN {
@@ -74,7 +74,7 @@ pub(super) fn needle(inner: u64, mask: u64, k: u32) -> Needle {
     Needle { head: 5 << 52 | inner, inner_bits: 52, inner, mask, k }
 }
 
-/// Whether the file contains all 64 bytes of each chunk; chunks start where gaps do.
+/// Whether each chunk has 64 bytes before the end of the file; chunks start where gaps start.
 fn has_room(file: &[u8], start: usize, end: usize) -> bool {
     let mut at = start;
     loop {
@@ -90,7 +90,7 @@ fn has_room(file: &[u8], start: usize, end: usize) -> bool {
     }
 }
 
-/// Compares each probe separately with a walk, then all probes at once.
+/// Compares kernels with walks: for each probe separately, then for all probes in one call.
 pub(super) fn check(file: &[u8], probes: &[BlockProbe], needle: Needle) {
     for kernel in Kernel::all() {
         let (mut heads, mut left) = (Vec::new(), Vec::new());
@@ -117,7 +117,7 @@ fn find(
     (found.heads, fallback)
 }
 
-/// The near heads of a probe, and whether the kernel left the probe to its caller.
+/// The near heads of a probe, and whether the kernel left the probe to the caller.
 fn check_probe(
     kernel: Kernel,
     file: &[u8],
@@ -131,7 +131,8 @@ fn check_probe(
     assert!(!is_left || heads.is_empty(), "{kernel:?} left {probe:?} and found something");
     match slow_probe(file, probe, needle).filter(|_| has_room) {
         Some(expected) => assert_eq!((&heads, is_left), (&expected, false), "{kernel:?}"),
-        // A broken rule may go unnoticed if nothing is near, or above the range of the needle.
+        // A kernel may miss a broken rule in a block without near heads, or above the range of the
+        // needle.
         None => {
             assert!(is_left || heads.is_empty() || probe.remaining == 0, "{kernel:?} {probe:?}");
         }
@@ -151,7 +152,7 @@ pub(super) fn search(
     kernel.run(search)
 }
 
-/// Compares a search of the same bytes in steps, with a cursor that starts after some head.
+/// Compares a search in several steps, whose cursor starts after a head other than 0.
 fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle) {
     let BlockProbe { block, span, remaining } = *probe;
     for (before, enough) in [(0, usize::MAX), (1000, 1), (1 << 40, 3)] {
@@ -171,13 +172,13 @@ fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle)
                 came => break came,
             }
         };
-        // A linear walk from the position reached finds the remaining hits.
+        // A walk gap by gap from where the kernel stopped finds the remaining heads.
         let whole = &file[span.heads_start as usize..span.heads_end as usize];
         let read = slow(whole, block, (before, span.rank_start), remaining, needle);
         match read {
             Some((expected, rank)) => {
                 if came == Progress::Done {
-                    // Without remaining errors the search may end before the block does.
+                    // Without remaining errors the search may end before the end of the block.
                     assert!(remaining == 0 || span.rank_end == rank, "{kernel:?}");
                     assert_eq!(found, expected, "{kernel:?}");
                 } else {
@@ -188,7 +189,8 @@ fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle)
                     assert_eq!((found, end), (expected, rank), "{kernel:?}");
                 }
             }
-            // Bytes below the range of the needle are not checked.
+            // Chunks below the range of the needle are not checked, so a broken rule may go
+            // unnoticed.
             None => assert!(came == Progress::Unsupported || remaining == 0, "{kernel:?}"),
         }
     }

@@ -1,22 +1,22 @@
-//! Chunks of 64 bytes of gaps: exact sums at single bytes, and one chunk after the other.
+//! Searches chunks of 64 bytes of gaps: exact sums at single bytes, and one chunk after the other.
 
 use super::near::{NearHead, Needle, Progress};
 use super::vector::Vector;
 use crate::base::limits::{CHUNK_LEN, PARTIAL_SUMS_MAX};
 use crate::base::section::{BlockIndex, Rank};
 
-/// The first `len` bytes of a chunk, as a mask.
+/// A mask of the first `len` bytes of a chunk.
 #[inline(always)]
 pub(super) fn valid_mask(len: u64) -> u64 {
     if len < CHUNK_LEN as u64 { (1 << len) - 1 } else { u64::MAX }
 }
 
-/// A chunk of whole gaps, and the state before it.
+/// A chunk that starts and ends with whole gaps, and the sum and rank before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk<'a, V> {
     pub(super) vector: V,
     pub(super) bytes: &'a [u8; CHUNK_LEN],
-    /// Bytes with the high bit set, and bytes that end a gap; only bytes of the block.
+    /// Masks of the bytes with the high bit set, and of the last bytes of gaps, inside the block.
     pub(super) continuations: u64,
     pub(super) terminators: u64,
     /// The head before the first gap, without the bits of the block number.
@@ -24,12 +24,13 @@ pub(super) struct Chunk<'a, V> {
     /// The rank of the value of the first gap.
     pub(super) rank: u64,
     pub(super) block: BlockIndex,
-    /// The distance left for heads and tails: the radius less the flips in the block number.
+    /// The number of masked inner bits that may differ: the radius less the flips in the block
+    /// number.
     pub(super) remaining: u32,
 }
 
 impl<V: Vector> Chunk<'_, V> {
-    /// Whether all gaps have at most eight bytes: the sum of 64 longer ones could exceed 64 bits.
+    /// Whether all gaps have at most eight bytes: the sum of 64 longer gaps could exceed 64 bits.
     #[inline(always)]
     pub(super) fn has_short_gaps(&self) -> bool {
         let two = self.continuations & self.continuations >> 1;
@@ -43,11 +44,11 @@ impl<V: Vector> Chunk<'_, V> {
         self.vector.sum_selected(self.bytes, selected)
     }
 
-    /// The sum of the gaps that end at or before the highest byte of `upto`, which selects all
-    /// bytes up to the end of a gap.
+    /// The sum of the gaps that end at or before the highest byte of `upto`, a mask of all bytes up
+    /// to the end of a gap.
     #[inline(always)]
     fn sum_to(&self, upto: u64) -> u64 {
-        // Second and third bytes of gaps. Nearly all bytes are first or second ones.
+        // Masks of the second and third bytes of gaps. Nearly all bytes are first or second bytes.
         let second = self.continuations << 1;
         let third = second & self.continuations << 2;
         let mut total = self.sum_of(upto & !second) + (self.sum_of(upto & second & !third) << 7);
@@ -60,20 +61,21 @@ impl<V: Vector> Chunk<'_, V> {
         total
     }
 
-    /// The sum of all gaps of the chunk.
+    /// The sum of all gaps in the chunk.
     #[inline(always)]
     fn sum(&self) -> u64 {
         self.sum_to(u64::MAX >> self.terminators.leading_zeros())
     }
 
-    /// The value of the gap that ends at `bit`, given its head.
+    /// The near head of the gap whose last byte is at `bit`; the rank is counted from the first
+    /// gap.
     #[inline(always)]
     fn near_head(&self, bit: u64, head: u64) -> NearHead {
         let before = u64::from((self.terminators & (bit - 1)).count_ones());
         NearHead { rank: Rank(self.rank + before), head }
     }
 
-    /// Adds the heads at `candidates` that are near; `false` if a gap is too long.
+    /// Adds the near heads among those that end at `candidates`; `false` if a gap is too long.
     #[inline(always)]
     pub(super) fn refine(
         &self,
@@ -84,8 +86,8 @@ impl<V: Vector> Chunk<'_, V> {
         if !self.has_short_gaps() {
             return false;
         }
-        // With many candidates, the sum of the chunk first decides whether any of its heads reaches
-        // the lowest near head.
+        // With many candidates, the sum of the chunk first tells whether any head in it reaches the
+        // lowest near head.
         if candidates.count_ones() <= PARTIAL_SUMS_MAX
             || self.inner + self.sum() >= needle.range(self.remaining).0
         {
@@ -94,7 +96,7 @@ impl<V: Vector> Chunk<'_, V> {
         true
     }
 
-    /// Adds the heads at `candidates` that are near; all gaps are short.
+    /// Adds the near heads among those that end at `candidates`; all gaps must be short.
     #[inline(always)]
     fn add_near(&self, candidates: u64, needle: Needle, found: &mut Vec<NearHead>) {
         if candidates.count_ones() > PARTIAL_SUMS_MAX {
@@ -104,7 +106,7 @@ impl<V: Vector> Chunk<'_, V> {
         }
     }
 
-    /// Computes the exact sum at each candidate; for few candidates.
+    /// Computes the exact sum at each candidate: cheaper than a full decode for few candidates.
     #[inline(always)]
     fn refine_each(&self, mut candidates: u64, needle: Needle, found: &mut Vec<NearHead>) {
         while candidates != 0 {
@@ -119,20 +121,20 @@ impl<V: Vector> Chunk<'_, V> {
         }
     }
 
-    /// Full decode: takes the sums at all bytes, modulo 2^32, and then the exact sums of the
-    /// apparently near heads.
+    /// Full decode: computes the sums at all bytes, modulo 2^32, and then the exact sums of the
+    /// heads that appear near.
     #[inline(always)]
     fn decode(&self, needle: Needle, found: &mut Vec<NearHead>) {
         let (sums, near) = self.all_sums(needle);
         let mut near = near & self.terminators;
         let low_sum =
             |bit: u64| sums.get(bit.trailing_zeros() as usize).copied().unwrap_or_default();
-        // The sum of 64 gaps of three bytes fits in 32 bits; after a longer gap the exact sum is
+        // 64 gaps of up to three bytes have a sum below 2^32; after a longer gap the exact sum is
         // computed again.
         let continues = |count: u32| self.continuations << count;
         let mut long = self.terminators & continues(1) & continues(2) & continues(3);
         let (mut whole, mut since) = (0, 0);
-        // Pushing them one by one would wait for the previous length to be stored.
+        // Fills slots, because each push would wait for the length stored by the previous push.
         let (start, mut count) = (found.len(), 0);
         found.resize(start + near.count_ones() as usize, NearHead::default());
         let slots = found.get_mut(start..).unwrap_or_default();
@@ -149,20 +151,20 @@ impl<V: Vector> Chunk<'_, V> {
             if let Some(slot) = slots.get_mut(count) {
                 *slot = self.near_head(bit, head);
             }
-            // Bits above 32 are compared only here.
+            // `all_sums` has compared only the lowest 32 bits of the head.
             count += usize::from(needle.is_near(inner, head, self.remaining));
             near ^= bit;
         }
         found.truncate(start + count);
     }
 
-    /// The sums at all bytes modulo 2^32, and the bytes at which both the inner bits and the head
-    /// are near.
+    /// The sums at all bytes modulo 2^32, and a mask of the bytes whose sum appears near, as inner
+    /// bits and as a head.
     #[inline(always)]
     fn all_sums(&self, needle: Needle) -> ([u32; CHUNK_LEN], u64) {
         let vector = self.vector;
-        // The second bytes of gaps, the third, and so on. Bytes from the sixth on are above 32
-        // bits.
+        // Masks of the second bytes of gaps, the third bytes, and so on. From the sixth byte on, a
+        // byte only adds to bits above 32.
         let second = self.continuations << 1;
         let third = second & self.continuations << 2;
         let fourth = third & self.continuations << 3;
@@ -174,7 +176,7 @@ impl<V: Vector> Chunk<'_, V> {
         for part in 0..len.div_ceil(V::SUMS_LEN) {
             let start = part * V::SUMS_LEN;
             let mut lanes = vector.widen(self.bytes, part);
-            // Most chunks have no gap of several bytes.
+            // Most chunks contain no gap of several bytes.
             if self.continuations != 0 {
                 for later in [second, third, fourth, fifth] {
                     lanes = vector.shift_selected(lanes, later >> start);
@@ -195,7 +197,7 @@ impl<V: Vector> Chunk<'_, V> {
     }
 }
 
-/// The lowest byte of the needle and of its mask.
+/// The lowest byte of the needle and the lowest byte of its mask, copied to all bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LowNeedle<V: Vector> {
     inner: V::Bytes,
@@ -208,8 +210,8 @@ impl<V: Vector> LowNeedle<V> {
         LowNeedle { inner: vector.splat(needle.inner as u8), mask: vector.splat(needle.mask as u8) }
     }
 
-    /// The bytes at which the lowest byte of the sum of all gaps so far is near the lowest byte of
-    /// the needle.
+    /// A mask of the bytes at which the sum of the gaps so far is near the needle, judged by the
+    /// lowest byte of both.
     #[inline(always)]
     pub(super) fn candidates(self, vector: V, bytes: V::Bytes, carry: u8, remaining: u32) -> u64 {
         let sums = vector.prefix_sums(vector.low_parts(bytes), carry);
@@ -217,24 +219,25 @@ impl<V: Vector> LowNeedle<V> {
     }
 }
 
-/// Consecutive gaps, some of which were searched.
+/// The remaining gaps of a block, and the sum and rank before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub(super) block: BlockIndex,
-    /// The position of the remaining gaps in the heads section. They must be verified.
+    /// The position of the remaining gaps in the heads section. Their bytes must be verified.
     pub(super) start: u64,
     pub(super) end: u64,
     /// The head before the remaining gaps, without the bits of the block number.
     pub(super) inner: u64,
-    /// The rank of the first remaining value, and the rank after the last one.
+    /// The rank of the first remaining value, and the rank after the last value.
     pub(super) rank: u64,
     pub(super) rank_end: u64,
-    /// The distance left for heads and tails: the radius less the flips in the block number.
+    /// The number of masked inner bits that may differ: the radius less the flips in the block
+    /// number.
     pub(super) remaining: u32,
 }
 
 impl Cursor {
-    /// Adds the near heads of the remaining gaps to `found`, until it has `enough`.
+    /// Adds the near heads of the remaining gaps to `found`, until `found` has `enough` heads.
     #[inline(always)]
     pub(super) fn search<V: Vector>(
         &mut self,
@@ -244,7 +247,7 @@ impl Cursor {
         found: &mut Vec<NearHead>,
         enough: usize,
     ) -> Progress {
-        // If the sum before a chunk is below this, no sum inside the chunk exceeds 64 bits.
+        // If the sum before a chunk is below this, no sum inside the chunk overflows 64 bits.
         const INNER_MAX: u64 = 1 << 62;
         let low_needle = LowNeedle::new(vector, needle);
         let (lowest, highest) = needle.range(self.remaining);
@@ -260,7 +263,7 @@ impl Cursor {
             // A gap that continues after the chunk is left for the next chunk.
             let taken = u64::from(64 - terminators.leading_zeros());
             let value_count = u64::from(terminators.count_ones());
-            // More gaps than values: the fallback reports the first surplus gap.
+            // More gaps than values is a damaged block: the fallback reports the first surplus gap.
             let too_many = self.rank_end.saturating_sub(self.rank) < value_count;
             if terminators == 0 || (left <= CHUNK_LEN as u64 && taken != left) || too_many {
                 return Progress::Unsupported;

@@ -1,5 +1,5 @@
-//! Near heads of many short blocks in one call: the prefilter, then refine or full decode of the
-//! survivors.
+//! Near heads of many short blocks in one call: a prefilter for all blocks, then `refine` or a full
+//! decode for each surviving block.
 
 use super::chunk::{Chunk, Cursor, LowNeedle, valid_mask};
 use super::near::{BlockProbe, NearHead, Needle, Progress};
@@ -10,12 +10,12 @@ use crate::format::codec::varint::LONG_BLOCK_MIN;
 /// A block that the prefilter could not rule out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Survivor {
-    /// The position of its probe.
+    /// The position of the probe of the block.
     number: usize,
-    /// The bytes of its first chunk with the high bit set, including bytes after the block.
+    /// Mask of the bytes of the first chunk with the high bit set, including bytes after the block.
     high_bits: u64,
-    /// Bytes of the block that end a gap and may be near; zero if the chunk does not contain the
-    /// whole block.
+    /// Mask of the bytes of the block that end a gap and may be near; zero if the first chunk does
+    /// not contain the whole block.
     candidates: u64,
 }
 
@@ -32,9 +32,8 @@ pub(super) struct FindNear<'a> {
 impl Task for FindNear<'_> {
     type Output = ();
 
-    /// The bytes of a block often arrive late from memory, and their sums even later. A
-    /// mispredicted branch on the sums would discard the work on the next blocks, so the prefilter
-    /// has no branch.
+    /// The prefilter has no branch on the sums: the bytes of a block often arrive late from memory,
+    /// and a mispredicted branch would discard the work on the next blocks.
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) {
         let FindNear { heads, probes, needle, found, fallback } = self;
@@ -68,8 +67,8 @@ impl Task for FindNear<'_> {
     }
 }
 
-/// Compares the lowest byte of every sum of the first chunk of a block with the lowest byte of the
-/// needle.
+/// Compares the lowest byte of the needle with the lowest byte of every sum of the first chunk of a
+/// block.
 #[inline(always)]
 fn prefilter<V: Vector>(
     vector: V,
@@ -81,18 +80,18 @@ fn prefilter<V: Vector>(
     let mut survivor = Survivor { number, ..Survivor::default() };
     let len = probe.span.heads_len();
     let rest = heads.get(probe.span.heads_start as usize..);
-    // The end of a file may be shorter than a chunk.
+    // Near the end of the file there may be less than a chunk.
     let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return (survivor, true) };
     let bytes = vector.load(bytes);
     survivor.high_bits = vector.high_bits(bytes);
-    // `refine` detects broken rules in blocks with candidates.
+    // Broken rules are not detected here; `refine` detects them in blocks with candidates.
     let candidates = low_needle.candidates(vector, bytes, 0, probe.remaining);
     survivor.candidates = candidates & !survivor.high_bits & valid_mask(len);
     (survivor, (survivor.candidates != 0) | (len > CHUNK_LEN as u64))
 }
 
-/// Adds the near heads of a block in one chunk; `false` if it breaks a rule, or its gaps are too
-/// long.
+/// Adds the near heads of a block that fits in one chunk; `false` if the block breaks a rule or has
+/// gaps that are too long.
 #[inline(always)]
 fn refine<V: Vector>(
     vector: V,
@@ -119,8 +118,8 @@ fn refine<V: Vector>(
     chunk.refine(survivor.candidates, needle, found)
 }
 
-/// Adds the near heads of a block of several chunks; `false` if it breaks a rule or has restart
-/// points.
+/// Adds the near heads of a block of several chunks; `false` if the block breaks a rule or has
+/// restart points.
 #[inline(always)]
 fn search<V: Vector>(
     vector: V,
@@ -145,7 +144,7 @@ fn search<V: Vector>(
     cursor.search(vector, heads, needle, found, usize::MAX) == Progress::Done
 }
 
-/// Near heads, and memory that later calls of a kernel reuse.
+/// The near heads found by a kernel, and buffers for its later calls.
 #[derive(Debug, Default)]
 pub(crate) struct NearHeads {
     pub(crate) heads: Vec<NearHead>,

@@ -1,9 +1,9 @@
-//! Blocks that are decoded once for many queries: a lane of 16 bits for each byte of the heads.
+//! Blocks decoded once for many queries: one lane of 16 bits for each byte of the heads section.
 //!
-//! The lane of the last byte of a gap is the head after it, without the bits of the block number;
-//! the lanes of other bytes have no meaning. So decoding moves no lane, and a mask of 64 bits marks
-//! the lanes of a chunk that are heads. Near heads of a needle are found by comparing all lanes of
-//! a chunk at once, without a branch.
+//! The lane of the last byte of a gap is the head after this gap, without the bits of the block
+//! number; the lanes of other bytes are unused. So decoding moves no lane, and a mask of 64 bits
+//! marks the lanes of a chunk that are heads. All lanes of a chunk are compared with a needle at
+//! once, without a branch.
 //!
 //! Some blocks get no lanes, and the caller searches them separately: long blocks, blocks with gaps
 //! of more than three bytes, blocks that break a rule, and blocks within 64 bytes of the end of the
@@ -20,14 +20,14 @@ use crate::format::prefix_index::BlockSpan;
 
 /// Maximum number of bits of a head below the block number.
 pub(crate) const LANE_BITS: u32 = 16;
-/// Maximum number of chunks and of bytes of a block; each chunk but the last takes at least 62
-/// bytes.
+/// Maximum number of chunks, and maximum number of bytes, of a block with lanes. Each chunk but the
+/// last takes at least 62 bytes.
 const CHUNKS_MAX: usize = 8;
 const HEADS_MAX: u64 = 480;
-/// Maximum number of chunks with near heads in one pass.
+/// Maximum number of chunks with near heads that are collected in one pass.
 const SURVIVORS_MAX: usize = 1 << 11;
 
-/// The lanes of a chunk.
+/// The 64 lanes of a chunk.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Lanes(pub(crate) [u16; CHUNK_LEN]);
@@ -35,16 +35,16 @@ pub(crate) struct Lanes(pub(crate) [u16; CHUNK_LEN]);
 /// A chunk of a decoded block.
 #[derive(Clone, Copy, Debug, Default)]
 struct LaneChunk {
-    /// The lanes that are heads; 0 for an empty block and for a block without lanes.
+    /// Mask of the lanes that are heads; 0 for an empty block and for a block without lanes.
     terminators: u64,
-    /// The rank of the first head.
+    /// The rank of the first head of the chunk.
     rank: u64,
     /// The position of the next chunk of the block; 0 for the last chunk.
     next: u32,
 }
 
-/// A run of neighbouring blocks, decoded. The first chunk of a block is at the position of the
-/// block; further chunks follow the first chunks of all blocks.
+/// A run of neighbouring blocks, decoded. The first chunk of each block is at the position of the
+/// block; all further chunks follow after the first chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Tile {
     chunks: Vec<LaneChunk>,
@@ -53,14 +53,14 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
-    /// Discards all blocks, for a tile of `count` other blocks.
+    /// Discards all blocks, and makes room for a tile of `count` new blocks.
     pub(crate) fn clear(&mut self, count: usize) {
         self.chunks.clear();
         self.chunks.resize(count, LaneChunk::default());
         self.used = count;
     }
 
-    /// Removes the chunks of a block.
+    /// Removes the chunks of a block, so that it has no lanes.
     fn discard(&mut self, block: usize) {
         if let Some(chunk) = self.chunks.get_mut(block) {
             *chunk = LaneChunk::default();
@@ -68,25 +68,25 @@ impl Tile {
     }
 }
 
-/// How the values of a table are compared with lanes.
+/// The options for comparing values of a table with lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneLayout {
     pub(crate) block_bits: u32,
     pub(crate) tail_bits: u32,
     pub(crate) inner_bits: u32,
-    /// The inner bits that must agree.
+    /// The inner bits that must be equal.
     pub(crate) mask: u16,
     /// The number of low bits of a block number that select the block in its tile.
     pub(crate) tile_bits: u32,
-    /// Whether one bit may differ: among the inner bits in the home block of the value, or in the
-    /// block number.
+    /// Whether one masked bit may differ: an inner bit in the home block of the value, or a bit of
+    /// the block number.
     pub(crate) is_flipped: bool,
     /// The number of bits in which whole heads may differ.
     pub(crate) k: u32,
 }
 
 impl LaneLayout {
-    /// The position in its tile of the block of a value.
+    /// The position, in its tile, of the home block of a value.
     #[inline(always)]
     pub(crate) fn low_of(&self, value: u64) -> usize {
         (value >> (64 - self.block_bits)) as usize & ((1 << self.tile_bits) - 1)
@@ -98,7 +98,7 @@ impl LaneLayout {
     }
 }
 
-/// A chunk with lanes near one item.
+/// A chunk, and the mask of its lanes that are near one item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Survivor {
     near: u64,
@@ -107,7 +107,7 @@ struct Survivor {
     chunk: u32,
 }
 
-/// The chunks with near lanes found so far.
+/// All chunks with near lanes found so far.
 #[derive(Debug)]
 pub(crate) struct Survivors {
     slots: Box<[Survivor]>,
@@ -120,7 +120,7 @@ impl Default for Survivors {
     }
 }
 
-/// A head near an item; an item is a value of a list in the order of the table.
+/// A head near an item; an item is a position in a list of sorted values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemHead {
     pub(crate) rank: Rank,
@@ -129,9 +129,9 @@ pub(crate) struct ItemHead {
 }
 
 impl Kernel {
-    /// Decodes blocks, each with its position in the tile; adds the positions of blocks without
-    /// lanes to `others`. `heads` starts with the heads section; the heads of the blocks are
-    /// verified.
+    /// Decodes blocks, each given with its position in the tile; adds the positions of blocks
+    /// without lanes to `others`. `heads` starts at the heads section; the heads of the blocks must
+    /// be verified.
     pub(crate) fn decode_tile(
         self,
         heads: &[u8],
@@ -143,8 +143,9 @@ impl Kernel {
     }
 
     /// Compares the items `from..end` of `values` with the blocks of the tile that they search.
-    /// Returns the first item for which no memory was left. `in_tile` is whether the home blocks of
-    /// the items are in this tile; if not, one higher bit of the block number differs.
+    /// Returns the first item that no longer fits in `survivors`, or `end`. `in_tile` means that
+    /// the home blocks of the items are in this tile; otherwise one higher bit of the block number
+    /// differs.
     #[inline]
     pub(crate) fn probe_tile(
         self,
@@ -158,8 +159,8 @@ impl Kernel {
         self.run(ProbeTile { tile, values, from, end, layout, in_tile, survivors })
     }
 
-    /// Moves the near heads of all survivors to `near`. `first_block` is the first block of the
-    /// tile.
+    /// Moves the near heads of all survivors to `near`. `first_block` is the number of the first
+    /// block of the tile.
     pub(crate) fn near_heads(
         self,
         tile: &Tile,
@@ -172,8 +173,8 @@ impl Kernel {
         self.run(TakeNear { tile, values, layout, first_block, survivors, near });
     }
 
-    /// Keeps the heads whose whole value is within `k` bits of the value of their item, and stores
-    /// the value as the head.
+    /// Keeps the heads whose whole value is within `k` bits of the value of their item, and
+    /// replaces each kept head by the whole value.
     pub(crate) fn retain_near_values(
         self,
         tails: Packed<'_>,
@@ -208,7 +209,7 @@ impl Task for DecodeTile<'_> {
     }
 }
 
-/// Decodes a block; `false` if it cannot have lanes.
+/// Decodes a block; returns `false` if the block cannot have lanes.
 #[inline(always)]
 fn decode<V: Vector>(
     vector: V,
@@ -281,7 +282,7 @@ impl Task for ProbeTile<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> usize {
-        // Usually all inner bits must agree, and no mask is needed.
+        // Usually all inner bits must be equal, so no mask is needed.
         if self.layout.mask == u16::MAX >> (LANE_BITS - self.layout.inner_bits) {
             self.probe::<V, false>(vector)
         } else {
@@ -320,7 +321,8 @@ impl ProbeTile<'_> {
                         let (item, block, chunk) = (item as u32, block as u32, at as u32);
                         *slot = Survivor { near, item, block, chunk };
                     }
-                    // Few chunks have near lanes, but a branch on each would be unpredictable.
+                    // Counted without a branch, which would be unpredictable: few chunks have near
+                    // lanes.
                     count += usize::from(near != 0);
                     if chunk.next == 0 {
                         break;
@@ -421,7 +423,8 @@ mod tests {
             blocks in prop::collection::vec(gaps(), 8), needles in prop::collection::vec(any::<u64>(), 1..40),
             free in prop_oneof![Just(0_u32), 0..9_u32], is_flipped: bool, in_tile: bool, after in 60..80_usize, k in 0..5_u32,
         ) {
-            // A block holds heads below 2^16; the last one may be within 64 bytes of the end.
+            // A block has heads below 2^16; the last block may be within 64 bytes of the end of the
+            // file.
             let (mut file, mut spans, mut heads, mut rank) = (Vec::new(), Vec::new(), Vec::new(), 0);
             for (block, gaps) in (0_u64..).zip(&blocks) {
                 let (start, mut sum) = (file.len() as u64, 0);
@@ -441,7 +444,7 @@ mod tests {
             file.resize(file.len() + after, 0x7f);
             let layout = LaneLayout { block_bits: 3, tail_bits: 45, inner_bits: 16, mask: u16::MAX << free, tile_bits: 3, is_flipped, k };
             let pick = |needle: u64| match heads.len() as u64 {
-                // Stored heads, stored heads with flipped bits, and arbitrary heads.
+                // Heads that are stored, stored heads with flipped bits, and arbitrary heads.
                 0 => needle,
                 len if !needle.is_multiple_of(4) => (heads[(needle / 8 % len) as usize].1 ^ (needle % 4 / 2) << ((needle >> 32) % 19)) << 45,
                 _ => needle,

@@ -1,20 +1,20 @@
-//! Kernels: the inner loops of a query, for the instructions of the processor.
+//! Kernels: the inner loops of a query, compiled for the instruction sets of the processor.
 //!
 //! [`Kernel`] is chosen at run time. It finds the heads of blocks near the head of the needle
 //! ([`Kernel::find_near`], [`Kernel::search`]) and compares values by their tails
-//! ([`Kernel::find_values`]). The probes of `search` call it. It reads verified bytes and reports
-//! the same heads as a walk gap by gap. It leaves unreadable blocks to its caller: blocks that
-//! break a rule, so that the portable walk reports the fault; blocks within 64 bytes of the end of
-//! the file; and gaps of more than eight bytes. The algorithms are written once, over the
-//! operations of [`vector::Vector`].
+//! ([`Kernel::find_values`]). Probes use it. It reads verified bytes and reports the same heads as
+//! a walk gap by gap. It leaves unreadable blocks to its caller: blocks that break a rule, so that
+//! the portable walk reports the fault; blocks within 64 bytes of the end of the file; and blocks
+//! with gaps of more than eight bytes. The algorithms are written once, over the operations of
+//! [`vector::Vector`].
 //!
 //! # Finding near heads
 //!
 //! A block is a list of gaps, most of them one byte, and a head is the sum of all gaps up to and
-//! including its own. Adding them one by one costs some instructions a gap, and one mispredicted
-//! branch a block. Instead 64 bytes, a *chunk*, are summed at once, modulo 256, and compared with
-//! the lowest byte of the needle. By chance one in six blocks of 50 values has a *candidate*, a
-//! head whose lowest byte is equal; the other blocks need no more work.
+//! including its own. Adding gaps one by one costs some instructions for each gap and one
+//! mispredicted branch for each block. Instead 64 bytes, a *chunk*, are summed at once, modulo 256,
+//! and the sums are compared with the lowest byte of the needle. By chance one in six blocks of 50
+//! values has a *candidate*, a head whose lowest byte is equal; the other blocks need no more work.
 //!
 //! ```text
 //! prefilter(chunk, needle):
@@ -42,7 +42,8 @@
 //!     keep those whose 32 bits are near, and whose exact sum is near too
 //! ```
 //!
-//! A block of several chunks is searched chunk after chunk, each with the sum of those before it.
+//! A block of several chunks is searched chunk after chunk, starting with the sum of the chunks
+//! before.
 //!
 //! # Example
 //!
@@ -89,7 +90,7 @@ pub(crate) use heads::NearHeads;
 pub(crate) use near::{BlockProbe, NearHead, Needle, Progress, VALUES_MAX};
 pub(crate) use vector::{Task, Vector};
 
-/// The instructions that searches use. Made by [`Kernel::all`], for this processor only.
+/// The instruction set used by searches. Made by [`Kernel::all`], for this processor only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kernel(Instructions);
 
@@ -127,12 +128,12 @@ impl Kernel {
         all.into_iter().map(Kernel).collect()
     }
 
-    /// Whether [`Vector::near_words`] takes hardly longer than comparing one word.
+    /// Whether [`Vector::near_words`] is hardly slower than comparing one word.
     pub(crate) fn compares_words(self) -> bool {
         self.run(ComparesWords)
     }
 
-    /// Runs a task that is compiled for the instructions of this kernel.
+    /// Runs a task, compiled for the instructions of this kernel.
     pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
         match self.0 {
             Instructions::Portable(vector) => vector.run(task),
@@ -148,8 +149,8 @@ impl Kernel {
     }
 
     /// Adds the near heads of all probes to `found`, and sets `fallback` to the positions of the
-    /// unreadable probes, which include blocks with restart points. `heads` starts with the heads
-    /// section.
+    /// probes that it could not read; blocks with restart points are among them. `heads` starts at
+    /// the heads section.
     pub(crate) fn find_near(
         self,
         codec: HeadCodec,
@@ -165,9 +166,9 @@ impl Kernel {
         }
     }
 
-    /// Adds the near heads in the unread part of the block of `probe` to `found`, until it has
-    /// `enough`. `cursor` is the read position; unless the search is done, it moves to where the
-    /// search stopped. `heads` starts with the heads section.
+    /// Adds the near heads in the unread part of the block of `probe` to `found`, until `found` has
+    /// `enough` heads. `cursor` is the read position; unless the search is done, `cursor` moves to
+    /// where it stopped. `heads` starts at the heads section.
     pub(crate) fn search(
         self,
         heads: &[u8],

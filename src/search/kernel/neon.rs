@@ -1,12 +1,12 @@
 //! NEON, available on nearly every arm64 processor: a chunk is four registers with interleaved
 //! bytes.
 //!
-//! Register `j` has every fourth byte from the `j`-th on: three additions then sum each group of
-//! four bytes in all 16 lanes, and only these sums are summed across lanes. The previous byte is in
-//! the same lane of the previous register, and three selections and a narrowing shift make a mask
-//! of 64 bits.
+//! Register `j` contains every fourth byte of the chunk from the `j`-th on. So three additions sum
+//! each group of four bytes in all 16 lanes, and only these sums are added across lanes. The byte
+//! before a byte is in the same lane of the previous register, and three selections and a narrowing
+//! shift make a mask of 64 bits.
 //!
-//! No real processor was measured. The evidence is a count of instructions by an emulator, see
+//! Not measured on a real processor. The evidence is a count of instructions in an emulator, see
 //! `tools/platforms/arm64.sh`.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
@@ -17,7 +17,7 @@ use std::arch::is_aarch64_feature_detected;
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Exists only on a processor with NEON.
+/// A value exists only on a processor with NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Neon(());
 
@@ -26,7 +26,7 @@ impl Neon {
         is_aarch64_feature_detected!("neon").then_some(Neon(()))
     }
 
-    /// Runs a task that is compiled for these instructions.
+    /// Runs a task, compiled for these instructions.
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "neon")]
         fn run<T: Task>(vector: Neon, task: T) -> T::Output {
@@ -38,7 +38,7 @@ impl Neon {
 }
 
 // SAFETY of all blocks below: `self` exists, so the processor has the instructions. Blocks that
-// read or write memory give the reason why the access is within bounds.
+// access memory also give the reason why the access is within bounds.
 impl Vector for Neon {
     /// Byte `i` of register `j` is byte `4 * i + j` of the chunk.
     type Bytes = [uint8x16_t; 4];
@@ -54,7 +54,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn splat(self, byte: u8) -> Self::Bytes {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         [unsafe { vdupq_n_u8(byte) }; 4]
     }
 
@@ -67,7 +67,7 @@ impl Vector for Neon {
     #[inline(always)]
     fn zero_bytes(self, bytes: Self::Bytes) -> u64 {
         let [a, b, c, d] = bytes;
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         mask(unsafe { [vceqzq_u8(a), vceqzq_u8(b), vceqzq_u8(c), vceqzq_u8(d)] })
     }
 
@@ -75,7 +75,7 @@ impl Vector for Neon {
     fn low_parts(self, bytes: Self::Bytes) -> Self::Bytes {
         let [first, second, third, fourth] = bytes;
         let [a, b, c, d] = [is_open(first), is_open(second), is_open(third), is_open(fourth)];
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         let (before_a, before_b) = unsafe {
             let none = vdupq_n_u8(0);
             (vextq_u8::<15>(none, c), vextq_u8::<15>(none, d))
@@ -90,7 +90,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn prefix_sums(self, [a, b, c, d]: Self::Bytes, carry: u8) -> Self::Bytes {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let ab = vaddq_u8(a, b);
             let abc = vaddq_u8(ab, c);
@@ -119,7 +119,7 @@ impl Vector for Neon {
         count: u32,
     ) -> u64 {
         let [a, b, c, d] = bytes;
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         let count = unsafe { vdupq_n_u8(count as u8) };
         mask([
             is_near(a, wanted, under, count),
@@ -131,7 +131,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
-        // SAFETY: each part has the 16 bytes that are read.
+        // SAFETY: each load reads the 16 bytes of a part.
         unsafe {
             let mut pairs = vdupq_n_u16(0);
             for (number, part) in (0..).zip(bytes.as_chunks::<16>().0) {
@@ -147,7 +147,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn zero_sums(self) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { vdupq_n_u32(0) }
     }
 
@@ -155,25 +155,25 @@ impl Vector for Neon {
     fn widen(self, bytes: &[u8; CHUNK_LEN], part: usize) -> Self::Sums {
         let four = bytes.as_chunks::<4>().0.get(part).unwrap_or(&[0; 4]);
         let low_bits = u32::from_le_bytes(*four) & 0x7f7f_7f7f;
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(low_bits.into())))) }
     }
 
     #[inline(always)]
     fn shift_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { vbslq_u32(lanes(selected), vshlq_n_u32::<7>(sums), sums) }
     }
 
     #[inline(always)]
     fn clear_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { vbicq_u32(sums, lanes(selected)) }
     }
 
     #[inline(always)]
     fn prefix_sums_32(self, mut sums: Self::Sums, carry: Self::Sums) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let none = vdupq_n_u32(0);
             sums = vaddq_u32(sums, vextq_u32::<3>(none, sums));
@@ -184,21 +184,21 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn last_sum(self, sums: Self::Sums) -> Self::Sums {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { vdupq_laneq_u32::<3>(sums) }
     }
 
     #[inline(always)]
     fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize) {
         if let Some(four) = out.as_chunks_mut::<4>().0.get_mut(part) {
-            // SAFETY: four sums of 32 bits are written.
+            // SAFETY: the store writes the four sums of 32 bits of `four`.
             unsafe { vst1q_u32(four.as_mut_ptr(), sums) };
         }
     }
 
     #[inline(always)]
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, under: u32, count: u32) -> u64 {
-        // SAFETY: see the impl.
+        // SAFETY: `self` exists, so the processor has the instructions.
         unsafe {
             let differs = veorq_u32(vaddq_u32(sums, vdupq_n_u32(before)), vdupq_n_u32(wanted));
             let diff = vreinterpretq_u8_u32(vandq_u32(differs, vdupq_n_u32(under)));
@@ -209,21 +209,22 @@ impl Vector for Neon {
     }
 }
 
-// These are functions rather than closures: code that is not inlined is not compiled for NEON.
+// The helpers below are functions, not closures: closures may not be inlined, and then are not
+// compiled for NEON.
 
-/// The part of each byte in the lowest byte of its gap, given whether the bytes before it continue.
+/// What each byte adds to the lowest byte of its gap, given masks of the bytes that continue a gap.
 #[inline(always)]
 fn low_part(bytes: uint8x16_t, one_before: uint8x16_t, two_before: uint8x16_t) -> uint8x16_t {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe {
-        // Shifts by more than the length of a byte yield zero.
+        // A shift by eight or more yields zero, for third and later bytes.
         let at_least = vorrq_u8(vandq_u8(two_before, vdupq_n_u8(8)), vdupq_n_u8(7));
         let shift = vreinterpretq_s8_u8(vandq_u8(one_before, at_least));
         vshlq_u8(vandq_u8(bytes, vdupq_n_u8(0x7f)), shift)
     }
 }
 
-/// All ones in the bytes that differ from `wanted` in at most `count` bits under a mask.
+/// A byte becomes all ones if it differs from `wanted` in at most `count` bits under a mask.
 #[inline(always)]
 fn is_near(
     bytes: uint8x16_t,
@@ -231,26 +232,26 @@ fn is_near(
     under: uint8x16_t,
     count: uint8x16_t,
 ) -> uint8x16_t {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe { vcleq_u8(vcntq_u8(vandq_u8(veorq_u8(bytes, wanted), under)), count) }
 }
 
-/// All ones in the bytes with the high bit set.
+/// A byte becomes all ones if its high bit is set.
 #[inline(always)]
 fn is_open(part: uint8x16_t) -> uint8x16_t {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe { vcltzq_s8(vreinterpretq_s8_u8(part)) }
 }
 
-/// One bit for each byte, which is all ones or zero, in the order of the chunk, the first byte
-/// lowest.
+/// A mask with one bit for each byte of the chunk, the first byte lowest; each byte is all ones or
+/// zero.
 #[inline(always)]
 fn mask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe {
         let ab = vbslq_u8(vdupq_n_u8(0x55), a, b);
         let cd = vbslq_u8(vdupq_n_u8(0x55), c, d);
-        // Both halves of each byte hold the same four bits; the shift joins two bytes in one.
+        // Both halves of each byte contain the same four bits; the shift joins two bytes into one.
         let pairs = vreinterpretq_u16_u8(vbslq_u8(vdupq_n_u8(0x33), ab, cd));
         vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(pairs)))
     }
@@ -259,13 +260,13 @@ fn mask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
 /// The bits 1, 2, 4 and 8, one in each lane.
 #[inline(always)]
 fn own_bits() -> uint32x4_t {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe { vcombine_u32(vcreate_u32(2 << 32 | 1), vcreate_u32(8 << 32 | 4)) }
 }
 
-/// All ones in the lanes of 32 bits selected by the low four bits of `selected`.
+/// Sets the 32-bit lanes selected by the low four bits of `selected` to all ones.
 #[inline(always)]
 fn lanes(selected: u64) -> uint32x4_t {
-    // SAFETY: called by `Neon` alone.
+    // SAFETY: reached only through methods of `Neon`, so the processor has the instructions.
     unsafe { vtstq_u32(vdupq_n_u32(selected as u32), own_bits()) }
 }

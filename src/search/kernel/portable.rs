@@ -1,14 +1,14 @@
-//! The instructions of every processor: a chunk is eight words of eight bytes.
+//! Plain integer instructions, for every processor: a chunk is eight words of eight bytes.
 
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Bits in each byte of a word: the high bit, the low bit, all but the high bit.
+/// Masks of a word: the high bit of each byte, the low bit, and all bits but the high bit.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const SEVEN: u64 = !HIGH;
 
-/// Exists on any processor.
+/// Can be made on any processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Portable;
 
@@ -41,7 +41,7 @@ impl Vector for Portable {
     fn high_bits(self, bytes: Self::Bytes) -> u64 {
         let mut bits = 0;
         for (part, word) in (0..).zip(bytes) {
-            // The product moves the high bits together into the highest byte.
+            // The product moves the high bits of all bytes into the highest byte.
             bits |= ((word & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * part);
         }
         bits
@@ -56,7 +56,7 @@ impl Vector for Portable {
     fn low_parts(self, bytes: Self::Bytes) -> Self::Bytes {
         let mut before = 0;
         bytes.map(|word| {
-            // All ones in the bytes after one byte with the high bit set, and after two of them.
+            // All ones in the bytes that follow one byte, or two bytes, with the high bit set.
             let one_before = ((word << 8 | before >> 56) & HIGH) >> 7;
             let two_before = one_before & ((word << 16 | before >> 48) & HIGH) >> 7;
             before = word;
@@ -89,7 +89,7 @@ impl Vector for Portable {
         for ((word, wanted), mask) in bytes.iter_mut().zip(wanted).zip(mask) {
             *word = (*word ^ wanted) & mask;
             for _ in 0..count {
-                // Clears the lowest bit of each byte that is set.
+                // Clears the lowest set bit of each byte.
                 *word &= add_bytes(*word, u64::MAX);
             }
         }
@@ -100,7 +100,7 @@ impl Vector for Portable {
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
         let mut sum = 0;
         for (part, word) in (0..).zip(self.load(bytes)) {
-            // Copies the eight mask bits to every byte; each byte then keeps its own bit.
+            // Copies the eight mask bits to every byte; each byte then keeps only its own bit.
             let own = (LOW * (selected >> (8 * part) & 0xff)) & 0x8040_2010_0804_0201;
             let is_selected = ((((own & SEVEN) + SEVEN) | own) & HIGH) >> 7;
             let values = word & SEVEN & (is_selected * 0xff);
@@ -171,7 +171,7 @@ impl Vector for Portable {
     }
 }
 
-/// The sums of the bytes of two words, each modulo 256.
+/// Adds two words byte by byte, each byte modulo 256.
 #[inline(always)]
 fn add_bytes(a: u64, b: u64) -> u64 {
     ((a & SEVEN) + (b & SEVEN)) ^ ((a ^ b) & HIGH)

@@ -1,4 +1,4 @@
-//! Comparison of values: known heads joined with packed tails.
+//! Compares whole values with a needle: known heads joined with packed tails.
 
 use super::Kernel;
 use super::near::{NearHead, VALUES_MAX};
@@ -8,8 +8,8 @@ use crate::bytes::permutation::Permuted;
 
 impl Kernel {
     /// Compares up to [`VALUES_MAX`] values with the needle. Writes the positions of the values
-    /// that differ in at most `k` bits to `found` and returns their number. The bytes of their
-    /// tails must be verified.
+    /// that differ in at most `k` bits to `found` and returns their number. The bytes of the tails
+    /// must be verified.
     pub(crate) fn find_values(
         self,
         tails: Packed<'_>,
@@ -34,8 +34,8 @@ struct FindValues<'a> {
 impl Task for FindValues<'_> {
     type Output = usize;
 
-    /// Uses no operation of the vector. Compiled for its instructions, the loop counts bits and
-    /// shifts with one instruction each.
+    /// The loop uses no operation of `vector`. But compiled for its instructions, it counts bits
+    /// and shifts with one instruction each.
     #[inline(always)]
     fn run<V: Vector>(self, _: V) -> usize {
         let FindValues { tails, values, needle, k, found } = self;
@@ -45,7 +45,7 @@ impl Task for FindValues<'_> {
             if let Some(slot) = found.get_mut(count) {
                 *slot = at;
             }
-            // Few values are near, but a branch on each would be unpredictable.
+            // Counts without a branch, which would be unpredictable: few values are near.
             count += usize::from((value ^ needle.0).count_ones() <= k);
         }
         count

@@ -1,4 +1,4 @@
-//! All kernels available on this processor, compared with a gap-by-gap implementation.
+//! All kernels of this processor, compared with an implementation that reads gap by gap.
 
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ proptest! {
     fn near_words_are_those_within_some_bits(
         wanted: u64, flips in prop::collection::vec(0..64_u32, 8), ones in any::<[u64; 8]>(), k in 0..=64_u32,
     ) {
-        // Words at any distance, and at distances around k.
+        // Words at any distance from the needle, and words at distances around `k`.
         let mut words = ones;
         for (word, flips) in words.iter_mut().zip(flips) {
             if *word % 4 > 0 {
