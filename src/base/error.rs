@@ -1,4 +1,4 @@
-//! The error of all store operations, and the faults of bytes in files.
+//! The error type of all store operations, and the faults of bytes in files.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -12,21 +12,21 @@ const MIB: f64 = 1024.0 * 1024.0;
 /// The result of an operation on stores.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a store could not be made, changed, opened or searched.
+/// The reason why a store could not be made, changed, opened or searched.
 ///
-/// A message is one line and describes its own layer only; the cause, if any, is in
+/// A message is one line and describes this error only; its cause, if any, is in
 /// [`source`](std::error::Error::source).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused an operation.
+    /// A call to the operating system failed.
     Io(IoError),
     /// There is no store at this path.
     NoStore {
         /// The given path.
         path: PathBuf,
     },
-    /// The file or directory at this path is not a store. It is left unchanged.
+    /// The file or directory at this path is not a store; nothing is changed.
     NotAStore {
         /// The given path.
         path: PathBuf,
@@ -40,22 +40,22 @@ pub enum Error {
     },
     /// Another process is writing to the store.
     Locked {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// The id of that process, if known.
+        /// The id of the other process, if known.
         process: Option<u32>,
     },
     /// Another process is merging segments of the store.
     Compacting {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// The id of that process, if known.
+        /// The id of the other process, if known.
         process: Option<u32>,
     },
-    /// The store is a follower: only the copying process may change it, until `writer::promote` is
-    /// called.
+    /// The store is a follower, a copy of another store: only the copying process may change it,
+    /// until `writer::promote` is called.
     Follower {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
         /// The followed store: the address of its server, or its path.
         followed: String,
@@ -66,9 +66,9 @@ pub enum Error {
         /// The path of the store.
         path: PathBuf,
     },
-    /// The format version is outside the range that this release reads.
+    /// The format version of a file is outside the range that this release reads.
     UnsupportedVersion {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The version in the file.
         found: u16,
@@ -77,69 +77,69 @@ pub enum Error {
         /// The newest version that this release reads.
         newest: u16,
     },
-    /// The bytes at `offset` break a rule of format-spec.md.
+    /// The bytes at `offset` of a file break a rule of format-spec.md.
     Corrupt {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The part of the file.
         section: Section,
-        /// Bytes from the start of the file.
+        /// The number of bytes from the start of the file.
         offset: u64,
-        /// The fault.
+        /// The broken rule, with details.
         fault: Fault,
     },
-    /// Two sets of fingerprints with different recipes cannot be compared.
+    /// Two sets of fingerprints have different recipes, so they cannot be compared.
     RecipeMismatch {
         /// The recipe of the store.
         store: Recipe,
-        /// The other recipe.
+        /// The other recipe, which was given.
         given: Recipe,
     },
-    /// The columns of an input cannot be determined. No record was read.
+    /// It is unclear which columns of an input to read. No record was read.
     UnclearInput {
         /// The name of the input.
         name: String,
-        /// The reason for the doubt, and the expected input.
+        /// The reason why it is unclear, and the expected form of an input.
         reason: String,
         /// The most likely fingerprint column, counted from 1.
         fingerprint_column: Option<usize>,
         /// The most likely id column, counted from 1.
         id_column: Option<usize>,
-        /// The most likely radix of the fingerprints, if it is not hexadecimal or not certain.
+        /// The most likely radix of the fingerprints, unless it is hexadecimal beyond doubt.
         radix: Option<Radix>,
-        /// The most likely width of the fingerprints, if it is not 64 bits.
+        /// The most likely width of the fingerprints, unless it is 64 bits.
         width: Option<Width>,
     },
     /// The distance is above 64.
     InvalidDistance {
-        /// The distance.
+        /// The given distance.
         k: u32,
     },
-    /// The scheme cannot be used.
+    /// The scheme cannot be used, for example because its name is unknown.
     InvalidScheme {
         /// The invalid name, mask or distance, and the allowed values.
         reason: String,
     },
-    /// No plan can be made.
+    /// No query plan is possible.
     InvalidPlan {
-        /// The invalid part of the request, and the allowed values.
+        /// The invalid part of the request, and the values it may have.
         reason: String,
     },
-    /// The id cannot be stored.
+    /// The id cannot be stored in this store.
     InvalidId {
-        /// The fault of the id: its length, its characters or its kind.
+        /// The reason: the length, the characters or the kind of the id.
         reason: String,
     },
-    /// The store is at another generation than the requested one.
+    /// The store does not have the requested generation.
     OtherGeneration {
-        /// The store.
+        /// The path of the store.
         path: PathBuf,
-        /// Its current generation.
+        /// The current generation of the store.
         found: u64,
         /// The requested generation.
         wanted: u64,
     },
-    /// The options cannot be used.
+    /// An option, or a combination of options, is invalid.
     InvalidOptions {
         /// The whole message: the invalid option, and the allowed values.
         reason: String,
@@ -148,49 +148,49 @@ pub enum Error {
     NoSpace {
         /// A directory on that disk.
         path: PathBuf,
-        /// Bytes needed there.
+        /// The number of bytes needed.
         needed: u64,
-        /// Bytes free there.
+        /// The number of free bytes.
         free: u64,
     },
-    /// A change took effect before an error occurred: readers see it, and repeating it applies it
-    /// twice. After a disk error, a loss of power may undo the change.
+    /// A change took effect before an error occurred: readers already see the change, and repeating
+    /// it would apply it twice. After a disk error, a loss of power may undo the change.
     InEffect {
         /// The generation of the store after the change.
         generation: u64,
         /// The error that occurred after the change.
         source: Box<Error>,
     },
-    /// The last step of a change failed, and the store cannot be read, so it is unknown whether the
-    /// change took effect. The store is in the state before the change or in the state after it.
+    /// The last step of a change failed, and afterwards the store could not be read, so it is
+    /// unknown whether the change took effect. Either all of it took effect or nothing.
     InDoubt {
-        /// The error of the last step.
+        /// The error of the last step of the change.
         source: Box<Error>,
     },
-    /// The records were added and are durable, but the merge of segments that was due failed.
+    /// The records were added and are durable, but the following merge of segments failed.
     Unmerged {
         /// The error of the merge.
         source: Box<Error>,
     },
     /// The observer ended the work.
     Interrupted,
-    /// The text is not a fingerprint.
+    /// A text is not a fingerprint.
     InvalidFingerprint(ParseFingerprintError),
-    /// The fingerprint has a bit above the width of the store.
+    /// A fingerprint has a bit above the width of the store.
     TooWide {
-        /// The fingerprint.
+        /// The given fingerprint.
         fingerprint: Fingerprint,
         /// The width of the fingerprints of the store.
         width: Width,
     },
-    /// A limit of the format would be exceeded.
+    /// The operation would exceed a limit of the format.
     TooLarge {
         /// The whole message: the quantity that would be too large, and the limit.
         reason: String,
     },
-    /// More near pairs were found than allowed.
+    /// More pairs of near-duplicates were found than allowed.
     TooManyPairs {
-        /// The largest number allowed.
+        /// The allowed number of pairs.
         most: u64,
     },
     /// A bad record in the input.
@@ -199,34 +199,34 @@ pub enum Error {
         name: String,
         /// The position in the input.
         place: InputPlace,
-        /// The fault of the record, and the expected form.
+        /// The fault of the record, and the expected form of a record.
         reason: String,
     },
 }
 
-/// A fault of bytes in a file.
+/// A fault found in the bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A stored CRC-32 differs from the CRC-32 of the bytes that it covers.
+    /// The stored CRC-32 differs from the CRC-32 of the bytes.
     Checksum {
         /// The CRC-32 of the bytes in the file.
         found: u32,
         /// The stored CRC-32.
         expected: u32,
     },
-    /// The bytes end too early.
+    /// There are fewer bytes than needed.
     Truncated {
-        /// Bytes needed.
+        /// The number of bytes needed.
         needed: u64,
-        /// Bytes available.
+        /// The number of bytes present.
         found: u64,
     },
-    /// A numbered rule of format-spec.md does not hold.
+    /// A numbered rule of format-spec.md is broken.
     Rule {
         /// The number of the rule.
         rule: u8,
-        /// The value found, and the values that the rule allows.
+        /// The value in the file, and the values that the rule allows.
         detail: String,
     },
 }
@@ -259,7 +259,7 @@ impl Error {
         move |source| Error::Io(IoError::of(doing, path)(source))
     }
 
-    /// Wraps an error that occurred after the change that made `generation`.
+    /// Wraps an error that occurred after a change took effect as `generation`.
     #[cfg(feature = "write")]
     pub(crate) fn in_effect(generation: u64) -> impl FnOnce(Error) -> Error {
         move |source| Error::InEffect { generation, source: Box::new(source) }
@@ -348,12 +348,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// The process that holds a lock, for messages.
+/// Describes the process that holds a lock, for messages.
 fn holder(process: Option<u32>) -> String {
     process.map_or_else(|| "another process".into(), |process| format!("process {process}"))
 }
 
-/// The readable format versions, for messages.
+/// Describes the readable format versions, for messages.
 fn versions(oldest: u16, newest: u16) -> String {
     match oldest == newest {
         true => format!("version {oldest}"),
@@ -361,7 +361,7 @@ fn versions(oldest: u16, newest: u16) -> String {
     }
 }
 
-/// Remedy for a file of another format version.
+/// Advice for a file with an unsupported format version.
 fn remedy_of_version(found: u16, newest: u16) -> &'static str {
     match found > newest {
         true => "a newer fpstore wrote it and reads it, or the file is damaged",

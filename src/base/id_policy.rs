@@ -1,18 +1,18 @@
-//! The kind of ids that a store keeps.
+//! The id policy of a store: which kind of ids it stores.
 
 use crate::base::error::{Error, Result};
 use fpstore_base::IdRef;
 
 fpstore_base::choices! {
-    /// The kind of ids that a store keeps.
+    /// Which kind of ids a store stores.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum IdPolicy {
-        /// Numbers if every id is a number in canonical decimal (`42`, not `042`), otherwise texts.
-        /// A store without ids has neither.
+        /// Numbers if every id is a number in canonical decimal (`42`, not `042`), otherwise texts;
+        /// no kind while a store has no ids.
         #[default]
         Auto = "auto": "Numbers if every id is one, else texts",
-        /// Given ids are discarded.
+        /// No ids; given ids are discarded.
         None = "none": "No ids",
         U64 = "u64": "Numbers; any other id is refused",
         Text = "text": "Texts; numbers are written in decimal",
@@ -20,7 +20,7 @@ fpstore_base::choices! {
 }
 
 impl IdPolicy {
-    /// The id in its stored form, or `None` if it is discarded.
+    /// The id in its stored form, or `None` if ids are discarded.
     ///
     /// # Errors
     ///

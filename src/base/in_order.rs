@@ -8,18 +8,19 @@ use std::thread;
 
 use crate::base::error::{Error, Result};
 
-/// Maximum number of batches per thread that are in progress, or finished but not yet taken.
+/// Maximum number of batches for each thread that are in progress, or finished but not yet passed
+/// on.
 const AHEAD: usize = 4;
 
 type Job<T, R> = (T, SyncSender<Result<R>>);
 
 /// Maps every batch from `source` on worker threads and calls `each` with the results, in order.
-/// `worker` makes the state of each thread; `source` and `each` run on the calling thread at the
-/// same time. At most four batches per thread are in memory.
+/// `worker` makes the function and its state for each thread; `source` and `each` run on the
+/// calling thread, in turn. At most four batches per thread are in memory.
 ///
 /// # Errors
 ///
-/// The first error of a worker, of `source` or of `each`; later results are dropped.
+/// The first error of a worker, of `source` or of `each`; the results after it are dropped.
 pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error>>(
     threads: usize,
     worker: impl Fn() -> W + Sync,
@@ -33,18 +34,18 @@ pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error
     let (give, jobs) = channel::<Job<T, R>>();
     let jobs = Mutex::new(jobs);
     thread::scope(|scope| {
-        // Dropped at the end, also after an error, so that the threads end.
+        // Moved in here to be dropped at the end, even after an error, so that the threads end.
         let give = give;
         let run = || {
             let mut work = worker();
             while let Some((batch, done)) = next(&jobs) {
-                // After an error the receiver is gone.
+                // Sending fails only if the receiver was dropped after an error.
                 let _ = done.send(work(batch));
             }
         };
         let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
         if (0..threads).map_while(start).count() == 0 {
-            // The system refused every thread.
+            // The system could not start any thread, so the calling thread does the work.
             let mut work = worker();
             return source(&mut |batch| each(work(batch)?));
         }
@@ -62,7 +63,7 @@ pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error
     })
 }
 
-/// Waits for the next batch; `None` after the last one.
+/// Waits for the next batch; `None` after the last batch.
 fn next<J>(jobs: &Mutex<Receiver<J>>) -> Option<J> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
@@ -73,8 +74,8 @@ mod tests {
 
     use super::*;
 
-    /// Doubles the numbers below `count`; the first numbers take longest, and `fails_at` is an
-    /// error.
+    /// Doubles the numbers below `count` with [`in_order`]; small numbers take longest, and the
+    /// number `fails_at` causes an error.
     fn doubled(threads: usize, count: u64, fails_at: Option<u64>) -> (Vec<u64>, Result<()>) {
         let mut seen = Vec::new();
         let under_way = AtomicUsize::new(0);

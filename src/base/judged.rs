@@ -1,7 +1,7 @@
-//! Labelled pairs of ids, checked for contradictions.
+//! Pairs of ids that people labelled, checked for contradictions.
 //!
-//! Clustering and the checks of a writer obey these labels. The pairs come from the lines of a
-//! [`LabelFile`] and may contain ids that a store does not have.
+//! Clusters and the checks of a writer follow these labels. The pairs come from a [`LabelFile`];
+//! their ids need not be in any store.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use fpstore_base::labels::{BadLabel, Label, LabelFile};
 
 /// Pairs of ids that are labelled as duplicates or as different, without a contradiction.
 ///
-/// Two ids are equal if their texts are equal.
+/// Two ids are the same if their texts are equal.
 ///
 /// # Examples
 ///
@@ -25,21 +25,21 @@ use fpstore_base::labels::{BadLabel, Label, LabelFile};
 pub struct JudgedPairs {
     /// The number of each id.
     numbers: HashMap<String, u32>,
-    /// Pairs of numbers, the smaller one first, ascending.
+    /// Pairs of numbers, each with the smaller number first; the list is ascending.
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
-    /// For each number the numbers labelled different from it, ascending.
+    /// For each number, the numbers labelled as different from it, ascending.
     different_from: Vec<Vec<u32>>,
 }
 
 impl JudgedPairs {
-    /// Takes the pairs of a file, except for those with the label -1. Repeated lines are allowed.
+    /// Takes the pairs of a file, except pairs with the label -1. Lines may be repeated.
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line of a pair of one document with itself, or of a pair that is
-    /// labelled different although other lines, directly or by a chain of duplicates, make it a
-    /// duplicate.
+    /// [`BadLabel`] with the number of the line, if a line pairs a document with itself, or labels
+    /// a pair as different that other lines make a duplicate, directly or through a chain of
+    /// duplicates.
     pub fn new(labels: &LabelFile) -> Result<Self, BadLabel> {
         let mut judged = JudgedPairs::default();
         let mut lines: HashMap<(u32, u32), u64> = HashMap::new();
@@ -78,7 +78,7 @@ impl JudgedPairs {
         }
     }
 
-    /// For each number the numbers paired with it.
+    /// For each number, the numbers that `pairs` pairs it with, ascending.
     fn lists(&self, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
         let mut lists = vec![Vec::new(); self.numbers.len()];
         for &(one, other) in pairs {
@@ -89,7 +89,8 @@ impl JudgedPairs {
         lists
     }
 
-    /// Rejects a pair that is labelled different and that other lines make a duplicate.
+    /// Rejects a pair labelled as different that other lines make a duplicate, directly or by a
+    /// chain.
     fn check(&self, labels: &LabelFile, lines: &HashMap<(u32, u32), u64>) -> Result<(), BadLabel> {
         let sets = sets_of(&self.lists(&self.duplicates));
         for (line, one, other, _) in labels.lines().filter(|row| row.3 == Label::Different) {
@@ -120,12 +121,12 @@ impl JudgedPairs {
         self.different.len()
     }
 
-    /// Whether any document is labelled different from the document with this id.
+    /// Whether any document is labelled as different from the document with this id.
     pub(crate) fn has_different(&self, id: &str) -> bool {
         self.number(id).is_some_and(|number| !self.different_from[number as usize].is_empty())
     }
 
-    /// Whether the documents with two ids are labelled different.
+    /// Whether the documents with these two ids are labelled as different.
     pub fn are_different(&self, one: &str, other: &str) -> bool {
         let both = self.number(one).zip(self.number(other));
         both.is_some_and(|(one, other)| {
@@ -133,7 +134,7 @@ impl JudgedPairs {
         })
     }
 
-    /// The number of a labelled id, below [`JudgedPairs::id_count`].
+    /// The number of a labelled id, less than [`JudgedPairs::id_count`]; `None` for other ids.
     pub(crate) fn number(&self, id: &str) -> Option<u32> {
         self.numbers.get(id).copied()
     }
@@ -142,7 +143,7 @@ impl JudgedPairs {
         self.numbers.len()
     }
 
-    /// The pairs of numbers with a label, ascending.
+    /// The pairs of numbers with this label, ascending.
     pub(crate) fn pairs(&self, label: Label) -> &[(u32, u32)] {
         match label {
             Label::Duplicate => &self.duplicates,
@@ -152,7 +153,7 @@ impl JudgedPairs {
     }
 }
 
-/// For each number the smallest number in its connected component.
+/// For each number, the smallest number in its connected component.
 fn sets_of(neighbours: &[Vec<u32>]) -> Vec<u32> {
     let mut sets = vec![u32::MAX; neighbours.len()];
     for start in 0..neighbours.len() as u32 {

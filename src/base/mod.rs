@@ -1,7 +1,7 @@
-//! Foundations of all other modules: errors, names of sections and positions, thresholds, number
-//! options, labelled pairs.
+//! Foundations of all other modules: errors, names of sections and positions, thresholds, options
+//! with numbers, labelled pairs.
 //!
-//! No file here depends on bytes, files or stores.
+//! No module here depends on bytes, files or stores.
 
 pub(crate) mod error;
 #[cfg(feature = "write")]
@@ -15,19 +15,21 @@ pub(crate) mod side_by_side;
 pub(crate) mod steps;
 pub(crate) mod text_version;
 
-/// Thresholds at which a search changes how it reads a table. The search and its kernels apply
-/// them, and the cost model counts with them.
+/// Thresholds at which a search changes how it reads a table. Searches and their kernels apply
+/// them, and the cost model needs the same values.
 pub(crate) mod limits {
-    /// Bytes of gaps that a kernel sums at once: a chunk.
+    /// The length of a chunk: bytes of gaps that a kernel sums at once.
     pub(crate) const CHUNK_LEN: usize = 64;
 
-    /// If more heads of a chunk than this pass the prefilter, the kernel sums the whole chunk.
+    /// If more heads of a chunk than this pass the prefilter, the kernel computes all sums of the
+    /// chunk.
     pub(crate) const PARTIAL_SUMS_MAX: u32 = 6;
 
-    /// The most errors that a syndrome may stand for: 3 365 856 words of 32 bits have 7. Searches
-    /// within more bits do not probe tables with syndromes.
+    /// The maximum number of errors that a syndrome may stand for: 3 365 856 words of 32 bits have
+    /// 7 set bits. Searches within more bits do not probe tables with syndromes.
     pub(crate) const ERRORS_MAX: u32 = 7;
 
-    /// A long block is walked whole if that reads fewer values than these for each of its ranges.
+    /// A long block is read whole if it has fewer values than this for each range that a search
+    /// reads.
     pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
 }

@@ -1,7 +1,7 @@
-//! Options with a number that the program, the server and Python share: name, default, range and
-//! meaning, each defined once.
+//! Numeric options that the program, the server and Python share: name, default, range and meaning
+//! of each, defined once.
 //!
-//! All three take names, defaults and ranges from here and so report the same error for a number
+//! All three take names, defaults and ranges from here, and so report the same error for a number
 //! out of range. Options with a few named values are enums with [`Choice`](crate::Choice).
 
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use crate::base::error::{Error, Result};
 
-/// An option with a whole number.
+/// An option whose value is a whole number.
 ///
 /// ```
 /// use fpstore::options::K;
@@ -29,9 +29,9 @@ pub struct NumberOption {
     pub min: u64,
     /// The largest value.
     pub max: u64,
-    /// The unit, in the plural; empty for a plain count.
+    /// The unit in the plural, such as `bits`; empty for a plain count.
     pub unit: &'static str,
-    /// The meaning, in one sentence.
+    /// The meaning of the option in one sentence.
     pub about: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl NumberOption {
         self.min..=self.max
     }
 
-    /// The allowed values in words: `0 to 64 bits`.
+    /// Describes the allowed values: `0 to 64 bits`.
     pub fn expected(&self) -> String {
         let range = match self.max {
             u64::MAX => format!("{} or more", self.min),
@@ -55,11 +55,11 @@ impl NumberOption {
         self.name.replace('_', "-")
     }
 
-    /// The value, if it is allowed.
+    /// Returns the value if it is allowed.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] with the range if it is not.
+    /// [`Error::InvalidOptions`] if it is not, with the allowed range.
     pub fn check<T: Copy + Display + TryInto<u64>>(&self, value: T) -> Result<u64> {
         match value.try_into() {
             Ok(number) if self.range().contains(&number) => Ok(number),
@@ -83,8 +83,8 @@ pub const K: NumberOption = NumberOption {
 };
 /// See [`Resources::memory`](crate::Resources::memory).
 pub const MEMORY: NumberOption = NumberOption { unit: "bytes", ..count("memory", "Memory limit") };
-/// See [`Resources::threads`](crate::Resources::threads). More threads than the maximum have no
-/// use, and the system may refuse them.
+/// See [`Resources::threads`](crate::Resources::threads). More threads than the maximum are of no
+/// use, and the system may be unable to start them.
 pub const THREADS: NumberOption =
     NumberOption { min: 1, max: 1024, ..count("threads", "Number of threads") };
 /// Maximum number of matches kept for a query.
@@ -104,7 +104,7 @@ pub const IDS: NumberOption = count("ids", "Maximum number of ids of each match"
 /// Maximum number of pairs of a join.
 pub const MAX_PAIRS: NumberOption =
     count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
-/// The number of documents that a cleaning keeps in each cluster.
+/// The number of documents that a cleaning keeps of each cluster.
 pub const PER_CLUSTER: NumberOption = NumberOption {
     default: Some(1),
     min: 1,
@@ -112,7 +112,7 @@ pub const PER_CLUSTER: NumberOption = NumberOption {
     unit: "documents",
     ..count("per_cluster", "Number of documents kept from each cluster")
 };
-/// The words per shingle of benchmark items.
+/// The number of words of each shingle of a benchmark item.
 pub const SHINGLE: NumberOption = NumberOption {
     default: Some(5),
     min: 1,
@@ -120,7 +120,7 @@ pub const SHINGLE: NumberOption = NumberOption {
     unit: "words",
     ..count("shingle", "Words of a shingle for items of 50 words or more")
 };
-/// The words per shingle of short benchmark items.
+/// The number of words of each shingle of a short benchmark item.
 pub const SHORT_SHINGLE: NumberOption = NumberOption {
     name: "short_shingle",
     default: Some(3),
@@ -134,19 +134,19 @@ pub const MIN_WORDS: NumberOption = NumberOption {
     unit: "words",
     ..count("min_words", "Items with fewer words are not searched")
 };
-/// The number of sample queries of a verification.
+/// The number of sample queries in a verification.
 pub const SAMPLES: NumberOption = NumberOption {
     default: Some(100),
     max: 1_000_000,
     ..count("samples", "Number of sample queries to compare with a scan")
 };
-/// The rate of reading and writing.
+/// The maximum number of bytes read and written per second.
 pub const MAX_RATE: NumberOption = NumberOption {
     unit: "bytes a second",
     ..count("max_rate", "Maximum number of bytes read and written per second")
 };
 
-/// Any number, without a default.
+/// A numeric option without a default, a minimum or a maximum.
 pub const fn count(name: &'static str, about: &'static str) -> NumberOption {
     NumberOption { name, default: None, min: 0, max: u64::MAX, unit: "", about }
 }

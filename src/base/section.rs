@@ -1,4 +1,4 @@
-//! The sections of a file by name, and positions in them: table, rank, block.
+//! Names of the parts of files, and positions in them: table, rank, block.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TableIndex(pub u16);
 
-/// The position of a store among several that are queried together, counted from 0 in the given
+/// The position of a store among the stores that are queried together, counted from 0 in the given
 /// order; 0 for a single store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreIndex(pub usize);
 
-/// The position of a value in its table, counted from 0 in ascending order.
+/// The position of a value in the ascending order of its table, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub(crate) struct Rank(pub(crate) u64);
 
-/// The position of a block in its table: the leading bits that its values share.
+/// The number of a block in its table: the leading bits that its values have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockIndex(pub(crate) u64);
 
-/// A part of a file of a store.
+/// A part of the files of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Section {

@@ -1,4 +1,4 @@
-//! Parallel loops over slices and iterators, and ranges cut into even parts.
+//! Parallel loops over slices and iterators, and ranges that are cut into parts of equal length.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::base::error::Result;
 
-/// One of several parts of about equal length.
+/// One of `count` parts of a range, all of about equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     number: u64,
@@ -17,13 +17,13 @@ pub(crate) struct Part {
 impl Part {
     pub(crate) const WHOLE: Part = Part { number: 0, count: 1 };
 
-    /// All `count` parts, at least one.
+    /// All `count` parts; at least one part.
     pub(crate) fn all(count: usize) -> Vec<Self> {
         let count = count.max(1) as u64;
         (0..count).map(|number| Part { number, count }).collect()
     }
 
-    /// This part of a range.
+    /// The range of this part, if `range` is cut into `count` parts.
     pub(crate) fn of(self, range: Range<u64>) -> Range<u64> {
         let len = u128::from(range.end.saturating_sub(range.start));
         let at =
@@ -31,15 +31,15 @@ impl Part {
         at(self.number)..at(self.number + 1)
     }
 
-    /// This part of the range `0..len`.
+    /// The range of this part, if `0..len` is cut into `count` parts.
     pub(crate) fn of_len(self, len: usize) -> Range<usize> {
         let part = self.of(0..len as u64);
         part.start as usize..part.end as usize
     }
 }
 
-/// Runs the work for all items at the same time, each on its own thread (the calling thread
-/// included). Results and errors are as for [`results_on_threads`].
+/// Calls `work` for all items at the same time, each on its own thread; one thread is the calling
+/// thread. Results and errors: the same as of [`results_on_threads`].
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -47,7 +47,7 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
     results_on_threads(items.len(), items, work)
 }
 
-/// Runs each job once on `threads` threads, the calling thread included.
+/// Calls `work` once for each job, on `threads` threads; one of them is the calling thread.
 pub(crate) fn on_threads<J: Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -66,7 +66,7 @@ pub(crate) fn on_threads<J: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // If the system refuses a thread, the threads started so far do the work.
+            // If the system cannot start a thread, the threads started so far do the work.
             if thread::Builder::new().spawn_scoped(scope, run).is_err() {
                 break;
             }
@@ -75,8 +75,9 @@ pub(crate) fn on_threads<J: Send>(
     });
 }
 
-/// Runs the work for each item once, on threads that include the calling thread. The results are in
-/// the order of the items. The error is the first one in that order; no work starts after an error.
+/// Calls `work` once for each item, on `threads` threads; one of them is the calling thread. The
+/// results have the order of the items. Of several errors, the first in this order is returned;
+/// after an error no further item is started.
 pub(crate) fn results_on_threads<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

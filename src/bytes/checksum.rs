@@ -1,8 +1,8 @@
-//! CRC-32 of headers and pages.
+//! The CRC-32 checksums of headers and pages.
 
 pub(crate) use fpstore_disk::Digest;
 
-/// The length of a page. Every section starts on a page.
+/// The length of a page in bytes. Every section starts on a new page.
 pub(crate) const PAGE_LEN: usize = 4096;
 
 /// CRC-32/ISO-HDLC of `bytes`.
@@ -10,8 +10,8 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// The identity of a page. It is part of the checksum, so that a page in the wrong place fails
-///
+/// The identity of a page. It is part of the page's checksum, so that a page at a wrong position
+/// fails the check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageIdentity {
     pub(crate) kind: u16,
@@ -21,7 +21,8 @@ pub(crate) struct PageIdentity {
 }
 
 impl PageIdentity {
-    /// CRC-32 of kind (u16), table (u16), zero (u32), page in section (u64), then the page.
+    /// CRC-32 of kind (u16), table (u16), zero (u32), page in section (u64), then the bytes of the
+    /// page.
     pub(crate) fn checksum(self, page: &[u8]) -> u32 {
         let mut salt = [0; 16];
         salt[0..2].copy_from_slice(&self.kind.to_le_bytes());

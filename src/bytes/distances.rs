@@ -1,12 +1,12 @@
-//! Hamming distances from one value to many, with the vector instructions of this processor.
+//! Hamming distances from one value to many values, with the vector instructions of this processor.
 
 use super::for_this_processor::for_this_processor;
 
-/// The number of distances passed to the callback at once.
+/// The number of distances that each call of the callback gets.
 const CHUNK_COUNT: usize = 256;
 
-/// Calls `take` with the distances from `value` to the others, in their order and in chunks, each
-/// with the position of its first distance.
+/// Calls `take` with the distances from `value` to each of `others`, in their order and in chunks,
+/// each chunk with the position of its first distance.
 pub(crate) fn distances_from(value: u64, others: &[u64], mut take: impl FnMut(usize, &[u8])) {
     let mut distances = [0; CHUNK_COUNT];
     for (number, others) in others.chunks(CHUNK_COUNT).enumerate() {

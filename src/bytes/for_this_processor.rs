@@ -1,8 +1,8 @@
 //! Loops over many values, compiled for several instruction sets.
 
-/// Defines a function whose body is a loop that the compiler vectorises. It is compiled three
-/// times, and each call runs the widest version that this processor supports: AVX-512, AVX2, or the
-/// baseline of the target. No argument may need a lifetime of its own.
+/// Defines a function whose body is a loop that the compiler vectorises. It is compiled for
+/// AVX-512, for AVX2 and for the baseline of the target, and each call runs the widest version that
+/// this processor supports. No argument may need a named lifetime.
 macro_rules! for_this_processor {
     ($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
         $(#[$about])*
@@ -28,12 +28,13 @@ macro_rules! for_this_processor {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vpopcntdq")
                 {
-                    // SAFETY: the function needs these instructions and no others, and the lines
-                    // above detected them.
+                    // SAFETY: `with_avx512` needs the instructions that the lines above detected,
+                    // and no others.
                     return unsafe { with_avx512($($argument),*) };
                 }
                 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-                    // SAFETY: as above.
+                    // SAFETY: `with_avx2` needs the instructions that the line above detected, and
+                    // no others.
                     return unsafe { with_avx2($($argument),*) };
                 }
             }

@@ -1,12 +1,12 @@
 //! Words with the lowest or highest bits set, and a test of the number of set bits.
 
-/// A word with the lowest `count` bits set, 0 to 64.
+/// A word with the lowest `count` bits set; `count` is 0 to 64.
 #[inline(always)]
 pub(crate) fn low_bits(count: u32) -> u64 {
     u64::MAX.checked_shr(64 - count).unwrap_or(0)
 }
 
-/// A word with the highest `count` bits set, 0 to 64.
+/// A word with the highest `count` bits set; `count` is 0 to 64.
 #[inline(always)]
 pub(crate) fn high_bits(count: u32) -> u64 {
     u64::MAX.checked_shl(64 - count).unwrap_or(0)
@@ -14,8 +14,8 @@ pub(crate) fn high_bits(count: u32) -> u64 {
 
 /// Whether at most `count` bits of a word are set.
 ///
-/// Most callers pass a small `count`. Clearing one bit after the other is then faster than
-/// counting on processors without an instruction for it.
+/// Most callers pass a small `count`. Then clearing one bit after the other is faster than counting
+/// all bits, on processors without an instruction that counts bits.
 #[inline(always)]
 pub(crate) fn at_most_bits(mut word: u64, count: u32) -> bool {
     if count == 1 {

@@ -1,8 +1,8 @@
-//! Bytes and words of bits: fields, varints, checksums, permutations by mask, bit-packed numbers,
-//! syndromes, prefetches.
+//! Operations on bytes and words: fields, varints, checksums, permutations by mask, bit-packed
+//! numbers, syndromes, prefetches.
 //!
-//! Everything here is a pure function of words and slices (a prefetch has no result). Nothing here
-//! depends on stores or files.
+//! Everything here is a pure function of words and slices, except prefetches, which have no result.
+//! Nothing here depends on stores or files.
 
 pub(crate) mod checksum;
 pub(crate) mod distances;
@@ -19,8 +19,8 @@ pub(crate) use fpstore_disk::fields;
 
 /// A bijection that makes words with common bits look random.
 pub(crate) mod scramble {
-    /// The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): one to one, and numbers
-    /// that differ in one bit get results that differ in about half of all bits.
+    /// The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014). It is one to one, and
+    /// numbers that differ in one bit have results that differ in about half of their bits.
     #[inline]
     pub(crate) fn scramble(value: u64) -> u64 {
         let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

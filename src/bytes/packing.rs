@@ -1,23 +1,23 @@
-//! Numbers of a fixed bit width, packed without gaps, readable at any position.
+//! Numbers of a fixed bit width, packed without gaps; each can be read by its position.
 
 use crate::bytes::fields;
 
-/// The widest packed number: it must fit one 8-byte load at any bit of a byte.
+/// The widest packed number: it must fit in one 8-byte load even if it starts inside a byte.
 pub(crate) const WIDTH_MAX: u32 = 56;
 
-/// Zero bytes after the last number, so that one 8-byte load reads any of them.
+/// The number of zero bytes after the last number, so that one 8-byte load can read any number.
 pub(crate) const GUARD_LEN: u64 = 8;
 
-/// Packed numbers of one width, guard included.
+/// Packed numbers of one width, with the zero bytes after the last number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Bits of each number.
+    /// The number of bits of each number.
     pub(crate) width: u32,
 }
 
 impl Packed<'_> {
-    /// The number at a position; 0 where the bytes end before it.
+    /// The number at a position; 0 if the bytes end before it.
     #[inline(always)]
     pub(crate) fn get(self, position: u64) -> u64 {
         let at = load_offset(position, self.width) as usize;
@@ -26,8 +26,8 @@ impl Packed<'_> {
 }
 
 impl<'a> Packed<'a> {
-    /// The numbers from a position on, in bytes that start at its [`load_offset`]; 0 for a number
-    /// after the end of the bytes.
+    /// The numbers from a position on; `bytes` must start at the [`load_offset`] of that position.
+    /// A number after the end of the bytes is 0.
     #[inline(always)]
     pub(crate) fn from(self, position: u64) -> impl Iterator<Item = u64> + use<'a> {
         let (mask, width) = ((1 << self.width) - 1, u64::from(self.width));
@@ -41,7 +41,8 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// The bytes that `count` numbers of `width` bits take, guard included; 0 for width 0.
+/// The bytes that `count` numbers of `width` bits take, with the zero bytes after them; 0 for width
+/// 0.
 pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
     if width == 0 {
         return Some(0);
@@ -49,26 +50,26 @@ pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
     count.checked_mul(u64::from(width))?.div_ceil(8).checked_add(GUARD_LEN)
 }
 
-/// The offset of the 8 bytes that hold number `position`.
+/// The offset of the 8 bytes that contain number `position`.
 #[inline]
 pub(crate) fn load_offset(position: u64, width: u32) -> u64 {
     position.wrapping_mul(u64::from(width)) >> 3
 }
 
-/// Takes number `position` out of the 8 bytes that start at its [`load_offset`].
+/// Extracts number `position` from the 8 bytes that start at its [`load_offset`].
 #[inline]
 pub(crate) fn unpack(loaded: &[u8], position: u64, width: u32) -> Option<u64> {
     Some(take(fields::u64_at(loaded, 0)?, position, width))
 }
 
-/// Takes number `position` out of the word that starts at its [`load_offset`].
+/// Extracts number `position` from the word that starts at its [`load_offset`].
 #[inline(always)]
 fn take(word: u64, position: u64, width: u32) -> u64 {
     let shift = position.wrapping_mul(u64::from(width)) & 7;
     word >> shift & ((1 << width) - 1)
 }
 
-/// Packs numbers one after the other, lowest bit first.
+/// Packs numbers one after the other, lowest bit first, into a byte vector.
 #[derive(Debug, Default)]
 pub(crate) struct Packer {
     width: u32,
@@ -82,13 +83,15 @@ impl Packer {
         Packer { width, pending: 0, pending_bits: 0 }
     }
 
-    /// A packer of the numbers after the first `count`. The bits of those in its first byte are 0.
+    /// A packer that starts after `count` numbers. The bits of those numbers in its first byte are
+    /// 0.
     pub(crate) fn after(count: u64, width: u32) -> Self {
         let pending_bits = (count.wrapping_mul(u64::from(width)) & 7) as u32;
         Packer { pending_bits, ..Packer::new(width) }
     }
 
-    /// Appends the bytes of `after`, a packer of the following numbers, and continues at its end.
+    /// Appends `bytes`, which the packer `after` wrote for the following numbers, and continues
+    /// after them.
     pub(crate) fn append(&mut self, bytes: &[u8], after: Packer, out: &mut Vec<u8>) {
         let before = std::mem::replace(self, after).pending;
         match bytes.split_first() {
@@ -103,11 +106,11 @@ impl Packer {
     /// Appends the low `width` bits of `value`.
     #[inline]
     pub(crate) fn push(&mut self, value: u64, out: &mut Vec<u8>) {
-        // At most 7 bits wait here, so 56 more fit.
+        // At most 7 bits are pending, so up to 56 more bits fit.
         self.pending |= (value & ((1 << self.width) - 1)) << self.pending_bits;
         self.pending_bits += self.width;
         let whole = self.pending_bits / 8;
-        // Storing eight bytes is faster than copying only the complete ones.
+        // Always storing eight bytes is faster than copying only the complete bytes.
         let end = out.len() + whole as usize;
         out.extend_from_slice(&self.pending.to_le_bytes());
         out.truncate(end);
@@ -115,7 +118,7 @@ impl Packer {
         self.pending_bits %= 8;
     }
 
-    /// Appends the last bits and the guard.
+    /// Appends the last bits and the zero bytes after them.
     pub(crate) fn finish(self, out: &mut Vec<u8>) {
         if self.width == 0 {
             return;

@@ -1,20 +1,20 @@
-//! Stable partition of the bits of a fingerprint by a mask.
+//! Permutes the bits of a fingerprint so that the bits under a mask come first.
 
 use fpstore_base::Fingerprint;
 
-/// A fingerprint with its bits permuted for one table. Only a [`Permutation`] converts.
+/// A fingerprint with its bits permuted for one table. Only [`Permutation`] makes and inverts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Permuted(pub(crate) u64);
 
-/// The permutation that brings the masked bits to the front: both the masked bits and the
-/// others keep their order.
+/// The permutation that moves the masked bits to the front: the masked bits keep their order, and
+/// so do all other bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
     mask: u64,
     moves: Moves,
 }
 
-/// How the bits are moved.
+/// How the permutation moves bits, by the form of the mask.
 #[derive(Clone, Debug)]
 enum Moves {
     Run(Run),
@@ -22,20 +22,20 @@ enum Moves {
 }
 
 impl Permutation {
-    /// The permutation by `mask`; the mask alone decides it.
+    /// The permutation for `mask`; equal masks give equal permutations.
     pub(crate) fn new(mask: u64) -> Self {
         let scattered =
             || Moves::Scattered { masked: Gather::new(mask), others: Gather::new(!mask) };
         Permutation { mask, moves: Run::new(mask).map_or_else(scattered, Moves::Run) }
     }
 
-    /// The number of masked bits, which lead.
+    /// The number of masked bits, which come first in a permuted value.
     pub(crate) fn prefix_bits(&self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// Whether the permutation changes nothing: the masked bits are the leading bits, all bits or
-    /// none.
+    /// Whether the permutation changes nothing: the masked bits already come first, or all or no
+    /// bits are masked.
     pub(crate) fn is_identity(&self) -> bool {
         self.mask.leading_ones() == self.prefix_bits()
     }
@@ -60,29 +60,30 @@ impl Permutation {
             Moves::Scattered { masked, others } => {
                 let shift = 64 - self.prefix_bits();
                 let front = permuted.0.checked_shr(shift).unwrap_or(0);
-                // `expand` reads only as many low bits as the mask has, so no bits need clearing.
+                // `expand` reads only as many low bits as its mask has set bits, so no bits need
+                // clearing.
                 Fingerprint::new(masked.expand(front) | others.expand(permuted.0))
             }
         }
     }
 }
 
-/// Moves the bits of a mask whose bits are adjacent, as in most tables, with a tenth of the
+/// A permutation for a mask whose bits are adjacent, as in most tables. It takes a tenth of the
 /// instructions of [`Gather`].
 #[derive(Clone, Debug)]
 struct Run {
     mask: u64,
-    /// The bits above the mask, and the bits below it.
+    /// Masks of the bits above `mask` and of the bits below it.
     high: u64,
     low: u64,
-    /// The distance from the mask to the front.
+    /// The distance by which the masked bits move up to the front.
     up: u32,
     /// The distance by which the bits above the mask move down.
     down: u32,
 }
 
 impl Run {
-    /// `None` if the bits of the mask are not adjacent.
+    /// `None` if the masked bits are not adjacent.
     fn new(mask: u64) -> Option<Self> {
         let down = mask.count_ones() % 64;
         if down == 0 {
@@ -106,17 +107,16 @@ impl Run {
     }
 }
 
-/// Gathers the bits under a mask to the low end and scatters them back.
+/// Moves the bits under a mask to the low end of a word, and back.
 ///
 /// # Source
 ///
-/// Gathering and scattering by a mask in six steps: H. S. Warren, "Hacker's Delight", second
-/// edition, 7-4 and 7-5. The results equal the results of the instructions PEXT and PDEP, on every
-/// processor.
+/// Both directions take six steps: H. S. Warren, "Hacker's Delight", second edition, 7-4 and 7-5.
+/// The results equal those of the instructions PEXT and PDEP, but on every processor.
 #[derive(Clone, Debug)]
 struct Gather {
     mask: u64,
-    /// Bit i of `moves[j]` is set when that bit moves 2^j places in step j of gathering.
+    /// Bit i of `moves[j]` is set if that bit moves by 2^j positions in step j of gathering.
     moves: [u64; 6],
 }
 
@@ -124,7 +124,8 @@ impl Gather {
     fn new(mask: u64) -> Self {
         let mut moves = [0; 6];
         let mut left = mask;
-        // Bits with an odd number of zeros of the mask below them move one place, and so on.
+        // In step 0, bits with an odd number of zeros in the mask below them move by one position;
+        // later steps use the higher bits of that number.
         let mut zeros_below = !mask << 1;
         for (step, slot) in moves.iter_mut().enumerate() {
             let mut parity = zeros_below ^ (zeros_below << 1);
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition, computed bit by bit.
+    /// The definition of the permutation, computed bit by bit.
     fn slow(value: u64, mask: u64) -> u64 {
         let mut out = 0;
         for wanted in [1, 0] {

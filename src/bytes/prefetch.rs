@@ -1,6 +1,6 @@
-//! Prefetches: loading a cache line before it is used.
+//! Prefetches: load a cache line into the cache before it is used.
 
-/// Prefetches the cache line of `items[at]`. Has no effect if `at` is beyond the slice or the
+/// Prefetches the cache line of `items[at]`. Has no effect if `at` is outside of the slice or the
 /// processor cannot prefetch.
 #[inline(always)]
 #[cfg_attr(
@@ -8,16 +8,17 @@
     expect(unsafe_code, reason = "prefetch instructions take pointers")
 )]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {
-    // `at` is nearly always within the slice; a test would cost more than the instruction.
+    // `at` is nearly always within the slice; checking that would cost more than the instruction.
     let address = items.as_ptr().wrapping_add(at);
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and faults on no address.
+    // SAFETY: a prefetch changes no memory and never faults, even at an invalid address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above; `prfm` changes no register and no memory.
+    // SAFETY: `prfm` never faults, even at an invalid address, and changes no register and no
+    // memory.
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{address}]",

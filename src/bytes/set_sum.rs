@@ -1,26 +1,26 @@
-//! The sum that identifies a set of fingerprints in any order.
+//! The set sum, which identifies a set of fingerprints independently of their order.
 
 use super::fields;
 use super::for_this_processor::for_this_processor;
 
-/// The number of values hashed at once.
+/// The number of values hashed at once, for vector instructions.
 const CHUNK_COUNT: usize = 128;
 
-/// The sum, modulo 2^128, of the SipHash-1-3-128 of every fingerprint of a set (R-20).
+/// The sum, modulo 2^128, of the SipHash-1-3-128 hashes of all fingerprints of a set (R-20).
 ///
-/// The sum does not depend on the order of the fingerprints, so all tables of a segment must give
-/// the same sum. Key: all zero. Message: the 8 bytes of the fingerprint, little-endian. The first 8
-/// bytes of the hash are the low half.
+/// The sum does not depend on the order of the fingerprints, so all tables of a segment must have
+/// the same sum. Key of the hash: all zero. Message: the 8 bytes of the fingerprint, little-endian.
+/// The first 8 bytes of the hash are its low half.
 ///
 /// # Source
 ///
-/// Bellare and Micciancio, "A New Paradigm for Collision-free Hashing: Incrementality at
-/// Reduced Cost", EUROCRYPT 1997 (AdHash), used here against mistakes, not against attackers.
+/// Bellare and Micciancio, "A New Paradigm for Collision-free Hashing: Incrementality at Reduced
+/// Cost", EUROCRYPT 1997 (AdHash); here a check for mistakes, not for attacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetSum(u128);
 
 impl SetSum {
-    /// Adds the fingerprints that `map` makes of the values, one for each value.
+    /// Adds all fingerprints of a set; `map` computes the fingerprint from each of the values.
     pub(crate) fn add_all(&mut self, values: &[u64], mut map: impl FnMut(u64) -> u64) {
         let (mut mapped, mut low, mut high) =
             ([0; CHUNK_COUNT], [0; CHUNK_COUNT], [0; CHUNK_COUNT]);
@@ -34,7 +34,7 @@ impl SetSum {
         }
     }
 
-    /// Adds the sum of other fingerprints.
+    /// Adds the set sum of other fingerprints.
     pub(crate) fn join(&mut self, other: SetSum) {
         self.0 = self.0.wrapping_add(other.0);
     }
@@ -49,7 +49,7 @@ impl SetSum {
 }
 
 for_this_processor! {
-    /// The halves of the SipHash-1-3-128, under a key of zeros, of messages of 8 bytes.
+    /// Computes the low and high halves of the SipHash-1-3-128, with the key 0, of each value.
     fn hash(values: &[u64], low: &mut [u64], high: &mut [u64]) {
         for ((value, low), high) in values.iter().zip(low).zip(high) {
             (*low, *high) = siphash_128(*value);
@@ -57,7 +57,7 @@ for_this_processor! {
     }
 }
 
-/// SipHash-1-3 with 128 bits of a message of one word, under a key of zeros.
+/// The SipHash-1-3 with a result of 128 bits, for a message of one word and the key 0.
 ///
 /// # Source
 ///
@@ -65,14 +65,14 @@ for_this_processor! {
 /// follows the reference code of the authors.
 #[inline(always)]
 fn siphash_128(message: u64) -> (u64, u64) {
-    /// The constant that is combined with the key: "somepseudorandomlygeneratedbytes".
+    /// The constants of SipHash, to be combined with the key: "somepseudorandomlygeneratedbytes".
     const START: [u64; 4] = [
         0x736f_6d65_7073_6575,
         0x646f_7261_6e64_6f6d,
         0x6c79_6765_6e65_7261,
         0x7465_6462_7974_6573,
     ];
-    /// The word after the message, with the length of the message, 8 bytes, in its high byte.
+    /// The last word: the length of the message, 8 bytes, in its high byte.
     const END: u64 = 8 << 56;
     let mut state = START;
     state[1] ^= 0xee;
@@ -118,7 +118,7 @@ mod tests {
         sum
     }
 
-    /// The example of format-spec.md, computed by an independent SipHash.
+    /// The example in format-spec.md, computed by an independent implementation of SipHash.
     #[test]
     fn the_hash_of_fingerprint_1_is_that_of_the_spec() {
         assert_eq!(sum(&[1]), SetSum(0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with [`Digest::of`], which calls a library.
+        /// Compares set sums with [`Digest::of`], which calls a library.
         #[test]
         fn the_sum_is_that_of_the_digests(
             values in prop::collection::vec(any::<u64>(), 0..3 * CHUNK_COUNT),

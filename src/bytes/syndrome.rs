@@ -1,8 +1,8 @@
-//! Syndromes: a linear hash of up to 32 bits that distinguishes small sets of bit errors.
+//! Syndromes: linear hashes of words of up to 32 bits that tell apart small sets of bit errors.
 //!
-//! The syndrome of a word is the XOR of one *column* for each set bit. So the syndromes of two
-//! words differ by the syndrome of the bits in which the words differ. From one word and the
-//! syndrome of the other, the few possible error patterns between them follow.
+//! The syndrome of a word is the XOR of one *column* for each set bit. So the XOR of the syndromes
+//! of two words is the syndrome of the XOR of the words, which are the bit errors between them.
+//! Given one word and the syndrome of the other, the few possible error patterns follow.
 //!
 //! # Source
 //!
@@ -10,26 +10,27 @@
 //! required number of bits (R. C. Bose and D. K. Ray-Chaudhuri, "On a class of error correcting
 //! binary group codes", Information and Control 3, 1960; A. Hocquenghem, "Codes correcteurs
 //! d'erreurs", Chiffres 2, 1959). Storing a syndrome in place of a word that is known up to a few
-//! errors is due to D. Slepian and J. Wolf, "Noiseless coding of correlated information sources",
-//! IEEE Transactions on Information Theory 19, 1973.
+//! errors is an idea of D. Slepian and J. Wolf, "Noiseless coding of correlated information
+//! sources", IEEE Transactions on Information Theory 19, 1973.
 
 use std::sync::OnceLock;
 
-/// The bits of a word that a syndrome can replace.
+/// The maximum number of bits that a syndrome can replace.
 pub(crate) const HASHED_BITS_MAX: u32 = 32;
-/// The allowed numbers of syndrome bits. With fewer bits, too many error patterns share a syndrome;
-/// the formula of the columns yields at most 21 bits.
+/// The allowed lengths of a syndrome in bits. In shorter syndromes, too many error patterns have
+/// the same syndrome; the formula of the columns yields at most 21 bits.
 pub(crate) const SYNDROME_BITS: std::ops::RangeInclusive<u32> = 6..=21;
 
-/// The map from words to syndromes of one length.
+/// The linear map from words to syndromes of one length.
 #[derive(Debug)]
 pub(crate) struct SyndromeCode {
-    /// The syndromes of words with one nonzero byte, by the position and the value of that byte.
+    /// The syndromes of all words with one nonzero byte, indexed by the position and value of this
+    /// byte.
     by_byte: [[u32; 256]; 4],
 }
 
 impl SyndromeCode {
-    /// The code of `bits` bits, within [`SYNDROME_BITS`]; other numbers are clamped.
+    /// The code for syndromes of `bits` bits; clamped to [`SYNDROME_BITS`].
     pub(crate) fn of(bits: u32) -> &'static SyndromeCode {
         const COUNT: usize = (*SYNDROME_BITS.end() + 1) as usize;
         static CODES: [OnceLock<Box<SyndromeCode>>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -56,8 +57,8 @@ impl SyndromeCode {
     }
 }
 
-/// The column of a bit: the low `bits` bits of 1, x, x^3, x^5, x^7 concatenated, where x is the
-/// number of the bit as an element of GF(2^5).
+/// The column of a bit: the low `bits` bits of 1, x, x^3, x^5, x^7, concatenated, where x is the
+/// number of the bit taken as an element of GF(2^5).
 fn column(bit: u32, bits: u32) -> u32 {
     let square = product(bit, bit);
     let cube = product(bit, square);
@@ -67,7 +68,7 @@ fn column(bit: u32, bits: u32) -> u32 {
     all & (u32::MAX >> (32 - bits))
 }
 
-/// The product of two elements of GF(2^5), with x^5 = x^2 + 1.
+/// The product of two elements of GF(2^5), where x^5 = x^2 + 1.
 fn product(a: u32, b: u32) -> u32 {
     let mut sum = 0;
     for bit in (0..5).rev() {
@@ -121,8 +122,8 @@ mod tests {
                 code.syndrome(0x1234_5678) ^ code.syndrome(0x0f0f_1111),
                 code.syndrome(0x1234_5678 ^ 0x0f0f_1111)
             );
-            // No word with fewer set bits than the distance of the code has the syndrome 0. So
-            // words with up to half as many set bits have distinct syndromes.
+            // Nonzero words with fewer set bits than the distance of the code have nonzero
+            // syndromes. So words with fewer than half as many set bits have distinct syndromes.
             let half = (distance - 1) / 2;
             let mut seen = std::collections::HashSet::new();
             let words = words_up_to(half);

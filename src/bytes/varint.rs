@@ -1,19 +1,20 @@
 //! LEB128 varints in their shortest form.
 //!
-//! `integer-encoding` writes them. The decoder is our own, because the crate accepts forms that
-//! the format refuses (`80 00` for 0). Example: 300 is `ac 02`.
+//! The crate `integer-encoding` writes them. Reading is done here, because the crate accepts forms
+//! that the format forbids (`80 00` for 0). Example: 300 is `ac 02`.
 
 use crate::base::error::Fault;
 
-/// The longest varint in bytes: 64 bits in groups of 7.
+/// The maximum length of a varint in bytes: 64 bits in groups of 7.
 pub(crate) const LEN_MAX: usize = 10;
 
-/// Reads one varint at the start of `bytes`: the value and its length in bytes.
+/// Reads the varint at the start of `bytes`; returns the value and its length in bytes.
 #[inline]
 pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     match *bytes {
         [only, ..] if only < 0x80 => Ok((u64::from(only), 1)),
-        // Nearly all longer gaps take two bytes. A last byte of 0 is not the shortest form.
+        // Nearly all longer varints take two bytes. A last byte of 0 is rejected as not the
+        // shortest form.
         [first, second @ 1..0x80, ..] => Ok((u64::from(first & 0x7f) | u64::from(second) << 7, 2)),
         _ => read_long(bytes),
     }
@@ -37,11 +38,11 @@ fn read_long(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     Err(Fault::Truncated { needed: bytes.len() as u64 + 1, found: bytes.len() as u64 })
 }
 
-/// Appends one varint.
+/// Appends a varint to `out`.
 #[inline]
 pub(crate) fn write(value: u64, out: &mut Vec<u8>) {
     use integer_encoding::VarInt;
-    // Nearly all gaps of heads take one byte.
+    // The fast path: nearly all gaps of heads take one byte.
     if value < 0x80 {
         out.push(value.to_le_bytes()[0]);
         return;
@@ -57,7 +58,7 @@ mod tests {
     use integer_encoding::VarInt;
     use proptest::prelude::*;
 
-    /// The value that the crate decodes, if its form is the shortest.
+    /// The value that the crate decodes, or `None` if the bytes are not its shortest form.
     fn by_crate(bytes: &[u8]) -> Option<(u64, usize)> {
         let (value, len) = u64::decode_var(bytes)?;
         (value.encode_var_vec().len() == len).then_some((value, len))
@@ -92,7 +93,7 @@ mod tests {
                 for cut in 0..bytes.len() {
                     assert!(matches!(read(&bytes[..cut]), Err(Fault::Truncated { .. })));
                 }
-                // One more group of zeros encodes the same number in a longer form.
+                // One more group of seven zero bits encodes the same number in a longer form.
                 let mut longer = bytes.clone();
                 *longer.last_mut().unwrap() |= 0x80;
                 longer.push(0);

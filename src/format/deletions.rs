@@ -1,9 +1,9 @@
-//! Deletion files: the deleted fingerprints of a segment, and single deleted ids of live
+//! Deletion files: the deleted fingerprints of a segment, and the single deleted ids of its live
 //! fingerprints.
 //!
 //! A reader checks every hit against [`Deletions`]; a writer collects further deletions in a
-//! [`DeletionSet`]. Ranks refer to the first table, whose order the ids follow. The segment file
-//! itself never changes.
+//! [`DeletionSet`]. Ranks count values of the first table, and ids have the same order. The segment
+//! file itself never changes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,43 +14,44 @@ use crate::bytes::checksum::{Digest, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
 use crate::bytes::varint;
 
-/// The first eight bytes.
+/// The first eight bytes of a deletion file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";
-/// The version that this release reads and writes.
+/// The version of the file format that this release reads and writes.
 pub(crate) const VERSION: u16 = 2;
 const FIXED_LEN: usize = 56;
-/// Offsets of the counts.
+/// Offsets of the counts in the file.
 const ENTRY_COUNT_AT: usize = 32;
 const FINGERPRINT_COUNT_AT: usize = 40;
 const ID_COUNT_AT: usize = 48;
 const CRC_LEN: usize = 4;
 
-/// The name of deletion file `number` in the directory of the store.
+/// The name of the deletion file with this number, in the directory of the store.
 pub(crate) fn file_name(number: u64) -> String {
     format!("deletion-{number:016x}.fpd")
 }
 
-/// The number of the deletion file that has this name.
+/// The number in the name of a deletion file; `None` for other names.
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("deletion-")?.strip_suffix(".fpd")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     (file_name(number) == name).then_some(number)
 }
 
-/// The maximum length of a deletion file with these counts: a reader rejects a longer file unread.
+/// The maximum length of a deletion file with these counts. A reader rejects a longer file unread.
 pub(crate) fn len_max(fingerprint_count: u64, id_count: u64) -> u64 {
     let varints = fingerprint_count.saturating_add(id_count).saturating_mul(3);
     varints.saturating_mul(varint::LEN_MAX as u64).saturating_add((FIXED_LEN + CRC_LEN) as u64)
 }
 
-/// The deleted records of a segment, by rank in its first table.
+/// The deleted records of a segment, identified by rank in the first table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deletions {
     /// The ranks of deleted fingerprints, ascending.
     fingerprints: Vec<u64>,
-    /// Single deleted ids of live fingerprints, as rank and position, ascending.
+    /// Single deleted ids of live fingerprints, as pairs of rank and position in the list,
+    /// ascending.
     ids: Vec<(u64, u64)>,
-    /// Deleted ids, including the ids of deleted fingerprints.
+    /// The number of deleted ids, including the ids of deleted fingerprints.
     id_count: u64,
 }
 
@@ -68,14 +69,15 @@ impl Deletions {
         self.fingerprints.binary_search(&rank.0).is_ok()
     }
 
-    /// The deleted fingerprints with a rank in `ranks`, ascending.
+    /// The ranks in `ranks` whose fingerprints are deleted, ascending.
     pub(crate) fn fingerprints_in(&self, ranks: Range<u64>) -> &[u64] {
         let start = self.fingerprints.partition_point(|&rank| rank < ranks.start);
         let rest = self.fingerprints.get(start..).unwrap_or_default();
         rest.get(..rest.partition_point(|&rank| rank < ranks.end)).unwrap_or_default()
     }
 
-    /// The single deleted ids of the fingerprint at `rank`, by ascending position.
+    /// The single deleted ids of the fingerprint at `rank`, as pairs of rank and position,
+    /// ascending.
     pub(crate) fn ids_of(&self, rank: Rank) -> &[(u64, u64)] {
         let start = self.ids.partition_point(|&(of, _)| of < rank.0);
         let rest = self.ids.get(start..).unwrap_or_default();
@@ -87,12 +89,12 @@ impl Deletions {
         &self.fingerprints
     }
 
-    /// The single deleted ids of live fingerprints, as rank and position, ascending.
+    /// The single deleted ids of live fingerprints, as pairs of rank and position, ascending.
     pub(crate) fn single_ids(&self) -> &[(u64, u64)] {
         &self.ids
     }
 
-    /// Whether these include all `earlier` deletions.
+    /// Whether these deletions include all deletions in `earlier`.
     pub(crate) fn has_all_of(&self, earlier: &Deletions) -> bool {
         earlier.fingerprints.iter().all(|&rank| self.has(Rank(rank)))
             && earlier
@@ -111,8 +113,8 @@ impl Deletions {
         self.id_count
     }
 
-    /// Reads and checks a whole deletion file of the segment with digest `segment` and
-    /// `fingerprint_count` fingerprints.
+    /// Reads and checks a whole deletion file. `segment` is the digest of its segment, which
+    /// has `fingerprint_count` fingerprints.
     pub(crate) fn read(
         bytes: &[u8],
         segment: Digest,
@@ -191,7 +193,7 @@ impl Deletions {
         Ok(deletions)
     }
 
-    /// The whole file, for the segment with digest `segment`.
+    /// Encodes the whole file; `segment` is the digest of its segment.
     pub(crate) fn encode(&self, segment: Digest) -> Vec<u8> {
         let whole = self.fingerprints.iter().map(|&rank| (rank, [].as_slice()));
         let single = self.ids.chunk_by(|a, b| a.0 == b.0);
@@ -221,18 +223,19 @@ impl Deletions {
     }
 }
 
-/// A set of deletions under construction: the existing deletions of the segment, and new ones.
+/// A set of deletions under construction: the existing deletions of the segment, plus new
+/// deletions.
 #[derive(Debug)]
 pub(crate) struct DeletionSet<'a> {
     before: Option<&'a Deletions>,
     fingerprints: BTreeSet<u64>,
     ids: BTreeSet<(u64, u64)>,
-    /// New deleted ids, including the ids of deleted fingerprints.
+    /// The number of newly deleted ids, including the ids of newly deleted fingerprints.
     id_count: u64,
 }
 
 impl<'a> DeletionSet<'a> {
-    /// Starts with the existing deletions of the segment.
+    /// A set that contains only the existing deletions of the segment.
     pub(crate) fn of(before: Option<&'a Deletions>) -> Self {
         DeletionSet { before, fingerprints: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
     }
@@ -242,32 +245,32 @@ impl<'a> DeletionSet<'a> {
         self.before.is_some_and(|before| before.has(rank)) || self.fingerprints.contains(&rank.0)
     }
 
-    /// Whether the id at a position of the fingerprint at `rank` is deleted individually.
+    /// Whether the id at `position` of the fingerprint at `rank` is deleted as a single id.
     pub(crate) fn has_id(&self, rank: Rank, position: u64) -> bool {
         let id = (rank.0, position);
         let before = self.before.map_or([].as_slice(), |before| before.ids_of(rank));
         before.binary_search(&id).is_ok() || self.ids.contains(&id)
     }
 
-    /// The number of individually deleted ids of the fingerprint at `rank`.
+    /// The number of single deleted ids of the fingerprint at `rank`.
     pub(crate) fn id_count_of(&self, rank: Rank) -> u64 {
         let before = self.before.map_or(0, |before| before.ids_of(rank).len());
         (before + self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count()) as u64
     }
 
-    /// Deletes a live fingerprint that has `ids` live ids.
+    /// Deletes a fingerprint that has `ids` live ids.
     pub(crate) fn delete(&mut self, rank: Rank, ids: u64) {
         self.fingerprints.insert(rank.0);
         self.id_count = self.id_count.saturating_add(ids);
     }
 
-    /// Deletes one id of a fingerprint that keeps at least one other id.
+    /// Deletes a single id of a fingerprint; at least one other id of the fingerprint must remain.
     pub(crate) fn delete_id(&mut self, rank: Rank, position: u64) {
         self.ids.insert((rank.0, position));
         self.id_count += 1;
     }
 
-    /// All deletions, or `None` if nothing was added.
+    /// All existing and new deletions, or `None` if there are no new deletions.
     pub(crate) fn finish(self) -> Option<Deletions> {
         if self.fingerprints.is_empty() && self.ids.is_empty() {
             return None;
@@ -289,7 +292,7 @@ impl<'a> DeletionSet<'a> {
     }
 }
 
-/// Merges two ascending sequences.
+/// Merges two ascending sequences into one.
 fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> Vec<T> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(|| match (one.peek(), other.peek()) {
@@ -324,7 +327,7 @@ mod tests {
         let second = set.finish().unwrap();
         let mut set = DeletionSet::of(Some(&second));
         assert_eq!(set.id_count_of(Rank(5)), 1);
-        // Its individually deleted id is still counted.
+        // Rank 5 has one single deleted id, which is still counted after this deletion.
         set.delete(Rank(5), 1);
         set.finish().unwrap()
     }
@@ -344,7 +347,7 @@ mod tests {
         assert!(sample.encode(segment()).len() as u64 <= len_max(5, 2));
     }
 
-    /// The example of format-spec.md, section 3.1.
+    /// The example in section 3.1 of format-spec.md.
     #[test]
     fn entries_are_written_as_the_example_says() {
         let mut set = DeletionSet::of(None);

@@ -1,31 +1,32 @@
-//! The descriptor of a table: how its values are split, and what is stored for each value.
+//! The descriptor of a table: how its values are split, and what it stores for each value.
 
 use crate::bytes::mask::low_bits;
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
 use crate::format::codec::HeadCodec;
 
-/// The minimum length of a syndrome in bits, unless fewer bits are requested. Even if many other
-/// bits are known, a shorter syndrome would confuse near copies of a query with other values.
+/// The minimum length of a syndrome in bits, unless fewer bits are requested. A shorter syndrome
+/// would confuse values near a query with other values, even if many bits outside the mask are
+/// known.
 const TELLING_BITS: u32 = 11;
 
-/// The mask that selects the leading bits of a table. Masks cannot be compared, because of two
-/// tables with the same mask one may hold values and the other only syndromes. Callers that read
-/// values look for a [`whole_mask`](TableDescriptor::whole_mask).
+/// The mask that selects the leading bits of a table. It has no equality: of two tables with the
+/// same mask, one may store whole values and the other only syndromes. Callers that need values
+/// compare [`whole_mask`](TableDescriptor::whole_mask).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableMask(pub(crate) u64);
 
-/// How a table is split into heads and tails, and addressed.
+/// How the values of a table are split into heads and tails, and the heads into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableDescriptor {
     pub(crate) mask: TableMask,
-    /// How the heads are coded.
+    /// How the heads are encoded.
     pub(crate) codec: HeadCodec,
-    /// The low bits of each value: its tail.
+    /// The number of low bits of each value that form its tail.
     pub(crate) tail_bits: u32,
-    /// The number of leading bits that select a block.
+    /// The number of leading bits that form the block number.
     pub(crate) block_bits: u32,
-    /// The bits of the syndrome that replaces the low [`hashed_bits`](Self::hashed_bits) bits of a
-    /// tail; 0 if tails are stored whole.
+    /// The number of bits of the syndrome that replaces the low [`hashed_bits`](Self::hashed_bits)
+    /// bits of a tail; 0 if whole tails are stored.
     pub(crate) syndrome_bits: u32,
 }
 
@@ -35,12 +36,12 @@ impl TableDescriptor {
         self.mask.0.count_ones()
     }
 
-    /// The mask, if the table holds its values.
+    /// The mask, or `None` if the table does not store whole values.
     pub(crate) fn whole_mask(&self) -> Option<u64> {
         self.is_whole().then_some(self.mask.0)
     }
 
-    /// The leading bits of each value, stored as gaps.
+    /// The number of leading bits of each value, which are stored as gaps.
     pub(crate) fn head_bits(&self) -> u32 {
         64 - self.tail_bits
     }
@@ -50,43 +51,43 @@ impl TableDescriptor {
         1 << self.block_bits
     }
 
-    /// The block that contains a value.
+    /// The number of the block that contains a value.
     #[inline]
     pub(crate) fn block_of(&self, value: u64) -> u64 {
         value.checked_shr(64 - self.block_bits).unwrap_or(0)
     }
 
-    /// The lowest head that belongs to a block.
+    /// The lowest head that a value of the block can have.
     #[inline]
     pub(crate) fn first_head(&self, block: u64) -> u64 {
         block.checked_shl(self.inner_bits()).unwrap_or(0)
     }
 
-    /// The bits of a head below its block number.
+    /// The number of bits of a head below the block number.
     pub(crate) fn inner_bits(&self) -> u32 {
         self.head_bits() - self.block_bits
     }
 
-    /// Whether tails are stored whole, so that the table holds its values.
+    /// Whether the table stores whole tails, and so whole values.
     #[inline(always)]
     pub(crate) fn is_whole(&self) -> bool {
         self.syndrome_bits == 0
     }
 
-    /// The bits of a tail that a syndrome replaces: the bits outside the mask.
+    /// The number of bits of a tail that a syndrome replaces: those outside the mask.
     pub(crate) fn hashed_bits(&self) -> u32 {
         if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.prefix_bits()) }
     }
 
-    /// The bits that are stored for each tail.
+    /// The number of bits that the tails section stores for each value.
     #[inline(always)]
     pub(crate) fn stored_bits(&self) -> u32 {
         self.tail_bits - self.hashed_bits() + self.syndrome_bits
     }
 
-    /// The same table with syndromes, or unchanged if they save no space. `bits` is the
-    /// wanted sum of syndrome bits and of known bits outside the mask; both distinguish errors
-    /// there.
+    /// This table with syndromes, or unchanged if syndromes would save no space. `bits` is
+    /// the wanted number of syndrome bits plus known bits outside the mask; both tell apart errors
+    /// outside the mask.
     pub(crate) fn with_syndromes(self, bits: u32) -> Self {
         let hashed = TableDescriptor { syndrome_bits: bits, ..self };
         let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
@@ -94,8 +95,8 @@ impl TableDescriptor {
         if with.fault_of_syndromes(1).is_none() { with } else { self }
     }
 
-    /// The number of bits that distinguish errors outside the mask, see [`Self::with_syndromes`];
-    /// at most the largest number of syndrome bits, and 0 in a table of whole values.
+    /// The number of bits that tell apart errors outside the mask, see [`Self::with_syndromes`]: at
+    /// most the maximum length of a syndrome, and 0 in a table of whole values.
     pub(crate) fn telling_bits(&self) -> u32 {
         if self.is_whole() {
             return 0;
@@ -103,13 +104,13 @@ impl TableDescriptor {
         (self.syndrome_bits + self.known_bits()).min(*SYNDROME_BITS.end())
     }
 
-    /// The bits outside the mask that are stored, not hashed.
+    /// The number of bits outside the mask that are stored, not hashed.
     fn known_bits(&self) -> u32 {
         64 - self.prefix_bits() - self.hashed_bits()
     }
 
-    /// A value with its hashed bits replaced by their syndrome: its head, then the number stored
-    /// for its tail.
+    /// The key of a value: the value with its hashed bits replaced by their syndrome, which is the
+    /// head followed by the number stored for the tail.
     #[inline]
     pub(crate) fn key_of(&self, value: u64) -> u64 {
         if self.is_whole() {

@@ -1,4 +1,4 @@
-//! The section directory: the places of the sections of a segment.
+//! The section directory: the positions of the sections of a segment.
 
 use std::ops::Range;
 
@@ -8,19 +8,20 @@ use crate::base::side_by_side::Part;
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 
-/// Minimum number of pages per thread, 1 MiB; for fewer pages a thread costs more than it saves.
+/// Minimum number of pages for each thread, 1 MiB: for fewer pages, starting a thread costs more
+/// time than it saves.
 const PAGES_PER_THREAD: usize = 1 << 8;
 
-/// The bytes of one directory entry.
+/// The length of one directory entry in bytes.
 pub(crate) const ENTRY_LEN: usize = 24;
 
-/// The place of a section. Its pages are padded with zeros after `len` bytes.
+/// The position of a section in its file. After `len` bytes its last page is padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SectionPlace {
     pub(crate) section: Section,
-    /// From the start of the file, a multiple of the page length.
+    /// The offset from the start of the file, a multiple of the page length.
     pub(crate) offset: u64,
-    /// Bytes in use.
+    /// The number of bytes in use.
     pub(crate) len: u64,
 }
 
@@ -30,14 +31,14 @@ impl SectionPlace {
         self.offset.checked_add(self.len.checked_next_multiple_of(PAGE_LEN as u64)?)
     }
 
-    /// Its pages, counted from the start of the file.
+    /// The pages of the section, counted from the start of the file.
     pub(crate) fn pages(&self) -> Range<usize> {
         let first = self.offset as usize / PAGE_LEN;
         first..first + (self.len as usize).div_ceil(PAGE_LEN)
     }
 }
 
-/// Splits pages into at most `threads` parts, fewer if there are too few pages.
+/// Splits a range of pages into at most `threads` parts; into fewer if a part would be too small.
 pub(crate) fn page_parts(pages: Range<usize>, threads: usize) -> Vec<Range<usize>> {
     let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
     let within = parts.map(|part| part.of_len(pages.len()));
@@ -62,7 +63,7 @@ pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section>
     sections
 }
 
-/// The number of a section kind in directory entries and page checksums.
+/// The number of a kind of section in directory entries and page checksums.
 pub(crate) fn kind_tag(section: Section) -> u16 {
     match section {
         Section::Manifest | Section::Deletions | Section::Header => 0,
@@ -77,13 +78,13 @@ pub(crate) fn kind_tag(section: Section) -> u16 {
     }
 }
 
-/// The table number in directory entries and page checksums; 0 for a section without a table.
+/// The number of a section's table in directory entries and page checksums; 0 if it has no table.
 pub(crate) fn table_tag(section: Section) -> u16 {
     section.table().map_or(0, |TableIndex(table)| table)
 }
 
-/// Reads the directory at `start`: the expected sections without gaps from `header_len` to
-/// `file_len`. A fault carries the offset of its entry.
+/// Reads the directory at `start`: it must list the expected sections, without gaps, from
+/// `header_len` to `file_len`. A fault is returned with the offset of its entry.
 pub(crate) fn read(
     header: &[u8],
     start: usize,
@@ -135,7 +136,7 @@ fn read_entry(
     Ok(SectionPlace { section, offset, len })
 }
 
-/// Appends the directory.
+/// Appends the encoded directory to `out`.
 pub(crate) fn write(places: &[SectionPlace], out: &mut Vec<u8>) {
     for place in places {
         put_u16(out, kind_tag(place.section));

@@ -1,7 +1,7 @@
-//! The header of a segment: its counts, its tables, and the places of its sections.
+//! The header of a segment: its counts, its tables, and the positions of its sections.
 //!
-//! Opening a segment reads and checks the whole header; writing a segment encodes it last, when all
-//! lengths are known. Nothing here reads the sections themselves.
+//! When a segment is opened, its whole header is read and checked; when a segment is written, its
+//! header is encoded last, when all lengths are known. Nothing here reads other sections.
 
 use crate::base::error::Fault;
 use crate::base::section::Section;
@@ -16,14 +16,14 @@ use crate::format::prefix_index;
 use crate::scheme::{TABLE_COUNT_MAX, fault_of_masks};
 use fpstore_base::IdKind;
 
-/// The first eight bytes of a segment: like PNG's, they show a transfer that changed
-/// line ends or lost the high bit.
+/// The first eight bytes of a segment. As in PNG, they reveal a transfer that changed line
+/// ends or lost the high bit of each byte.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPS\r\n\x1a\n";
 /// The format versions that this release reads. A segment is written in the oldest version
-/// that can express it, so that older releases can read it if possible.
+/// that can express it, so that as many older releases as possible can read it.
 pub(crate) const VERSION_OLDEST: u16 = 2;
 pub(crate) const VERSION: u16 = VERSION_WITH_SYNDROMES;
-/// The first version that has tables with syndromes.
+/// The first version that allows tables with syndromes.
 const VERSION_WITH_SYNDROMES: u16 = 3;
 
 const FIXED_LEN: usize = 80;
@@ -43,7 +43,7 @@ pub(crate) const FINGERPRINT_COUNT_MAX: u64 = 1 << 40;
 /// The maximum number of ids in a segment.
 pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
 
-/// A checked header of a segment.
+/// The header of a segment, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     /// The format version of the file.
@@ -53,21 +53,21 @@ pub(crate) struct Header {
     pub(crate) fingerprint_count: u64,
     pub(crate) id_count: u64,
     pub(crate) id_kind: IdKind,
-    /// Bytes of each u64 id; 0 for other kinds.
+    /// The number of bytes of each id if ids are numbers; otherwise 0.
     pub(crate) id_len: u32,
-    /// Bytes of the sketch of each id.
+    /// The number of bytes of the sketch of each id; 0 without sketches.
     pub(crate) sketch_len: u32,
     pub(crate) tuned_k: u32,
     pub(crate) set_sum: SetSum,
-    /// The digest of the checksums section, and therefore of every page.
+    /// The digest of the checksums section, and so of every page of the segment.
     pub(crate) content_digest: Digest,
     pub(crate) tables: Vec<TableDescriptor>,
     pub(crate) places: Vec<SectionPlace>,
-    /// The digest of the header area itself, by which a manifest identifies the segment.
+    /// The digest of the header area itself. The manifest identifies the segment by it.
     pub(crate) digest: Digest,
 }
 
-/// A fault with its place in the header.
+/// A fault, after its offset in the header.
 pub(crate) type PlacedFault = (u64, HeaderFault);
 
 /// Why a header was rejected.
@@ -83,14 +83,14 @@ impl From<Fault> for HeaderFault {
     }
 }
 
-/// The length of the header area: whole pages, with room for the CRC.
+/// The length of the header area: a multiple of the page length, with room for the CRC.
 fn header_len(table_count: usize, section_count: usize) -> usize {
     let used = FIXED_LEN + table_count * TABLE_LEN + section_count * directory::ENTRY_LEN;
     (used + CRC_LEN).next_multiple_of(PAGE_LEN)
 }
 
-/// Reads and checks the header of a file that holds `bytes`, in the order of the rules:
-/// length, magic, version, checksum, ranges, directory.
+/// Reads and checks the header of a segment file with these bytes. Checks come in the order of the
+/// rules: length, magic, version, checksum, ranges, directory.
 pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
     let actual_len = bytes.len() as u64;
@@ -125,7 +125,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     read_checked(body, version, header_len_found, file_len, Digest::of(area))
 }
 
-/// Reads the fields of a header with a valid checksum.
+/// Reads the fields of a header whose checksum is valid.
 fn read_checked(
     body: &[u8],
     version: u16,
@@ -250,7 +250,7 @@ fn read_tables(
 }
 
 impl Header {
-    /// The fault of a section whose length is not the length that follows from the counts.
+    /// The fault, if the length of a section is not the length that follows from the counts.
     fn fault_of_lengths(&self) -> Option<Fault> {
         let n = self.fingerprint_count;
         self.places.iter().find_map(|place| {
@@ -280,12 +280,12 @@ impl Header {
         })
     }
 
-    /// The masks of the tables that hold whole values.
+    /// The masks of the tables that store whole values.
     pub(crate) fn whole_masks(&self) -> impl Iterator<Item = u64> {
         self.tables.iter().filter_map(TableDescriptor::whole_mask)
     }
 
-    /// The place of a section, if the segment has it.
+    /// The position of a section, or `None` if the segment does not have that section.
     pub(crate) fn place(&self, section: Section) -> Option<&SectionPlace> {
         self.places.iter().find(|place| place.section == section)
     }
@@ -298,7 +298,7 @@ impl Header {
         header_len(table_count, sections.len()) as u64
     }
 
-    /// The header area, CRC included.
+    /// Encodes the header area, including its CRC.
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
@@ -334,7 +334,7 @@ impl Header {
     }
 }
 
-/// Formats bytes for a message.
+/// Formats bytes as hexadecimal numbers, for a message.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

@@ -8,30 +8,30 @@ use fpstore_base::{IdKind, IdRef};
 
 /// The number of fingerprints whose records share one entry of the id groups section.
 pub(crate) const GROUP_LEN: u64 = 32;
-/// Bytes of an entry, the offset of the first record of the group.
+/// The length of an entry of the id groups section: the offset of the first record of a group.
 pub(crate) const GROUP_ENTRY_LEN: u64 = 8;
 
-/// Two varints, which determine the length of a record.
+/// The maximum number of bytes of the two varints that determine the length of a record.
 pub(crate) const PREFIX_LEN_MAX: u64 = 2 * varint::LEN_MAX as u64;
 
-/// The bytes of the id groups section: one entry a group, and one for the end.
+/// The length of the id groups section in bytes: an entry for each group, and one for the end.
 pub(crate) fn groups_len(fingerprint_count: u64) -> u64 {
     (fingerprint_count.div_ceil(GROUP_LEN) + 1) * GROUP_ENTRY_LEN
 }
 
-/// The offset of the group entry of a fingerprint, and the number of records before its record in
-/// that group.
+/// The offset of the group entry for a fingerprint, and the number of records before its record in
+/// the group.
 pub(crate) fn group_of(rank: Rank) -> (u64, u64) {
     (rank.0 / GROUP_LEN * GROUP_ENTRY_LEN, rank.0 % GROUP_LEN)
 }
 
-/// The encoding of the ids of a segment.
+/// How the ids of a segment are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IdLayout {
     pub(crate) kind: IdKind,
-    /// Bytes of each u64 id.
+    /// The number of bytes of each id if ids are numbers.
     pub(crate) id_len: u32,
-    /// Bytes of the sketch after each id.
+    /// The number of bytes of the sketch after each id.
     pub(crate) sketch_len: u32,
 }
 
@@ -40,12 +40,12 @@ impl IdLayout {
     pub(crate) const NONE: IdLayout = IdLayout { kind: IdKind::None, id_len: 0, sketch_len: 0 };
 }
 
-/// The start of a record, which determines its length.
+/// The first fields of a record, which determine its length.
 struct Parts {
     id_count: u64,
-    /// The bytes before the ids.
+    /// The number of bytes before the ids.
     prefix_len: usize,
-    /// The bytes of the ids.
+    /// The number of bytes of the ids and sketches.
     payload_len: u64,
 }
 
@@ -59,7 +59,7 @@ impl Parts {
                 let len = id_count.checked_mul((layout.id_len + layout.sketch_len).into());
                 (len.ok_or_else(|| too_long(rest))?, 0)
             }
-            // A single text carries its own length.
+            // A single text id starts with its own length.
             (IdKind::Text, 1) => {
                 let (len, len_len) = varint::read(rest)?;
                 let after = len_len as u64 + u64::from(layout.sketch_len);
@@ -71,9 +71,10 @@ impl Parts {
     }
 }
 
-/// The bytes of the first `count` records of `bytes`; `None` if some are missing or unreadable.
+/// The length of the first `count` records in `bytes`; `None` if bytes are missing or unreadable.
 pub(crate) fn len_of(bytes: &[u8], count: u64, layout: IdLayout) -> Option<usize> {
-    // Most fingerprints have one id, and a single number always takes the same number of bytes.
+    // The fast path: most fingerprints have one id, and a single number always takes the same
+    // length.
     let of_single = (layout.kind == IdKind::U64).then(|| 1 + layout.id_len + layout.sketch_len);
     let mut passed = 0_usize;
     for _ in 0..count {
@@ -93,18 +94,19 @@ pub(crate) struct Record<'a> {
     layout: IdLayout,
     left: u64,
     payload: &'a [u8],
-    /// The sketch of the id read last.
+    /// The sketch of the id that was read last.
     sketch: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// The length of the record that starts with `prefix`; [`PREFIX_LEN_MAX`] bytes always suffice.
+    /// The length of the record that starts with `prefix`; [`PREFIX_LEN_MAX`] bytes of it always
+    /// suffice.
     pub(crate) fn len(prefix: &[u8], layout: IdLayout) -> Result<u64, Fault> {
         let parts = Parts::read(prefix, layout)?;
         (parts.prefix_len as u64).checked_add(parts.payload_len).ok_or_else(|| too_long(prefix))
     }
 
-    /// Reads the record at the start of `bytes`: the record and its length.
+    /// Reads the record at the start of `bytes`; returns the record and its length.
     pub(crate) fn read(bytes: &'a [u8], layout: IdLayout) -> Result<(Self, usize), Fault> {
         let parts = Parts::read(bytes, layout)?;
         let payload = usize::try_from(parts.payload_len)
@@ -115,17 +117,17 @@ impl<'a> Record<'a> {
         Ok((Record { layout, left: parts.id_count, payload, sketch: &[] }, len))
     }
 
-    /// The record of a fingerprint in a segment without ids.
+    /// The record of any fingerprint in a segment without ids.
     pub(crate) fn empty() -> Self {
         Record { layout: IdLayout::NONE, left: 0, payload: &[], sketch: &[] }
     }
 
-    /// Whether at most one id remains.
+    /// Whether at most one unread id remains.
     pub(crate) fn is_single(&self) -> bool {
         self.left <= 1
     }
 
-    /// The number of remaining ids; each takes at least a byte.
+    /// The number of unread ids; rejects a number that is too large for the remaining bytes.
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {
             let (count, len) = (self.left, self.payload.len());
@@ -134,7 +136,7 @@ impl<'a> Record<'a> {
         Ok(self.left)
     }
 
-    /// The next id.
+    /// Reads the next id; `None` after the last id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         let Some(left) = self.left.checked_sub(1) else {
             if self.payload.is_empty() {
@@ -153,7 +155,7 @@ impl<'a> Record<'a> {
         Ok(Some(id))
     }
 
-    /// The sketch of the id read last; empty in a segment without sketches.
+    /// The sketch of the id that was read last; empty in a segment without sketches.
     pub(crate) fn sketch(&self) -> &'a [u8] {
         self.sketch
     }
@@ -185,7 +187,7 @@ fn too_long(rest: &[u8]) -> Fault {
     Fault::rule(18, format!("id record reaches beyond the {} bytes left", rest.len()))
 }
 
-/// The number of bytes of each u64 id if `largest` is the largest id.
+/// The number of bytes in which each number id is stored if `largest` is the largest id.
 pub(crate) fn id_len_for(largest: u64) -> u32 {
     (64 - largest.leading_zeros()).div_ceil(8).max(1)
 }

@@ -1,7 +1,7 @@
-//! The manifest: the live segments of a store, and their deleted records.
+//! The manifest: the list of the live segments of a store and of their deletion files.
 //!
-//! The snapshot of a reader and the transaction of a writer both use [`Manifest`]. Nothing here
-//! opens the files named in a manifest.
+//! Both the snapshot of a reader and the transaction of a writer use [`Manifest`]. Nothing here
+//! opens the files that a manifest lists.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,26 @@ use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, 
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";
-/// The file name of a manifest proposed by a repair.
+/// The file name for a manifest that a repair proposes.
 pub(crate) const REPAIRED_NAME: &str = "MANIFEST.repaired";
-/// The first eight bytes.
+/// The first eight bytes of a manifest.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
 const VERSION: u16 = 2;
 const FIXED_LEN: usize = 48;
 const ENTRY_LEN: usize = 88;
-/// Offsets of the fields of an entry.
+/// Offsets of the fields in an entry.
 const DELETIONS_AT: usize = 24;
 const SEGMENT_DIGEST_AT: usize = 48;
 const DELETION_DIGEST_AT: usize = 64;
 const LABEL_LEN_AT: usize = 80;
 const CRC_LEN: usize = 4;
-/// The maximum number of live segments.
+/// The maximum number of live segments of a store.
 pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
-/// File numbers and generations stay below this, so that there is always a next number.
+/// File numbers and generations must be below this, so that there is always a next number.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
-/// The longest label in bytes.
+/// The maximum length of a label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
-/// The maximum number of runs that a store remembers; further runs displace the oldest.
+/// The maximum number of run names that a store remembers; a new name displaces the oldest.
 pub(crate) const RUN_COUNT_MAX: usize = 1024;
 /// The maximum length of a manifest in bytes; a reader rejects a longer file before reading it.
 pub(crate) const LEN_MAX: u64 = (FIXED_LEN
@@ -38,34 +38,35 @@ pub(crate) const LEN_MAX: u64 = (FIXED_LEN
     + RUN_COUNT_MAX * (1 + LABEL_LEN_MAX)
     + CRC_LEN) as u64;
 
-/// Sixteen random bytes, not all zero, that identify a store.
+/// Sixteen random bytes, not all of them zero, that identify a store.
 pub(crate) type StoreId = [u8; 16];
 
-/// The entry of a deletion file in the manifest.
+/// The entry for a deletion file in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeletionEntry {
-    /// The number of the deletion file, never reused in the life of the store.
+    /// The number of the deletion file; a store never uses a number twice.
     pub(crate) number: u64,
-    /// The digest of the whole file.
+    /// The digest of the whole deletion file.
     pub(crate) digest: Digest,
-    /// Deleted fingerprints.
+    /// The number of deleted fingerprints.
     pub(crate) fingerprint_count: u64,
-    /// Deleted ids, including the ids of deleted fingerprints.
+    /// The number of deleted ids, including the ids of deleted fingerprints.
     pub(crate) id_count: u64,
 }
 
-/// The entry of a live segment in the manifest.
+/// The entry for a live segment in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentEntry {
-    /// The number of the segment, never reused in the life of the store.
+    /// The number of the segment; a store never uses a number twice.
     pub(crate) number: u64,
     pub(crate) file_len: u64,
     pub(crate) fingerprint_count: u64,
-    /// Identifies the file: the digest of its header, which includes a digest of its contents.
+    /// The digest of the file's header, which identifies the file: the header contains a digest of
+    /// the file's contents.
     pub(crate) digest: Digest,
-    /// Its deletion file, if it has deleted records.
+    /// The deletion file of the segment, if the segment has deleted records.
     pub(crate) deletions: Option<DeletionEntry>,
-    /// The label given by the user, or empty.
+    /// The label given by the user; empty if there is none.
     pub(crate) label: String,
 }
 
@@ -75,34 +76,34 @@ impl SegmentEntry {
     }
 }
 
-/// The name of segment `number` in the directory of the store.
+/// The file name of segment `number` in the directory of the store.
 pub(crate) fn segment_file_name(number: u64) -> String {
     format!("segment-{number:016x}.fps")
 }
 
-/// The number of the segment whose file has this name.
+/// The number in the file name of a segment; `None` for other names.
 pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
     let digits = file_name.strip_prefix("segment-")?.strip_suffix(".fps")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     (segment_file_name(number) == file_name).then_some(number)
 }
 
-/// The live segments of a store.
+/// The contents of a manifest file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Random bytes drawn when the store was made; the same in all its manifests.
+    /// Random bytes, drawn when the store was made; all manifests of the store have the same.
     pub(crate) store_id: StoreId,
-    /// Grows by one with each manifest of the store.
+    /// The number of this manifest; each new manifest adds one.
     pub(crate) generation: u64,
-    /// The number of the next segment or deletion file.
+    /// The number for the next new segment or deletion file.
     pub(crate) next_number: u64,
-    /// The segments, oldest first, which is also the order of their ids in answers.
+    /// The segments, oldest first; ids in answers have the same order.
     pub(crate) segments: Vec<SegmentEntry>,
-    /// The names of the runs that have added to the store, oldest first.
+    /// The names of runs that have added records to the store, oldest first.
     pub(crate) runs: Vec<String>,
 }
 
-/// The reason why a text cannot be the name of a run, or `None`.
+/// The reason why a text is not a valid name of a run, or `None`.
 pub(crate) fn fault_of_run(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("the name of a run is empty".into());
@@ -110,7 +111,7 @@ pub(crate) fn fault_of_run(name: &str) -> Option<String> {
     fault_of_label(name).map(|fault| format!("the name of a run is {fault}"))
 }
 
-/// The reason why a text cannot be a label, or `None`.
+/// The reason why a text is not a valid label, or `None`.
 pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     if label.len() > LABEL_LEN_MAX {
         return Some(format!("a label of {} bytes, at most {LABEL_LEN_MAX}", label.len()));
@@ -241,7 +242,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Remembers the name of a run, and forgets the oldest names beyond the maximum.
+    /// Adds the name of a run, and removes the oldest names beyond the maximum number.
     pub(crate) fn add_run(&mut self, name: &str) {
         self.runs.retain(|run| run != name);
         self.runs.push(name.into());
@@ -249,7 +250,7 @@ impl Manifest {
         self.runs.drain(..forgotten);
     }
 
-    /// The whole file.
+    /// Encodes the whole manifest file.
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
@@ -283,7 +284,7 @@ impl Manifest {
     }
 }
 
-/// The deletion file that the entry at `start` names, if it names one.
+/// The deletion file in the segment entry at `start`, if there is one.
 fn read_deletions(body: &[u8], start: usize) -> Result<Option<DeletionEntry>, Fault> {
     let short = || Fault::Truncated { needed: (start + ENTRY_LEN) as u64, found: 0 };
     let field = |offset: usize| u64_at(body, start + offset).ok_or_else(short);
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(Manifest::read(&manifest.encode()), Ok(manifest));
     }
 
-    /// Readers read at most this length, so it must be the length of the largest manifest.
+    /// Readers reject a longer manifest, so `LEN_MAX` must be the length of the largest manifest.
     #[test]
     fn the_largest_manifest_has_the_greatest_length() {
         let mut manifest = sample();

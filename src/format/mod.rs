@@ -1,10 +1,10 @@
-//! Encoding and decoding between bytes and checked values, as laid out in format-spec.md.
+//! Encodes checked values as bytes and decodes them, as laid out in format-spec.md.
 //!
-//! The segment reader and writer, the snapshot, the store directory and `verify` call it. Decoding
-//! treats every byte as hostile: it checks a value before use and reports a broken rule as a
+//! Used by the segment reader and writer, the snapshot, the store directory and `verify`. Decoding
+//! treats every byte as hostile: it checks each value before use and reports a broken rule as a
 //! [`Fault`](crate::Fault). Nothing here opens files or searches.
 
-// Bytes from a file must not be indexed or unwrapped.
+// Code that reads bytes from a file must not panic, so it must not index or unwrap.
 #![cfg_attr(
     not(test),
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)

@@ -1,7 +1,8 @@
-//! How the bytes of segment files get into memory: mapped, or read.
+//! How the bytes of segment files get into memory: by a memory map, or by reading whole files.
 //!
-//! [`Access`] is the choice of the user; [`Access::settle`] decides for given files. `segment` maps
-//! or reads accordingly and works the same over both. Nothing here opens a file.
+//! The user chooses an [`Access`], and [`Access::settle`] turns `Auto` into one of the other two
+//! for the files of a store. The rest of `segment` works the same with both. Nothing here opens a
+//! file.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -17,37 +18,40 @@ fpstore_base::choices! {
     /// How a store accesses the bytes of its segments; see
     /// [`OpenOptions::access`](crate::OpenOptions).
     ///
-    /// Answers are the same, and in either case pages are verified on first use. Queries of a store
-    /// that is in memory take the same time, or less where the system provides huge pages.
+    /// The choice changes no answer, and pages are verified on first use in either case. Queries of
+    /// files that are in memory take the same time with both; `Memory` takes less where the system
+    /// provides huge pages.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize))]
     #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
     #[non_exhaustive]
     pub enum Access {
         /// Maps the files. Opening takes the same time for few and many fingerprints, processes
-        /// share the memory, and the system reclaims it when memory is short. A program that
-        /// shortens a file, or a failing network disk or device, ends the process with SIGBUS.
+        /// share the memory, and the system reclaims it when memory is short. If a program shortens
+        /// a mapped file, or a network disk or device fails, the system ends the process with
+        /// SIGBUS.
         Map = "map": "From a memory map",
         /// Reads the files into memory of this process, which is freed when the store and
-        /// everything that uses it are dropped. Opening reads every byte. Afterwards changes to the
-        /// files have no effect, and the files may be removed.
+        /// everything that uses the store are dropped. Opening reads every byte. Later changes to
+        /// the files have no effect, and the files may be removed.
         Memory = "memory":
             "From a copy in memory, made at the start: later changes to the files have no effect",
         /// `Memory` if the directory is on a network file system, the segments together take at
         /// most a quarter of the memory of the machine or of the control group, and the system
-        /// reports both; otherwise `Map`. Network file systems are known on Linux: NFS, SMB, FUSE,
-        /// 9p, AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
+        /// reports both; otherwise `Map`. Known network file systems, on Linux only: NFS, SMB,
+        /// FUSE, 9p, AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
         #[default]
         Auto = "auto":
             "Into memory on a network file system, if it takes at most a quarter of the memory",
     }
 }
 
-/// `Auto` reads at most this fraction of the memory.
+/// `Auto` reads files into memory if they take at most this fraction of it (a quarter).
 const AUTO_SHARE: u64 = 4;
 
 impl Access {
-    /// The access to segments of `len` bytes in total in a directory: `Map` or `Memory`.
+    /// Turns `Auto` into `Map` or `Memory` for the segments in a directory, `len` bytes in total.
+    /// Rejects `Memory` if they do not fit.
     pub(crate) fn settle(self, directory: &Path, len: u64) -> Result<Self> {
         match self {
             Access::Map => Ok(Access::Map),
@@ -56,7 +60,8 @@ impl Access {
         }
     }
 
-    /// As [`Access::settle`] on a network file system with `memory` bytes of memory; 0 if unknown.
+    /// The part of [`Access::settle`] that depends on the memory; `memory` is 0 if its size is
+    /// unknown.
     fn settle_within(self, directory: &Path, len: u64, memory: u64) -> Result<Self> {
         if self == Access::Auto {
             return Ok(if len <= memory / AUTO_SHARE { Access::Memory } else { Access::Map });
@@ -73,17 +78,17 @@ impl Access {
     }
 }
 
-/// Bytes of memory of the machine, or of the control groups that limit this process. 0 if the
-/// system does not report it.
+/// Bytes of memory of the machine, or of the control groups that limit this process; 0 if the
+/// system does not report them.
 ///
-/// Queried once per process: a query takes 0.3 ms, and small batches take less.
+/// The system is asked once per process, because asking takes 0.3 ms, longer than a small batch.
 pub(crate) fn usable_memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     *MEMORY.get_or_init(|| ask_for_memory().0)
 }
 
-/// Bytes of the usable memory that no program uses now, so that cached files can take them. 0 if
-/// unknown.
+/// Bytes of the usable memory that no program uses now, so that the system can cache files in them;
+/// 0 if unknown.
 pub(crate) fn free_memory() -> u64 {
     ask_for_memory().1
 }
@@ -95,8 +100,8 @@ fn ask_for_memory() -> (u64, u64) {
     else {
         return (0, 0);
     };
-    // The control groups of this process (systemd makes such groups), and the root group, which may
-    // be the only visible group in a container.
+    // Both the control group of this process (systemd makes such groups) and the root group, the
+    // only group visible in some containers.
     let own = sysinfo::get_current_pid().ok().and_then(|pid| {
         let of = ProcessRefreshKind::nothing().without_tasks();
         system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, of);

@@ -1,4 +1,4 @@
-//! Advice to the system on the access pattern of the sections of a segment.
+//! Advice to the system about the order in which the sections of a segment will be read.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use crate::bytes::checksum::PAGE_LEN;
 use crate::format::directory::SectionPlace;
 use crate::segment::read::Segment;
 
-/// The number of pages read ahead of their use, and the minimum of one step: 4 MiB.
+/// Pages are requested at least this many pages, 4 MiB, before their use.
 const AHEAD_COUNT: usize = 1 << 10;
-/// Twice the default readahead of Linux.
+/// Sections from this length on get advice: twice the default readahead of Linux.
 #[cfg(unix)]
 const LONG_LEN: u64 = 256 << 10;
 
@@ -21,7 +21,8 @@ impl Segment {
         let _ = places;
     }
 
-    /// Advises the system that single pages of sections will be read.
+    /// Advises the system that single pages of these sections will be read, so that it reads no
+    /// others.
     pub(super) fn advise_random(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
         long(places).for_each(|place| self.advise(place, memmap2::Advice::Random));
@@ -29,14 +30,14 @@ impl Segment {
         let _ = places;
     }
 
-    /// Advises the system that a section is about to be read sequentially and should stay in
+    /// Advises the system that a section is about to be read sequentially and should be kept in
     /// memory, in huge pages if the file system supports them.
     pub(crate) fn advise_huge_pages(&self, place: &SectionPlace) {
         #[cfg(unix)]
         {
-            // Linux then reads 2 MiB at a time into one page, on file systems that support it; with
-            // `WillNeed` it would use small pages. Queries of 10^7 fingerprints take a fifth less
-            // time in huge pages.
+            // With `HugePage` Linux reads 2 MiB at a time into one huge page, if the file system
+            // supports it; with `WillNeed` it would use small pages. Queries of 10^7 fingerprints
+            // take a fifth less time in huge pages.
             #[cfg(target_os = "linux")]
             self.advise(place, memmap2::Advice::HugePage);
             #[cfg(not(target_os = "linux"))]
@@ -47,7 +48,7 @@ impl Segment {
         let _ = place;
     }
 
-    /// Advises the system that single pages of a section will be read from now on.
+    /// Advises the system that single pages of a section will be read from now on, by queries.
     pub(crate) fn advise_queries(&self, place: &SectionPlace) {
         #[cfg(unix)]
         self.advise(place, memmap2::Advice::Random);
@@ -60,8 +61,8 @@ impl Segment {
         self.data().advise(advice, place.offset as usize, place.len as usize);
     }
 
-    /// Starts reading the pages of some bytes from the disk, except for verified pages: those are,
-    /// or were, in memory.
+    /// Starts reading `len` bytes of a section from the disk. Skips verified pages: they are, or
+    /// were, in memory.
     pub(super) fn readahead(&self, place: &SectionPlace, offset: u64, len: u64) {
         if self.data().is_read() {
             return;
@@ -77,7 +78,7 @@ impl Segment {
         self.will_need(first as usize..last as usize + 1);
     }
 
-    /// Starts reading pages of the file from the disk.
+    /// Starts reading these pages of the file from the disk.
     fn will_need(&self, pages: Range<usize>) {
         #[cfg(unix)]
         self.data().advise(
@@ -90,8 +91,9 @@ impl Segment {
     }
 }
 
-/// Reads a range of pages of a segment sequentially, some megabytes ahead of their use. Without it
-/// the caller would wait for each page, since the system reads no page of a map ahead.
+/// Readahead for a sequential pass over a range of pages: requests pages some megabytes before
+/// their use. Otherwise the caller would wait for each page, because the system does not read ahead
+/// in a memory map.
 #[derive(Debug)]
 pub(crate) struct ReadAhead<'a> {
     segment: &'a Segment,
@@ -102,7 +104,7 @@ pub(crate) struct ReadAhead<'a> {
 }
 
 impl<'a> ReadAhead<'a> {
-    /// Readahead of the pages of some bytes of a section.
+    /// Readahead for the pages of a range of bytes of a section.
     pub(crate) fn new(segment: &'a Segment, place: &SectionPlace, bytes: Range<u64>) -> Self {
         let offset = place.offset;
         let bytes = bytes.start.min(place.len)..bytes.end.min(place.len);
@@ -114,8 +116,8 @@ impl<'a> ReadAhead<'a> {
         ReadAhead { segment, offset, left }
     }
 
-    /// Requests more pages from the system, if the requested pages end soon after byte `at` of the
-    /// section.
+    /// Requests more pages if the already requested pages end less than `AHEAD_COUNT` pages after
+    /// byte `at` of the section.
     #[inline]
     pub(crate) fn advance(&mut self, at: u64) {
         let page = page_at(self.offset, at);
@@ -125,7 +127,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// The next pages to request, if `page` is used now.
+    /// Returns the next pages to request when `page` is in use, and counts them as requested.
     fn next(&mut self, page: usize) -> Range<usize> {
         let start = self.left.start.max(page).min(self.left.end);
         let end = (start + 2 * AHEAD_COUNT).min(self.left.end);
@@ -134,14 +136,14 @@ impl<'a> ReadAhead<'a> {
     }
 }
 
-/// The page of byte `at` of a section at `offset`.
+/// The page of the file that contains byte `at` of a section that starts at `offset`.
 fn page_at(offset: u64, at: u64) -> usize {
     (offset.saturating_add(at) / PAGE_LEN as u64) as usize
 }
 
-/// The sections for which advice on the access order pays. The system reads a short section at once
-/// anyway. And a query visits every small segment, where eight system calls for advice would take
-/// most of the time.
+/// The sections for which advice is worth its cost. The system reads a short section at once
+/// anyway, and in a query of many small segments, eight system calls for each would take most of
+/// the time.
 #[cfg(unix)]
 fn long(places: [&SectionPlace; 4]) -> impl Iterator<Item = &SectionPlace> {
     places.into_iter().filter(|place| place.len >= LONG_LEN)
@@ -170,7 +172,7 @@ mod tests {
             assert!(next > page && next <= 5000.min(page + 3 * AHEAD_COUNT + 1), "{page}");
         }
         assert_eq!(next, 5000);
-        // Skipped pages are not read.
+        // Pages that the pass has skipped are not requested.
         assert_eq!(ahead(7..9000).next(8000), 8000..9000);
         assert_eq!(ahead(7..9000).next(9500), 9000..9000);
         let place = segment.header().places[0];

@@ -1,34 +1,34 @@
-//! The memory and threads of a piece of work.
+//! The budget of a piece of work: how much memory and how many threads it may use.
 //!
-//! Batches, joins, the builder and the writer get their limits from here. Nothing is reserved: a
-//! caller must respect the limits.
+//! Batches, joins, the builder and the writer get their limits from here. Nothing is reserved: each
+//! caller must keep to its limits.
 
 use crate::base::error::{Error, Result};
 use crate::segment::access::usable_memory;
 use fpstore_base::{Resources, thread_count};
 
 const MIB: u64 = 1 << 20;
-/// Bytes for the program, page checksums, and the buffers of sections and merges.
+/// Bytes counted for the program itself, page checksums, and the buffers of sections and merges.
 const FIXED_LEN: u64 = if cfg!(test) { 0 } else { 24 * MIB };
-/// Bytes for the chunks of input that a thread parses.
+/// Bytes counted for the input chunks that each thread parses.
 const INPUT_LEN_PER_THREAD: u64 = if cfg!(test) { 0 } else { 8 * MIB };
-/// The minimum default memory, for small machines and machines of unknown size, but at most half of
-/// a known memory.
+/// The minimum of the default memory, for small machines and machines of unknown size. On a small
+/// machine it is at most half of the memory.
 const DEFAULT_MIN: u64 = 256 * MIB;
-/// The minimum memory of a sort. With less there would be very many runs, useful only in unit
-/// tests.
+/// The minimum memory of a sort. Less memory would give very many sorted runs, which only unit
+/// tests want.
 pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };
 
 /// The memory and threads that a piece of work may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkBudget {
-    /// In bytes, without the memory of the program and its buffers.
+    /// Bytes for the work itself, without the program and its buffers.
     pub(crate) memory: u64,
     pub(crate) threads: usize,
 }
 
 impl WorkBudget {
-    /// The share of the given resources that the work itself may use.
+    /// Computes the budget that remains of the given resources after the program and its buffers.
     pub(crate) fn of(given: &Resources) -> Result<Self> {
         let mut threads = thread_count(given.threads.unwrap_or_default());
         let memory = given.memory.unwrap_or_else(|| {
@@ -36,7 +36,8 @@ impl WorkBudget {
             if usable == 0 {
                 return DEFAULT_MIN.max(memory_min(threads));
             }
-            // The system kills a process that exceeds the memory of a small control group.
+            // In a small control group, use fewer threads: the system kills a process that exceeds
+            // its memory.
             while given.threads.is_none() && threads > 1 && memory_min(threads) > usable / 2 {
                 threads -= 1;
             }

@@ -1,4 +1,4 @@
-//! The ids of the fingerprint at a rank of the first table.
+//! Finds the ids of a fingerprint by its rank in the first table.
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::{Rank, Section};
@@ -8,11 +8,11 @@ use crate::format::directory::SectionPlace;
 use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
 use crate::segment::Segment;
 
-/// Groups of records up to this length are read at once. Such a group has one page or two.
+/// Groups of id records up to this length, at most two pages, are read at once.
 const SHORT_GROUP: u64 = PAGE_LEN as u64;
 
 impl Segment {
-    /// The sections of the id groups and of the id records; `None` for a segment without ids.
+    /// The sections with the id groups and the id records; `None` for a segment without ids.
     pub(crate) fn id_places(&self) -> Option<(&SectionPlace, &SectionPlace)> {
         Some((self.header().place(Section::IdGroups)?, self.header().place(Section::IdRecords)?))
     }
@@ -37,7 +37,8 @@ impl Segment {
         };
         match passed {
             Some(passed) => start += passed as u64,
-            // Only the starts of the preceding records are read: one of them may be very long.
+            // For a long group, only the start of each preceding record is read: a record may be
+            // very long.
             None => {
                 for _ in 0..before {
                     start += self.record_len(records, start, end, layout)?;
@@ -56,7 +57,7 @@ impl Segment {
         read.map(|(record, _)| record).map_err(|fault| self.corrupt(records, start, fault))
     }
 
-    /// The length of the record at `start`, which ends at or before `end`.
+    /// The length of the record at `start`; the record must end at or before `end`.
     fn record_len(
         &self,
         records: &SectionPlace,
@@ -76,7 +77,8 @@ impl Segment {
         }
     }
 
-    /// The start and end of the records of a group, ascending and within their section.
+    /// The start and end of the records of a group; they must be ascending and in their section
+    ///
     pub(crate) fn group_bounds(
         &self,
         groups: &SectionPlace,

@@ -1,5 +1,5 @@
-//! Single lookups in a table, on which the caller waits: a value, a tail, a block by the checked
-//! path, and readahead advice.
+//! Single lookups in a table, for which the caller waits: a value, a tail, a block. Also readahead
+//! for them.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use crate::segment::table::Table;
 use crate::segment::{ReadAhead, SyndromeTable, TableReader, WholeTable};
 
 impl<'a> TableReader<'a> {
-    /// The place of a block.
+    /// The positions of the heads and values of a block.
     pub(crate) fn span(self, block: BlockIndex) -> Result<BlockSpan> {
         self.index_reader().span(block)
     }
 
-    /// The place of a block, by the checked path: it verifies pages, follows overflow entries, and
-    /// reports the exact fault.
+    /// Like [`TableReader::span`], but slow and exact: it verifies pages, follows overflow entries,
+    /// and reports the fault.
     #[cold]
     pub(super) fn span_checked(self, block: BlockIndex) -> Result<BlockSpan> {
         let (entries, overflow_entries) = (&self.table.entries, &self.table.overflow_entries);
@@ -35,7 +35,7 @@ impl<'a> TableReader<'a> {
                     .map_err(|fault| self.corrupt(overflow_entries, offset, fault))?
             }
         };
-        // The length of the heads section is checked when its bytes are read.
+        // The end of the heads is checked later, when their bytes are read.
         if span.rank_end > self.segment.header().fingerprint_count {
             let fault = Fault::rule(15, "block ends beyond the last value");
             return Err(self.corrupt(entries, offset, fault));
@@ -43,7 +43,7 @@ impl<'a> TableReader<'a> {
         Ok(span)
     }
 
-    /// Readahead of some bytes of a section of this table.
+    /// Readahead for a range of bytes of a section of this table.
     pub(crate) fn read_ahead(self, place: &SectionPlace, bytes: Range<u64>) -> ReadAhead<'a> {
         ReadAhead::new(self.segment, place, bytes)
     }
@@ -57,7 +57,7 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// Starts reading the pages of some heads from the disk.
+    /// Starts reading the pages with the heads of a block from the disk.
     pub(crate) fn readahead_heads(self, span: &BlockSpan) {
         self.segment.readahead(&self.table.heads, span.heads_start, span.heads_len());
     }
@@ -67,7 +67,7 @@ impl<'a> TableReader<'a> {
         self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
     }
 
-    /// The number stored for the tail of the value at `rank`.
+    /// The number that the tails section stores for the value at `rank`.
     #[inline]
     fn stored(self, rank: Rank) -> Result<u64> {
         let width = self.table.stored_bits;
@@ -82,7 +82,7 @@ impl<'a> TableReader<'a> {
         })
     }
 
-    /// The number of values in the blocks before the block of `value`: a lower bound of its rank.
+    /// The number of values in all blocks before the block of `value`: a lower bound of its rank.
     pub(crate) fn rank_before(self, value: Permuted) -> Result<u64> {
         Ok(self.span(self.block_of(value))?.rank_start)
     }
@@ -98,7 +98,7 @@ impl<'a> TableReader<'a> {
         self.segment.advise_sequential(self.places());
     }
 
-    /// Advises the system that single pages of the table will be read.
+    /// Advises the system that single pages of the table will be read, in any order.
     pub(crate) fn advise_random(self) {
         self.segment.advise_random(self.places());
     }
@@ -110,15 +110,15 @@ impl<'a> TableReader<'a> {
 }
 
 impl SyndromeTable<'_> {
-    /// The known bits of a value with this key, from its head and its mask, at their positions; the
-    /// hashed bits are 0. For statistics.
+    /// For statistics: the known bits of the values with this key, at their positions in a value;
+    /// the hashed bits are 0.
     #[cfg(feature = "write")]
     pub(crate) fn known_part(self, key: u64) -> u64 {
         (key >> self.layout.syndrome_bits) << self.layout.hashed_bits
     }
 
-    /// The number stored for the value at `rank`: the bits of its tail under the mask, then the
-    /// syndrome of the others.
+    /// The number stored for the value at `rank`: the bits of the tail that are under the mask,
+    /// then the syndrome of its other bits.
     #[inline]
     pub(crate) fn number(self, rank: Rank) -> Result<u64> {
         self.stored(rank)
@@ -132,7 +132,7 @@ impl WholeTable<'_> {
         self.stored(rank)
     }
 
-    /// The rank of a value, if the table has it.
+    /// The rank of a value, or `None` if the table does not contain it.
     pub(crate) fn find(self, value: Permuted) -> Result<Option<Rank>> {
         let block = self.block_of(value);
         let span = self.span(block)?;
@@ -157,9 +157,9 @@ impl WholeTable<'_> {
         }
     }
 
-    /// The value at a rank, which must be below the number of values of the table.
+    /// The value at a rank; the rank must be below the number of values of the table.
     pub(crate) fn value_at(self, rank: Rank) -> Result<Permuted> {
-        // The last block that starts at or before the rank: later blocks start after it.
+        // Finds the last block that starts at or before the rank.
         let (mut low, mut high) = (0, self.table.descriptor.block_count());
         while low + 1 < high {
             let middle = low + (high - low) / 2;

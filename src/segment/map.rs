@@ -10,19 +10,19 @@ use memmap2::{Mmap, MmapMut};
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 
-/// The maximum number of segments of a process that hold a lock at the same time. Further segments
-/// are mapped without a lock, because the number of open files of a process is limited.
+/// The maximum number of locks that the segments of a process hold together. Further segments are
+/// mapped without a lock, because the number of open files of a process is limited.
 const HELD_MAX: usize = 256;
 
-/// The number of segments of this process that hold a lock.
+/// The number of locks that segments of this process hold now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes of a segment file: in a memory map, with a shared lock on the file on systems with
-/// such locks, or in memory of this process. A writer that sees the lock leaves the file in place
-/// even when no manifest names it any more.
+/// The bytes of a segment file: in a memory map, with a shared lock on the file if the system has
+/// such locks, or in memory of this process. The lock tells writers to leave the file in place even
+/// when no manifest lists it any more.
 #[derive(Debug)]
 pub(super) struct SegmentBytes {
-    /// The map of the file, or an anonymous map.
+    /// The memory map of the file, or anonymous memory with its contents.
     map: Mmap,
     held: Option<File>,
     is_read: bool,
@@ -38,22 +38,23 @@ impl SegmentBytes {
     /// program breaks the protocol, readers get an error or SIGBUS, see docs/operations.md.
     #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
     pub(super) fn map(file: File, path: &Path) -> Result<Self> {
-        // `Mmap::map` requires that the file keep its length and bytes while mapped; the store
-        // protocol above guarantees both. Nothing else depends on it: `Segment::from_bytes` takes
-        // the bytes as hostile, so a wrong file is an error and never undefined behaviour.
+        // SAFETY: `Mmap::map` requires that the file keep its length and bytes while mapped, which
+        // the protocol above ensures. `Segment::from_bytes` takes the bytes as hostile, so a wrong
+        // file causes an error and never undefined behaviour.
         let map = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
-        // A query touches single pages all over the file; reading ahead around each page would read
-        // a hundred pages for one. If the system refuses the advice, queries only get slower.
+        // A query reads single pages all over the file, and readahead would read a hundred pages
+        // for each. If the system rejects the advice, queries only get slower.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Random);
         Ok(SegmentBytes::holding(map, file, path))
     }
 
-    /// Reads a file of `len` bytes.
+    /// Reads a whole file of `len` bytes into memory.
     pub(super) fn read(mut file: File, len: u64, path: &Path) -> Result<Self> {
         let take = || MmapMut::map_anon(usize::try_from(len).unwrap_or(usize::MAX));
         let mut map = take().map_err(Error::io("take memory for", path))?;
-        // Huge pages make queries a fifth faster; the advice must precede the first write.
+        // Huge pages make queries a fifth faster. The advice must come before the first write to
+        // the memory.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         if let Err(source) = file.read_exact(&mut map) {
@@ -68,7 +69,7 @@ impl SegmentBytes {
     }
 
     fn holding(map: Mmap, file: File, path: &Path) -> Self {
-        // A file without a lock is equally safe if files persist while they are mapped, which holds
+        // Without a lock, reading is equally safe wherever files persist while they are mapped:
         // everywhere except on network file systems.
         let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
         #[cfg(test)]
@@ -90,7 +91,8 @@ impl SegmentBytes {
         self.is_read
     }
 
-    /// Advises the system on some bytes. If it refuses, reading only takes longer.
+    /// Advises the system on a range of bytes. If the system rejects the advice, reading only gets
+    /// slower.
     #[cfg(unix)]
     pub(super) fn advise(&self, advice: memmap2::Advice, offset: usize, len: usize) {
         let _ = self.map.advise_range(advice, offset, len);
@@ -100,8 +102,8 @@ impl SegmentBytes {
 impl Drop for SegmentBytes {
     fn drop(&mut self) {
         if let Some(file) = &self.held {
-            // Closing the file is not enough: a process just started by another thread may have a
-            // copy of the open file.
+            // Closing the file is not enough: a process that another thread has just started may
+            // have a copy of the open file.
             let _ = file.unlock();
             HELD.fetch_sub(1, Ordering::Relaxed);
         }
@@ -117,8 +119,8 @@ pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
 mod tests {
     use super::*;
 
-    /// A process started by another thread has copies of all open files for a moment, or for its
-    /// whole lifetime.
+    /// A process that another thread starts has copies of all open files for a moment, or for its
+    /// whole lifetime. `try_clone` makes such a copy.
     #[test]
     fn a_copy_in_another_process_does_not_hold_the_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,14 @@
-//! Segments: immutable files that hold a set of fingerprints in all its tables.
+//! Segments: immutable files, each of which stores a set of fingerprints in every one of its
+//! tables.
 //!
-//! [`Segment`] is an open file: its header, and its bytes page by page as their checksums are
-//! verified. [`TableReader`] reads one of its tables: blocks by the prefix index, heads, tails, all
-//! values in order. `write` makes a file. Reading and writing share only the format.
+//! [`Segment`] is an open file: its header, and its bytes, which are verified page by page.
+//! [`TableReader`] reads one of its tables: blocks by the prefix index, heads, tails, all values in
+//! order. `write` makes a segment file. Reading and writing share only the format.
 //!
-//! Bytes of a file are hostile until their page is verified, and their content remains hostile even
-//! then: readers return faults and never panic.
+//! Bytes of a file are hostile until the checksum of their page is verified, and even then their
+//! content can be hostile: readers return faults and never panic.
 
-// Bytes from a file must not be indexed or unwrapped.
+// Code that reads bytes from a file must not panic, so it must not index or unwrap.
 #![cfg_attr(
     not(test),
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)

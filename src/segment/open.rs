@@ -1,4 +1,4 @@
-//! Opening a segment: its header, its recipe, and its entry in the manifest.
+//! Opens a segment: checks its header, its recipe, and its entry in the manifest.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,19 +18,19 @@ use crate::segment::table::Table;
 use fpstore_base::Recipe;
 use fpstore_disk::plain_file::{self, Refused};
 
-/// Opens the segment at `path` from a memory map, and checks its header and recipe.
+/// Opens the segment at `path` as a memory map, and checks its header and recipe.
 pub(crate) fn map(path: &Path) -> Result<Segment> {
     open(path, Access::Map, 0)
 }
 
-/// As [`map`], with the [settled](Access::settle) access. A file whose length differs from
-/// `expected_len` is always mapped: the checks of the caller reject it, and its length must not
-/// decide how much memory is allocated.
+/// Like [`map`], but with the given access, `Map` or `Memory`. A file whose length differs from
+/// `expected_len` is always mapped: the caller will reject it, and its length must not decide how
+/// much memory is allocated.
 pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Segment> {
     let file = open_file(path)?;
     let len = file.metadata().map_err(Error::io("open", path))?.len();
     if len < PAGE_LEN as u64 {
-        // Systems refuse to map an empty file with an error that does not name the cause.
+        // For an empty file, `mmap` fails with an error that does not name the cause.
         return Err(truncated(path, PAGE_LEN as u64, len));
     }
     let bytes = match access {
@@ -51,9 +51,8 @@ pub(crate) fn open_file(path: &Path) -> Result<File> {
 }
 
 impl Segment {
-    /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
-    ///
-    /// Costs the same for any number of fingerprints.
+    /// Checks the header and the recipe of the segment in `data`; `path` is for messages. Takes the
+    /// same time for any number of fingerprints.
     pub(super) fn from_bytes(data: SegmentBytes, path: &Path) -> Result<Self> {
         let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
             HeaderFault::Version(found) => Error::UnsupportedVersion {
@@ -101,7 +100,7 @@ impl Segment {
         Ok(recipe)
     }
 
-    /// The manifest entry of this segment, with `number` and `label`.
+    /// The entry of this segment in a manifest, with `number` and `label`.
     pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
         SegmentEntry {
             number,
@@ -113,7 +112,7 @@ impl Segment {
         }
     }
 
-    /// Rejects an entry of the manifest that describes another file.
+    /// Rejects a manifest entry that does not match this segment file.
     pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
         let found = self.entry(entry.number, &entry.label);
         if (SegmentEntry { deletions: entry.deletions, ..found.clone() }) == *entry {
@@ -133,8 +132,8 @@ impl Segment {
         Err(Error::Corrupt { path, section, offset: 0, fault })
     }
 
-    /// Rejects a recipe other than the recipe of the store: their fingerprints cannot be compared
-    ///
+    /// Rejects a segment whose recipe is not the recipe of the store: fingerprints of different
+    /// recipes cannot be compared.
     pub(crate) fn check_recipe(&self, of_store: &Recipe) -> Result<()> {
         if self.recipe == *of_store {
             return Ok(());

@@ -1,4 +1,4 @@
-//! An open segment: its header, and its bytes page by page as their checksums are verified.
+//! An open segment: its header, and its bytes, which are verified page by page.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::segment::map::SegmentBytes;
 use crate::segment::table::Table;
 use fpstore_base::Recipe;
 
-/// A first access to a page that takes longer counts as a read from a disk. Including the checksum,
-/// it takes about a microsecond from memory and tens of microseconds or more from the fastest
-/// disks.
+/// A first access to a page counts as a read from a disk if it takes longer than this. With the
+/// checksum, an access takes about a microsecond from memory and tens of microseconds or more from
+/// the fastest disks.
 const FROM_DISK: Duration = Duration::from_micros(20);
-/// Fast accesses in a row after which readahead stops.
+/// Readahead stops after this many fast accesses in a row.
 pub(super) const COLD_FOR: u32 = 512;
 
 /// An open segment, made by [`open`](super::open()).
@@ -33,7 +33,7 @@ pub(crate) struct Segment {
     pub(super) tables: Vec<Table>,
     pub(super) checksums: SectionPlace,
     pub(super) checked: CheckedPages,
-    /// Fast accesses left until pages are assumed to be in memory; see `is_cold`.
+    /// The number of fast accesses until all pages are assumed to be in memory; see `is_cold`.
     pub(super) coldness: AtomicU32,
 }
 
@@ -50,7 +50,7 @@ impl Segment {
         &self.recipe
     }
 
-    /// How the bytes got into memory.
+    /// How the bytes got into memory: `Map` or `Memory`.
     pub(crate) fn access(&self) -> Access {
         if self.data.is_read() { Access::Memory } else { Access::Map }
     }
@@ -64,7 +64,7 @@ impl Segment {
         self.data.bytes()
     }
 
-    /// A fault at `offset` bytes into a section, with its place in the file.
+    /// The error for a fault at `offset` bytes into a section, with its position in the file.
     #[cold]
     pub(crate) fn corrupt(&self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
         Error::Corrupt {
@@ -75,14 +75,14 @@ impl Segment {
         }
     }
 
-    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are verified now
-    /// or were verified before.
+    /// The bytes `offset .. offset + len` of a section. Verifies the checksums of their pages,
+    /// unless they are already verified.
     #[inline(always)]
     pub(crate) fn bytes(&self, place: &SectionPlace, offset: u64, len: u64) -> Result<&[u8]> {
         self.bytes_counted(place, offset, len, None)
     }
 
-    /// As [`Segment::bytes`]; adds the number of newly verified pages to `counter`.
+    /// Like [`Segment::bytes`], but adds the number of newly verified pages to `counter`.
     #[inline(always)]
     pub(super) fn bytes_counted(
         &self,
@@ -99,8 +99,7 @@ impl Segment {
         if len == 0 {
             return Ok(&[]);
         }
-        // The directory was checked to lie within the file, so the offsets fit in the address
-        // space.
+        // The directory was checked to be inside the file, so the offsets fit in the address space.
         let start = (place.offset + offset) as usize;
         let end = start + len as usize;
         let (first, last) = (start / PAGE_LEN, (end - 1) / PAGE_LEN);
@@ -133,7 +132,7 @@ impl Segment {
         start.and_then(|start| self.file().get(start..)).unwrap_or_default()
     }
 
-    /// Prefetches the cache line of a byte of a section.
+    /// Prefetches the cache line with the byte at `offset` of a section.
     #[inline]
     pub(crate) fn prefetch(&self, place: &SectionPlace, offset: u64) {
         prefetch(self.data.bytes(), place.offset.wrapping_add(offset) as usize);
@@ -146,11 +145,11 @@ impl Segment {
     }
 
     /// Whether pages seem to come from a disk: the segment was just opened, or a recent first
-    /// access to a page was slow. Then readahead of many pages pays before waiting for one; for
-    /// pages in memory it costs more than it gains.
+    /// access to a page was slow. Then a readahead of many pages before waiting for one saves time;
+    /// for pages in memory it would cost time.
     ///
-    /// Call it before a pass that accesses pages: after some hundred fast calls and accesses the
-    /// segment is no longer cold.
+    /// Call this before each pass that accesses pages: calls and fast accesses count down, and
+    /// after some hundred of them the segment is no longer cold.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         let left = self.coldness.load(Ordering::Relaxed);
@@ -160,14 +159,15 @@ impl Segment {
         left > 0
     }
 
-    /// Counts a first access to a page as fast, or as a read from a disk.
+    /// Counts a first access to a page as fast or as a read from a disk, by its duration.
     fn note_touch(&self, took: Duration) {
         let left = self.coldness.load(Ordering::Relaxed);
         let left = if took >= FROM_DISK { COLD_FOR } else { left.saturating_sub(1) };
         self.coldness.store(left, Ordering::Relaxed);
     }
 
-    /// Checks a page of a section, counted from the start of the file, against its checksum.
+    /// Compares a page of a section with its checksum; pages are counted from the start of the
+    /// file.
     #[cold]
     pub(crate) fn check_page(&self, place: &SectionPlace, page: usize) -> Result<()> {
         let file = self.data.bytes();
@@ -200,17 +200,17 @@ impl Segment {
     }
 }
 
-/// One bit per page, set once its checksum is verified.
+/// One bit for each page, set once the checksum of the page is verified.
 ///
-/// The bits are allocated as zeros that the system provides on first write, so opening costs the
-/// same for any file. Two threads may verify one page at the same time, with the same result.
+/// The system provides the zero bits only when they are first written, so opening takes the same
+/// time for any file. Two threads may verify the same page at the same time, with the same result.
 #[derive(Debug)]
 pub(crate) struct CheckedPages {
     words: Box<[AtomicU64]>,
 }
 
 impl CheckedPages {
-    /// The bits of a file of `page_count` unverified pages.
+    /// The bits for a file of `page_count` pages, none of them verified.
     pub(crate) fn new(page_count: u64) -> Self {
         // A file longer than the address space cannot be mapped.
         let word_count = usize::try_from(page_count.div_ceil(64)).unwrap_or(0);
@@ -220,7 +220,7 @@ impl CheckedPages {
     /// Whether a page is verified.
     #[inline(always)]
     pub(crate) fn contains(&self, page: usize) -> bool {
-        // The bit only means that the page was compared with its checksum; the bytes come from the
+        // The bit only says that the page was compared with its checksum; the bytes come from the
         // file itself, so no memory ordering is needed.
         let word = self.words.get(page / 64).map_or(0, |word| word.load(Ordering::Relaxed));
         word >> (page % 64) & 1 == 1

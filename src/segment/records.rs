@@ -1,4 +1,4 @@
-//! Iterating over the id records of a segment in rank order.
+//! Iterates over the id records of a segment in the order of their ranks.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record};
 use crate::segment::Segment;
 
-/// A cursor over the records of all fingerprints, in the order of the first table. Empty for a
+/// A cursor over the id records of all fingerprints, in the order of the first table; empty for a
 /// segment without ids.
 pub(crate) struct Records<'a> {
     segment: &'a Segment,
     places: Option<(&'a SectionPlace, &'a SectionPlace)>,
     rank: u64,
-    /// The rest of the records of the group, and its position in the section.
+    /// The unread bytes of the current group of records, and their position in the section.
     bytes: &'a [u8],
     offset: u64,
 }
@@ -27,7 +27,7 @@ impl Segment {
 }
 
 impl<'a> Records<'a> {
-    /// Moves to a rank: its record is the next one.
+    /// Moves the cursor so that the next record is the record of the fingerprint at `rank`.
     pub(crate) fn go_to(&mut self, rank: Rank) -> Result<()> {
         if self.places.is_none() || self.rank == rank.0 {
             return Ok(());
@@ -39,8 +39,8 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The bytes of the records of some ranks, including the whole groups in which they begin and
-    /// end; 0 in a segment without ids.
+    /// The number of bytes of the groups that contain the records of these ranks; 0 in a segment
+    /// without ids.
     pub(crate) fn len_of(&self, ranks: Range<u64>) -> Result<u64> {
         let (Some((groups, records)), false) = (self.places, ranks.is_empty()) else {
             return Ok(0);
@@ -51,7 +51,7 @@ impl<'a> Records<'a> {
         Ok(end.saturating_sub(start))
     }
 
-    /// The record of the next fingerprint; `None` at the end, and in a segment without ids.
+    /// The next rank and its record; `None` at the end, and in a segment without ids.
     pub(crate) fn next(&mut self) -> Result<Option<(Rank, Record<'a>)>> {
         let Some((groups, records)) = self.places else { return Ok(None) };
         let count = self.segment.header().fingerprint_count;

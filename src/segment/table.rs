@@ -1,4 +1,4 @@
-//! A table of a segment: the places of its sections, and how its values are split.
+//! A table of a segment: the positions of its sections, and how its values are split.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,26 +19,26 @@ pub(crate) struct Table {
     pub(crate) overflow_entries: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
-    /// The number of bits stored for each tail.
+    /// The number of bits stored in the tails section for each value.
     pub(crate) stored_bits: u32,
-    /// The positions of the bits of values, if the table has syndromes.
+    /// How values are split, if the table stores syndromes.
     pub(super) syndromes: Option<SyndromeLayout>,
     /// The number of pages of index entries and heads that are not verified yet.
     unverified: AtomicU64,
 }
 
-/// How the values of a table with syndromes are split, computed once.
+/// How the values of a table with syndromes are split; computed once when the segment is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyndromeLayout {
-    /// The bits of a syndrome.
+    /// The number of bits of a syndrome.
     pub(crate) syndrome_bits: u32,
-    /// The low bits of a value that a syndrome replaces; all bits above them are known.
+    /// The number of low bits of a value that the syndrome replaces; all bits above are known.
     pub(crate) hashed_bits: u32,
-    /// The number of bits of a stored number above the syndrome.
+    /// The number of known bits that are stored above the syndrome.
     pub(crate) known_in_tail: u32,
     /// The bits of a value that are under the mask.
     pub(crate) masked: u64,
-    /// The known bits outside the mask.
+    /// The bits of a value that are outside the mask and known.
     pub(crate) unmasked: u64,
 }
 
@@ -78,7 +78,7 @@ impl Table {
         })
     }
 
-    /// Counts one more page of a section as verified.
+    /// Counts one more page of the section as verified.
     pub(super) fn note_verified(&self, section: Section) {
         if matches!(section, Section::PrefixIndex(_) | Section::Heads(_)) {
             self.unverified.fetch_sub(1, Ordering::Relaxed);
@@ -88,29 +88,29 @@ impl Table {
     /// Whether all pages of index entries and heads are verified.
     #[inline]
     pub(super) fn is_verified(&self) -> bool {
-        // As for the bit of a page, no memory ordering is needed.
+        // No memory ordering is needed: the bytes of the pages come from the file itself.
         self.unverified.load(Ordering::Relaxed) == 0
     }
 
-    /// The block that contains a value.
+    /// The number of the block that contains a value.
     #[inline]
     pub(crate) fn block_of(&self, value: Permuted) -> BlockIndex {
         BlockIndex(self.descriptor.block_of(value.0))
     }
 
-    /// The head of a value.
+    /// The head of a value, shifted down by the tail bits.
     #[inline]
     pub(crate) fn head_of(&self, value: Permuted) -> u64 {
         value.0 >> self.descriptor.tail_bits
     }
 
-    /// The lowest head of a block.
+    /// The lowest head that a value of the block can have.
     #[inline]
     pub(crate) fn first_head(&self, block: BlockIndex) -> u64 {
         self.descriptor.first_head(block.0)
     }
 
-    /// The highest head of a block.
+    /// The highest head that a value of the block can have.
     pub(crate) fn last_head(&self, block: BlockIndex) -> u64 {
         let inner = u64::MAX.checked_shr(64 - self.descriptor.inner_bits()).unwrap_or(0);
         self.first_head(block) | inner

@@ -1,5 +1,5 @@
-//! One table of an open segment, for callers with many lookups: from a block to its heads, from a
-//! rank to its tail.
+//! Reads one table of an open segment, for callers with many lookups: from a block to its heads,
+//! from a rank to its tail.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -21,7 +21,7 @@ use crate::segment::table::{SyndromeLayout, Table};
 pub(crate) struct TableReader<'a> {
     pub(super) segment: &'a Segment,
     pub(super) table: &'a Table,
-    /// Counts the pages whose checksum this reader verifies.
+    /// Counts the pages whose checksums this reader verifies, if set.
     counter: Option<&'a Cell<u64>>,
 }
 
@@ -35,19 +35,19 @@ impl Deref for TableReader<'_> {
 }
 
 impl Segment {
-    /// The tables in order.
+    /// The tables of the segment, in order.
     pub(crate) fn tables(&self) -> impl ExactSizeIterator<Item = TableReader<'_>> {
         self.tables.iter().map(|table| TableReader::new(self, table))
     }
 
-    /// The first table, whose order ids and deletions follow.
+    /// The first table; ids and deletions have its order.
     #[inline]
     pub(crate) fn first_table(&self) -> Option<WholeTable<'_>> {
         // A header whose first table has syndromes is rejected.
         self.tables().next().and_then(TableReader::whole)
     }
 
-    /// The table with this mask that holds whole values.
+    /// The table that has this mask and stores whole values.
     pub(crate) fn whole_table(&self, mask: u64) -> Option<WholeTable<'_>> {
         self.tables().filter_map(TableReader::whole).find(|table| table.mask() == mask)
     }
@@ -65,7 +65,7 @@ impl<'a> TableReader<'a> {
         TableReader { segment, table, counter: None }
     }
 
-    /// The same reader, which also counts newly verified pages in `counter`.
+    /// This reader, but with newly verified pages counted in `counter`.
     #[inline(always)]
     pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
         TableReader { counter: Some(counter), ..self }
@@ -83,13 +83,13 @@ impl<'a> TableReader<'a> {
         self.segment.bytes_from(&self.table.heads)
     }
 
-    /// A fault at `offset` bytes into a section of this table.
+    /// The error for a fault at `offset` bytes into a section of this table.
     #[cold]
     pub(crate) fn corrupt(self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
         self.segment.corrupt(place, offset, fault)
     }
 
-    /// The heads of the block at `span`.
+    /// The heads of a block whose positions are in `span`.
     #[inline(always)]
     pub(crate) fn block(self, block: BlockIndex, span: &BlockSpan) -> Result<Block<'a>> {
         let bytes = self.bytes(&self.table.heads, span.heads_start, span.heads_len())?;
@@ -100,14 +100,14 @@ impl<'a> TableReader<'a> {
             .map_err(|fault| self.corrupt(&self.table.heads, span.heads_start, fault))
     }
 
-    /// Prefetches the cache line with the number stored for the tail of the value at `rank`.
+    /// Prefetches the cache line with the stored tail of the value at `rank`.
     #[inline(always)]
     pub(crate) fn prefetch_tail(self, rank: Rank) {
         let offset = packing::load_offset(rank.0, self.stored_bits);
         self.segment.prefetch(&self.table.tails, offset);
     }
 
-    /// The same table, if it holds whole values.
+    /// This table, if it stores whole values.
     #[inline(always)]
     pub(crate) fn whole(self) -> Option<WholeTable<'a>> {
         match self.kind() {
@@ -125,18 +125,18 @@ impl<'a> TableReader<'a> {
     }
 }
 
-/// A table, by whether it stores whole values or syndromes.
+/// A table of either kind: with whole values, or with syndromes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableKind<'a> {
     Whole(WholeTable<'a>),
     Syndromes(SyndromeTable<'a>),
 }
 
-/// A table that stores whole values, so that they can be read from it.
+/// A table that stores whole values, so that they can be read from it alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeTable<'a>(TableReader<'a>);
 
-/// A table that stores syndromes in place of some bits; the whole values are in the first table.
+/// A table that stores syndromes in place of some bits; only the first table has its whole values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyndromeTable<'a> {
     reader: TableReader<'a>,
@@ -162,7 +162,7 @@ impl<'a> Deref for SyndromeTable<'a> {
 }
 
 impl<'a> WholeTable<'a> {
-    /// The mask, which selects the leading bits.
+    /// The mask of the table; the bits under it are the leading bits of its values.
     pub(crate) fn mask(self) -> u64 {
         self.table.descriptor.mask.0
     }
@@ -173,23 +173,23 @@ impl<'a> WholeTable<'a> {
         Permuted(head << self.table.descriptor.tail_bits | tail)
     }
 
-    /// As [`TableReader::counting`].
+    /// This reader, but with newly verified pages counted in `counter`.
     #[inline(always)]
     pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
         WholeTable(self.0.counting(counter))
     }
 }
 
-/// The number of index entries per page.
+/// The number of index entries in a page.
 const ENTRIES_PER_PAGE: u64 = PAGE_LEN as u64 / ENTRY_LEN;
 
-/// Looks up blocks of one table.
+/// Looks up blocks of one table in its prefix index.
 #[derive(Debug)]
 pub(crate) struct IndexReader<'a> {
     reader: TableReader<'a>,
     entries: &'a [[u8; ENTRY_LEN as usize]],
     heads: &'a [u8],
-    /// The first pages of the entries and of the heads.
+    /// The first page of the index entries, and the first page of the heads.
     first_page: u64,
     first_page_of_heads: u64,
     value_count: u64,
@@ -199,7 +199,7 @@ pub(crate) struct IndexReader<'a> {
 }
 
 impl<'a> TableReader<'a> {
-    /// The prefix index of this table.
+    /// A reader of the prefix index of this table.
     #[inline]
     pub(crate) fn index_reader(self) -> IndexReader<'a> {
         let (segment, table) = (self.segment, self.table);
@@ -225,12 +225,12 @@ impl IndexReader<'_> {
         }
     }
 
-    /// The place of a block.
+    /// The positions of the heads and values of a block.
     #[inline(always)]
     pub(crate) fn span(&self, block: BlockIndex) -> Result<BlockSpan> {
         let number = block.0 / BLOCKS_PER_ENTRY;
         let page = self.first_page + number / ENTRIES_PER_PAGE;
-        // Nearly all entries are compact, ordered, and on a verified page.
+        // The fast path, for nearly all entries: compact, in order, and on a verified page.
         if (self.is_verified || self.checked.contains(page as usize))
             && let Some(entry) = self.entries.get(number as usize)
             && let Some(span) = prefix_index::look_up_compact(entry, block, self.value_count)
@@ -240,15 +240,16 @@ impl IndexReader<'_> {
         self.reader.span_checked(block)
     }
 
-    /// Prefetches the first and the last cache line of the heads of a block; nearly all blocks have
-    /// one or two.
+    /// Prefetches the first and the last cache line of the heads of a block; few blocks have more
+    /// than two.
     #[inline(always)]
     pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
         prefetch(self.heads, span.heads_start as usize);
         prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
     }
 
-    /// Whether the heads of a block are known to lie on verified pages; `false` is inconclusive.
+    /// Whether the heads of a block are known to be on verified pages; after `false` they can still
+    /// be.
     #[inline(always)]
     pub(crate) fn has_verified_heads(&self, span: &BlockSpan) -> bool {
         let page_of = |at: u64| (self.first_page_of_heads + at / PAGE_LEN as u64) as usize;
@@ -261,17 +262,17 @@ impl IndexReader<'_> {
     }
 }
 
-/// The bit-packed tails of a table, or the bits it stores in place of tails.
+/// The bit-packed tails of a table, or the numbers that it stores in place of tails.
 #[derive(Debug)]
 pub(crate) struct Tails<'a> {
     packed: Packed<'a>,
-    /// The page of the first byte; sections start on a page.
+    /// The page of the file with the first tail; each section starts on a new page.
     first_page: usize,
     checked: &'a CheckedPages,
 }
 
 impl<'a> TableReader<'a> {
-    /// The numbers that this table stores for its tails.
+    /// The tails section of this table.
     #[inline]
     pub(crate) fn tails(self) -> Tails<'a> {
         let place = &self.table.tails;
@@ -284,7 +285,7 @@ impl<'a> TableReader<'a> {
 }
 
 impl Tails<'_> {
-    /// Whether the tails from rank `first` to rank `last` lie on one or two verified pages.
+    /// Whether the tails from rank `first` to rank `last` are on one or two pages, all verified.
     #[inline(always)]
     pub(crate) fn are_verified(&self, first: Rank, last: Rank) -> bool {
         const GUARD_LEN: usize = packing::GUARD_LEN as usize;
@@ -299,7 +300,7 @@ impl Tails<'_> {
         verified || width == 0
     }
 
-    /// All tails, verified or not.
+    /// All bytes of the tails section, verified or not.
     pub(crate) fn packed(&self) -> Packed<'_> {
         self.packed
     }

@@ -1,4 +1,4 @@
-//! Sequential reading of a table: all values, or all keys, in ascending order.
+//! Reads all values, or all keys, of a table in ascending order.
 
 use std::ops::Range;
 
@@ -9,50 +9,51 @@ use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
 use crate::segment::{SyndromeTable, TableReader, WholeTable};
 
-/// The number of values decoded at a time.
+/// The largest number of values decoded at once.
 const RUN_MAX: usize = 256;
 
-/// A cursor over all values of a table. It stops at the first error.
+/// A cursor over the values of a table. It ends at the first error.
 ///
-/// It checks the order: a value that does not exceed the preceding one is an error, and so
-/// is a number of values that differs from the header.
+/// It checks that each value exceeds the value before, and that the number of values is the
+/// number in the header.
 pub(crate) struct Values<'a> {
     reader: TableReader<'a>,
     next_block: u64,
-    /// The block after the last block to read.
+    /// The number of the first block after the blocks to read.
     end_block: u64,
-    /// The rest of the current block.
+    /// The unread heads of the current block.
     heads: Option<Heads<'a>>,
     last_head: u64,
-    /// The end of the opened blocks in their section.
+    /// The end of the heads of all opened blocks, in the heads section.
     heads_end: u64,
     /// The rank after the last decoded value.
     rank: u64,
     before: Option<u64>,
-    /// Whether a key may repeat: two values can differ only in the bits that a syndrome replaces.
+    /// Whether equal keys may follow each other: two values can differ only in bits that a syndrome
+    /// replaces.
     may_repeat: bool,
     failed: bool,
     run: [u64; RUN_MAX],
     run_len: usize,
-    /// The number of values of the run already returned by the iterator.
+    /// The number of values of the current run that the iterator has returned.
     given: usize,
 }
 
 impl<'a> WholeTable<'a> {
-    /// All values in ascending order.
+    /// All values of the table in ascending order.
     pub(crate) fn values(self) -> Values<'a> {
         Values::of(*self, false)
     }
 }
 
 impl<'a> SyndromeTable<'a> {
-    /// The keys of all values in ascending order: values whose hashed bits are replaced by their
-    /// syndrome.
+    /// The keys of all values in ascending order. A key is a value with its hashed bits replaced by
+    /// their syndrome.
     pub(crate) fn keys(self) -> Values<'a> {
         Values::of(*self, true)
     }
 
-    /// The keys of the values of one or more blocks, in ascending order.
+    /// The keys in a range of blocks, in ascending order.
     pub(crate) fn keys_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
         self.keys().within(blocks)
     }
@@ -85,24 +86,24 @@ impl<'a> Values<'a> {
 }
 
 impl<'a> WholeTable<'a> {
-    /// The values in ascending order from the start of the block of `from`: a few of them may be
-    /// smaller than `from`.
+    /// All values from the block of `from` on, in ascending order; the first ones can be smaller
+    /// than `from`.
     pub(crate) fn values_near(self, from: Permuted) -> Result<Values<'a>> {
         self.values_from(self.block_of(from))
     }
 
-    /// The values in ascending order from the start of a block.
+    /// All values from a block on, in ascending order.
     fn values_from(self, block: BlockIndex) -> Result<Values<'a>> {
         self.values_of(block..BlockIndex(self.descriptor.block_count()))
     }
 
-    /// The values of one or more blocks, in ascending order.
+    /// The values in a range of blocks, in ascending order.
     pub(crate) fn values_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
         self.values().within(blocks)
     }
 
-    /// Calls `each` with the runs of values on sound pages, in ascending order, with the rank of
-    /// the first value of each run. Skips damaged parts.
+    /// Calls `each` with the runs of values that can be read, in ascending order, and with the rank
+    /// of the first value of each run. Skips damaged blocks.
     #[cfg(feature = "write")]
     pub(crate) fn for_each_readable(
         self,
@@ -122,7 +123,7 @@ impl<'a> WholeTable<'a> {
                 match values.next_run() {
                     Ok(Some((rank, run))) => each(rank, run)?,
                     Ok(None) => return Ok(()),
-                    // The next block can be read on its own: the index stores its start.
+                    // Reading can continue at the next block, because the index stores its start.
                     Err(Error::Corrupt { .. }) => break values.next_block.max(block + 1),
                     Err(error) => return Err(error),
                 }
@@ -133,8 +134,8 @@ impl<'a> WholeTable<'a> {
 }
 
 impl Values<'_> {
-    /// The next values and the rank of the first; `None` at the end. For fast loops; the iterator
-    /// yields the same values one by one.
+    /// The next run of values, and the rank of its first value; `None` at the end. Faster than the
+    /// iterator, which returns the same values one by one.
     pub(crate) fn next_run(&mut self) -> Result<Option<(Rank, &[u64])>> {
         let first = Rank(self.rank);
         self.run_len = 0;
@@ -153,7 +154,7 @@ impl Values<'_> {
         self.run.get(..self.run_len).unwrap_or_default()
     }
 
-    /// Opens the next block; `false` after the last one.
+    /// Opens the next block; returns `false` after the last block.
     fn open_block(&mut self) -> Result<bool> {
         if self.next_block == self.end_block {
             let ends = if self.end_block == self.reader.descriptor.block_count() {
@@ -186,7 +187,7 @@ impl Values<'_> {
         Ok(true)
     }
 
-    /// Fills the run with heads of the open block.
+    /// Decodes the next heads of the open block into the run.
     fn decode_heads(&mut self) -> Result<()> {
         let Some(heads) = &mut self.heads else { return Ok(()) };
         let filled = heads.fill(&mut self.run);
@@ -197,14 +198,14 @@ impl Values<'_> {
             }
             self.heads = None;
         }
-        // Heads of a block ascend, so checking the last one of the run suffices.
+        // The heads of a block ascend, so it suffices to check the last head of the run.
         match self.run().last() {
             Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
             _ => Ok(()),
         }
     }
 
-    /// Joins the heads of the run with their tails, which are adjacent.
+    /// Joins the heads of the run with their tails, which are adjacent in the tails section.
     fn join_tails(&mut self, first: Rank) -> Result<()> {
         let width = self.reader.stored_bits;
         let end = first.0 + self.run_len as u64;
@@ -212,7 +213,7 @@ impl Values<'_> {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
             let tails = Packed { bytes: self.reader.bytes(&self.reader.tails, from, len)?, width };
-            // The length above covers the last load, so every tail exists.
+            // The section was checked to have the bytes of the last tail, so every tail exists.
             let run = self.run.get_mut(..self.run_len).unwrap_or_default();
             for (value, tail) in run.iter_mut().zip(tails.from(first.0)) {
                 *value = *value << width | tail;

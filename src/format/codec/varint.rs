@@ -1,34 +1,35 @@
-//! The varint codec: each head is stored as its gap from the preceding head, a LEB128 varint.
+//! The varint codec: each head is stored as a LEB128 varint, the gap from the head before it.
 //!
-//! A varint has seven bits of the gap in each byte, lowest first; a set high bit means that the gap
-//! continues in the next byte. With the first head of the block at 1000, the bytes
+//! Each byte of a varint contains seven bits of the gap, lowest bits first; if its high bit is set,
+//! the gap continues in the next byte. If the first head of a block counts from 1000, the bytes
 //!
 //! ```text
 //! 05   00   83 02   7f        gaps 5, 0, 3 + 2 * 128 = 259, 127
 //! ```
 //!
-//! are the heads 1005, 1005, 1264, 1391. A block of more than [`LONG_BLOCK_MIN`] values starts with
-//! restart points, one for each [`RESTART_INTERVAL`] values after the first: the preceding head and
-//! the offset of the gap, so that a search in a long block does not read all of it.
+//! decode to the heads 1005, 1005, 1264, 1391. A block of more than [`LONG_BLOCK_MIN`] values
+//! starts with restart points, one for each [`RESTART_INTERVAL`] values after the first
+//! [`RESTART_INTERVAL`]. A restart point contains the head before a gap and the offset of the gap,
+//! so that a search does not decode all of a long block.
 
 use crate::base::error::Fault;
 use crate::bytes::fields::{put_u64, u64_at};
 use crate::bytes::varint;
 
-/// The tag in table descriptors (R-8).
+/// The tag of this codec in table descriptors (R-8).
 pub(super) const TAG: u8 = 1;
 
 /// A block with more values than this starts with restart points (R-16).
 pub(crate) const LONG_BLOCK_MIN: u64 = 256;
-/// Values between restart points.
+/// The number of values between restart points.
 pub(crate) const RESTART_INTERVAL: u64 = 128;
-/// Bytes of a restart point: the preceding head, and the offset of its gaps.
+/// The length of a restart point in bytes: a head, and the offset of the gap after it.
 pub(crate) const RESTART_LEN: u64 = 16;
 
-/// The high bits of eight bytes: set where a varint continues.
+/// The high bits of eight bytes; a set bit means that the varint continues in the next byte.
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// The bytes that the restart points of a block take.
+/// The length of all restart points of a block in bytes.
 fn restarts_len(value_count: u64) -> u64 {
     if value_count > LONG_BLOCK_MIN {
         (value_count.div_ceil(RESTART_INTERVAL) - 1) * RESTART_LEN
@@ -37,18 +38,18 @@ fn restarts_len(value_count: u64) -> u64 {
     }
 }
 
-/// The heads of one block.
+/// The heads of one block, encoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'a> {
     restarts: &'a [u8],
     gaps: &'a [u8],
     value_count: u64,
-    /// The lowest head of the block; the first gap counts from it.
+    /// The lowest possible head of the block, from which the first gap counts.
     first_head: u64,
 }
 
 impl<'a> Block<'a> {
-    /// The block in `bytes`.
+    /// The block encoded in `bytes`.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
         if value_count > LONG_BLOCK_MIN {
@@ -72,13 +73,13 @@ impl<'a> Block<'a> {
         Heads { gaps: self.gaps, head: self.first_head, position: 0, value_count: self.value_count }
     }
 
-    /// The heads of the block, starting at or before the first head that is at least `low`.
+    /// The heads from a position at or before the first head that is at least `low`.
     #[inline(always)]
     pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
         if self.restarts.is_empty() { Ok(self.heads()) } else { self.restart_before(low) }
     }
 
-    /// The values from the last restart point before which all heads are below `low`.
+    /// The heads from the last restart point before which all heads are below `low`.
     #[cold]
     fn restart_before(&self, low: u64) -> Result<Heads<'a>, Fault> {
         let count = self.restarts.len() as u64 / RESTART_LEN;
@@ -107,7 +108,7 @@ impl<'a> Block<'a> {
         Ok(Heads { gaps, head, position, value_count: self.value_count })
     }
 
-    /// The head before restart point `number`, and the offset of its gaps.
+    /// Restart point `number`: the head before it, and the offset of the gap after it.
     fn restart(&self, number: u64) -> Result<(u64, u64), Fault> {
         let at = (number * RESTART_LEN) as usize;
         match (u64_at(self.restarts, at), u64_at(self.restarts, at + 8)) {
@@ -116,8 +117,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Checks every rule of a block: shortest varints (R-13), heads up to `last_head` (R-14),
-    /// right restart points (R-16), and no byte after the last gap (R-15).
+    /// Checks every rule of a block: varints in their shortest form (R-13), no head above
+    /// `last_head` (R-14), correct restart points (R-16), and no byte after the last gap (R-15).
     pub(crate) fn check(&self, last_head: u64) -> Result<(), Fault> {
         let mut heads = self.heads();
         let gaps_len = self.gaps.len();
@@ -147,14 +148,14 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The position of a cursor in its block.
+/// The position of a [`Heads`] cursor in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CursorPlace {
-    /// The number of heads read.
+    /// The number of heads that were read.
     pub(crate) position: u64,
-    /// The head last read, or the lowest head of the block.
+    /// The last head that was read; at the start, the lowest possible head of the block.
     pub(crate) head: u64,
-    /// The number of remaining bytes of gaps.
+    /// The number of bytes of the gaps that were not read yet.
     pub(crate) left_len: usize,
 }
 
@@ -162,34 +163,34 @@ pub(crate) struct CursorPlace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads<'a> {
     gaps: &'a [u8],
-    /// The head last read, or the lowest head of the block.
+    /// The last head that was read; at the start, the lowest possible head of the block.
     head: u64,
-    /// The number of values read.
+    /// The number of heads that were read.
     position: u64,
     value_count: u64,
 }
 
 impl Heads<'_> {
-    /// The number of heads read.
+    /// The number of heads that were read.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The position of this cursor.
+    /// The position of this cursor, for [`Heads::skip_to`].
     #[inline]
     pub(crate) fn place(&self) -> CursorPlace {
         CursorPlace { position: self.position, head: self.head, left_len: self.gaps.len() }
     }
 
-    /// Moves forward to a later position.
+    /// Moves the cursor forward to a later position in the same block.
     pub(crate) fn skip_to(&mut self, place: CursorPlace) {
         let read = self.gaps.len().saturating_sub(place.left_len);
         self.gaps = self.gaps.get(read..).unwrap_or_default();
         (self.position, self.head) = (place.position, place.head);
     }
 
-    /// The position in the block and the head of the next value.
+    /// The next head, after its position in the block; `None` at the end.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, u64)>, Fault> {
         if self.position == self.value_count {
@@ -202,19 +203,19 @@ impl Heads<'_> {
         Ok(Some((self.position - 1, self.head)))
     }
 
-    /// Whether all values were read and no byte remains (R-15).
+    /// Whether all heads were read and no byte remains (R-15).
     pub(crate) fn ended_well(&self) -> bool {
         self.position == self.value_count && self.gaps.is_empty()
     }
 
-    /// Writes as many of the next heads to `out` as fit, and returns their number.
+    /// Writes the next heads to `out`, as many as fit, and returns their number.
     pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
         let room = (self.value_count - self.position).min(out.len() as u64) as usize;
         let mut slots = out.iter_mut();
         let mut left = room;
         while left > 0 {
             let word = u64_at(self.gaps, 0).unwrap_or(HIGH_BITS);
-            // Eight gaps of one byte each, and no overflow.
+            // The word consists of eight gaps of one byte each, and their sum does not overflow.
             if left >= 8 && word & HIGH_BITS == 0 && self.head <= u64::MAX - 8 * 0x7f {
                 for (gap, slot) in word.to_le_bytes().into_iter().zip(&mut slots) {
                     self.head += u64::from(gap);
@@ -243,18 +244,18 @@ impl Heads<'_> {
     }
 }
 
-/// The number of gaps of one or two bytes decoded at once: a word of eight bytes contains at least
-/// four.
+/// The number of gaps of one or two bytes that are decoded at once: eight bytes contain at least
+/// four such gaps.
 const SHORT_GAPS: usize = 4;
 
-/// The first gaps of a word, and the number of bytes they take.
+/// The first gaps in a word of eight bytes, and the number of bytes they take.
 struct ShortGaps {
     each: [u64; SHORT_GAPS],
     len: usize,
 }
 
-/// The first gaps of a word, if no gap in it is longer than two bytes and none is longer than
-/// necessary. Which gaps take two bytes is unpredictable, so this has no branch.
+/// The first gaps in a word, if each of its gaps takes one or two bytes and is in its shortest
+/// form. It is unpredictable which gaps take two bytes, so the computation has no branch.
 #[inline(always)]
 fn short_gaps(mut word: u64) -> Option<ShortGaps> {
     let continued = word & HIGH_BITS;
@@ -273,9 +274,9 @@ fn short_gaps(mut word: u64) -> Option<ShortGaps> {
     is_short.then_some(ShortGaps { each, len })
 }
 
-/// Encodes one block after the other. The bytes of a block are its restart points, which are known
-/// only at its end, and its gaps. The caller can spill these bytes to a file, since a block can
-/// have any number of values; the encoder itself keeps a single head.
+/// Encodes one block after the other. The bytes of a block are its restart points, complete only at
+/// its end, and its gaps. A block can have any number of values, so the caller may move these bytes
+/// to a file; the encoder itself keeps only one head.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
     before: u64,
@@ -287,7 +288,7 @@ impl BlockEncoder {
         BlockEncoder { before: first_head, value_count: 0 }
     }
 
-    /// The values of the block so far.
+    /// The number of values in the current block.
     #[inline]
     pub(crate) fn value_count(&self) -> u64 {
         self.value_count
@@ -299,13 +300,13 @@ impl BlockEncoder {
         self.value_count.is_multiple_of(RESTART_INTERVAL) && self.value_count > 0
     }
 
-    /// Appends a restart point; the gaps of the block have `gaps_len` bytes so far.
+    /// Appends a restart point to `restarts`; `gaps_len` is the length of the block's gaps so far.
     pub(crate) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
         put_u64(restarts, self.before);
         put_u64(restarts, gaps_len);
     }
 
-    /// Appends the gap to a head, which is not below the preceding head.
+    /// Appends the gap before a head to `gaps`; the head must not be below the head before it.
     #[inline]
     pub(crate) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
         varint::write(head - self.before, gaps);
@@ -313,8 +314,9 @@ impl BlockEncoder {
         self.value_count += 1;
     }
 
-    /// Ends the block, and begins the next block at `next_first_head`. Returns whether the block
-    /// starts with its restart points; if not, the caller drops them.
+    /// Ends the block, and begins the next block, whose lowest possible head is `next_first_head`.
+    /// Returns whether the block is long, so that it starts with restart points; otherwise the
+    /// caller drops them.
     pub(crate) fn finish(&mut self, next_first_head: u64) -> bool {
         let is_long = self.value_count > LONG_BLOCK_MIN;
         *self = BlockEncoder::new(next_first_head);
@@ -322,7 +324,7 @@ impl BlockEncoder {
     }
 }
 
-/// The number of bytes of a gap of `bits` bits.
+/// The number of bytes of an encoded gap of `bits` bits.
 pub(super) fn gap_len(bits: u32) -> u32 {
     bits.div_ceil(7).max(1)
 }

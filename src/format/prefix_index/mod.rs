@@ -1,8 +1,8 @@
-//! The prefix index: for each block, the place of its heads and the ranks of its values.
+//! The prefix index: for each block, the position of its heads and the ranks of its values.
 //!
-//! An *index entry* of 64 bytes, one cache line, covers 16 blocks. It holds the end of the
-//! preceding block (two bases of 64 bits: bytes of heads, ranks) and 16 ends as differences from
-//! the bases, 12 bits of ranks and 12 bits of bytes each:
+//! An *index entry* of 64 bytes, one cache line, covers 16 blocks. It contains the end of the block
+//! before them (two bases of 64 bits: a number of bytes of heads, and a rank) and the 16 ends as
+//! differences from the bases, 12 bits of ranks and 12 bits of bytes each:
 //!
 //! ```text
 //! offset  0           8           16       19       22             61      64
@@ -11,13 +11,13 @@
 //! end: 24 bits   | bytes: 12 bits | ranks: 12 bits |
 //! ```
 //!
-//! A block starts at the end of the preceding block. As an example take the bases (100, 70) and
-//! three blocks: one with 3 values in 3 bytes, an empty one, and one with 2 values in 5 bytes.
-//! Their ends are `03 30 00`, `03 30 00` and `05 80 00`; the third block lies at the bytes 103 to
-//! 108 and has the ranks 73 and 74. If a difference takes more than 12 bits, the ends are 16 pairs
-//! of u64 in an *overflow entry*, and the first word of the index entry is 2^63 plus its number.
+//! A block starts where the block before it ends. For example, take the bases (100, 70) and three
+//! blocks: 3 values in 3 bytes, no values, and 2 values in 5 bytes. Their ends are `03 30 00`, `03
+//! 30 00` and `05 80 00`; the third block is at the bytes 103 to 108 and has the ranks 73 and 74.
+//! If a difference takes more than 12 bits, the ends are in an *overflow entry* of 16 pairs of u64,
+//! and the first word of the index entry is 2^63 plus the number of the overflow entry.
 //!
-//! The prefix index does not depend on the codec of the heads. Its callers are the segment reader,
+//! The prefix index does not depend on the codec of the heads. It is used by the segment reader,
 //! the segment writer and `verify`.
 
 mod write;
@@ -30,10 +30,10 @@ pub(crate) use write::{
 };
 use write::{End, OVERFLOW};
 
-/// The maximum number of leading bits that select a block (R-8).
+/// The maximum number of leading bits that form the block number (R-8).
 pub(crate) const BLOCK_BITS_MAX: u32 = 40;
 
-/// The bytes of the index section.
+/// The length of the section of index entries in bytes.
 pub(crate) fn section_len(block_bits: u32) -> u64 {
     (1_u64 << block_bits).div_ceil(BLOCKS_PER_ENTRY) * ENTRY_LEN
 }
@@ -44,7 +44,7 @@ pub(crate) fn entry_offset(block: BlockIndex) -> u64 {
     block.0 / BLOCKS_PER_ENTRY * ENTRY_LEN
 }
 
-/// The place of a block: bytes of the heads section, ranks of the table.
+/// The position of a block: a range of bytes in the heads section, and a range of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockSpan {
     pub(crate) heads_start: u64,
@@ -58,34 +58,34 @@ impl BlockSpan {
         self.rank_end - self.rank_start
     }
 
-    /// The bytes of its heads.
+    /// The number of bytes of the block's heads.
     pub(crate) fn heads_len(&self) -> u64 {
         self.heads_end - self.heads_start
     }
 }
 
-/// The result of looking a block up in its index entry.
+/// The result of a lookup of a block in its index entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
     Span(BlockSpan),
-    /// The ends are in the overflow entry at this offset of its section.
+    /// The ends of the block are in the overflow entry at this offset of the overflow section.
     Overflow {
         offset: u64,
         entry: IndexEntry,
     },
 }
 
-/// The bases of an index entry: the start of its first block.
+/// The bases of an index entry: where its first block starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) heads_base: u64,
     pub(crate) rank_base: u64,
-    /// The number of its overflow entry, if it has one.
+    /// The number of the overflow entry, if the ends are in one.
     pub(crate) overflow: Option<u64>,
 }
 
 impl IndexEntry {
-    /// Reads the bases in `entry`, 64 bytes.
+    /// Reads the bases from the 64 bytes of an index entry.
     #[inline]
     pub(crate) fn read(entry: &[u8]) -> Result<Self, Fault> {
         let word = |at: usize| u64_at(entry, at).ok_or_else(|| short(ENTRY_LEN, entry));
@@ -98,14 +98,14 @@ impl IndexEntry {
         Ok(IndexEntry { heads_base: word(16)?, rank_base, overflow: Some(number) })
     }
 
-    /// Whether the end of its last block takes more than 12 bits.
+    /// Whether a difference takes more than 12 bits; `last` is the last block of the entry.
     pub(crate) fn needs_overflow(&self, last: &BlockSpan) -> bool {
         let ranks = last.rank_end.saturating_sub(self.rank_base);
         let bytes = last.heads_end.saturating_sub(self.heads_base);
         ranks.max(bytes) > DIFFERENCE_MAX
     }
 
-    /// The block from `start` to `end`, relative to the bases.
+    /// The block between two ends relative to the bases.
     fn span(&self, start: End, end: End) -> Option<BlockSpan> {
         let span = BlockSpan {
             heads_start: self.heads_base.checked_add(start.bytes)?,
@@ -126,8 +126,8 @@ fn short(needed: u64, found: &[u8]) -> Fault {
     Fault::Truncated { needed, found: found.len() as u64 }
 }
 
-/// Looks `block` up in its index entry, 64 bytes. This is the checked path, which reports the exact
-/// fault.
+/// Looks `block` up in the 64 bytes of its index entry. This is the slow path, which reports the
+/// exact fault.
 #[inline]
 pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
     let entry = IndexEntry::read(bytes)?;
@@ -135,13 +135,13 @@ pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> 
         let offset = number.checked_mul(OVERFLOW_ENTRY_LEN).ok_or_else(disorder)?;
         return Ok(Lookup::Overflow { offset, entry });
     }
-    // The upper three of four bytes are an end.
+    // Loads the byte before the end and the three bytes of the end; the shift drops the former.
     let end_at = |slot: usize| Some(End::unpack(u64::from(u32_at(bytes, 15 + 3 * slot)? >> 8)));
     let (start, end) = ends_of(block, end_at).ok_or_else(|| short(ENTRY_LEN, bytes))?;
     entry.span(start, end).map(Lookup::Span).ok_or_else(disorder)
 }
 
-/// Looks `block` up in the overflow entry of `entry`, 256 bytes.
+/// Looks `block` up in the 256 bytes of the overflow entry that belongs to the index entry `entry`.
 pub(crate) fn look_up_overflow(
     overflow: &[u8],
     block: BlockIndex,
@@ -154,7 +154,7 @@ pub(crate) fn look_up_overflow(
     entry.span(start, end).ok_or_else(disorder)
 }
 
-/// The end of the preceding block, and the end of the block itself.
+/// The end of the block before `block` in the index entry, and the end of `block` itself.
 fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(End, End)> {
     let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
     let start = match slot.checked_sub(1) {
@@ -164,22 +164,22 @@ fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(
     Some((start, end_at(slot)?))
 }
 
-/// Looks `block` up in an index entry of a table of `value_count` values, at most 2^40 (R-6),
-/// without a branch. `None` if [`look_up`] must decide: the entry has an overflow entry, is out of
-/// order, or exceeds the values.
+/// Looks `block` up in an index entry without a branch, in a table with `value_count` values, at
+/// most 2^40 (R-6). Returns `None` if [`look_up`] must decide: the entry has an overflow entry, is
+/// out of order, or has ranks above `value_count`.
 #[inline(always)]
 pub(crate) fn look_up_compact(
     entry: &[u8; ENTRY_LEN as usize],
     block: BlockIndex,
     value_count: u64,
 ) -> Option<BlockSpan> {
-    // All loads are within the entry.
+    // No load is outside of the entry, so `u64::MAX` is never used.
     let word = |at: usize| u64_at(entry, at).unwrap_or(u64::MAX);
     let (heads_base, rank_base) = (word(0), word(8));
     let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
-    // The upper three bytes of one load are the end of the block, the three before them the end of
-    // the preceding block. For the first block these are the highest bytes of the base of ranks,
-    // which are zero below 2^40; a base of 2^40 is then out of order.
+    // One load contains both ends: the end of the block in the upper three bytes, the end of the
+    // block before it in the next three. For the first block these three are the highest bytes of
+    // the rank base, which are zero below 2^40; a base of 2^40 then counts as out of order.
     let ends = word(11 + 3 * slot);
     let (start, end) = (End::unpack(ends >> 16), End::unpack(ends >> 40));
     let span = BlockSpan {
@@ -188,7 +188,8 @@ pub(crate) fn look_up_compact(
         rank_start: rank_base.wrapping_add(start.ranks),
         rank_end: rank_base.wrapping_add(end.ranks),
     };
-    // Each of these numbers is negative if it is invalid.
+    // Each number below is negative if it is invalid, so the OR of all is negative if any is
+    // invalid.
     let invalid = heads_base.cast_signed()
         | span.rank_start.cast_signed()
         | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Writes an index of blocks with these value counts and lengths, and reads the spans back.
+    /// Writes an index of blocks with these numbers of values and bytes, and reads the spans back.
     fn round_trip(blocks: &[(u64, u64)]) -> Vec<BlockSpan> {
         let (mut entries, mut writer) = (Vec::new(), IndexWriter::default());
         let (mut heads_end, mut rank_end) = (0, 0);

@@ -1,23 +1,23 @@
-//! Writing index entries and overflow entries.
+//! Writes index entries and overflow entries.
 
 use crate::bytes::fields::{put_u24, put_u64};
 
-/// Blocks of an index entry.
+/// The number of blocks of an index entry.
 pub(crate) const BLOCKS_PER_ENTRY: u64 = 16;
 
-/// Bytes of an index entry.
+/// The length of an index entry in bytes.
 pub(crate) const ENTRY_LEN: u64 = 64;
 
-/// Bytes of an overflow entry: 16 pairs of u64.
+/// The length of an overflow entry in bytes: 16 pairs of u64.
 pub(crate) const OVERFLOW_ENTRY_LEN: u64 = 256;
 
-/// Flag in the first word of an index entry: the ends are in an overflow entry.
+/// A flag in the first word of an index entry: its ends are in an overflow entry.
 pub(super) const OVERFLOW: u64 = 1 << 63;
 
-/// Bits of a difference in an index entry.
+/// The number of bits of each difference in an index entry.
 pub(super) const DIFFERENCE_BITS: u32 = 12;
 
-/// The largest difference that an index entry can hold.
+/// The largest difference that fits in an index entry.
 pub(crate) const DIFFERENCE_MAX: u64 = (1 << DIFFERENCE_BITS) - 1;
 
 /// The end of a block relative to the bases of its index entry.
@@ -35,18 +35,19 @@ impl End {
     }
 }
 
-/// Turns the ends of blocks, given in order, into index entries and overflow entries.
+/// Encodes the ends of blocks, given in order, as index entries and overflow entries.
 #[derive(Debug, Default)]
 pub(crate) struct IndexWriter {
     heads_base: u64,
     rank_base: u64,
-    /// Ends of the blocks of the current entry.
+    /// The ends of the blocks of the current index entry.
     ends: Vec<End>,
     overflow: Vec<u8>,
 }
 
 impl IndexWriter {
-    /// Takes the end of the next block and appends its index entry to `entries` when that is full.
+    /// Takes the end of the next block. Appends the current index entry to `entries` when it is
+    /// full.
     pub(crate) fn push(&mut self, heads_end: u64, rank_end: u64, entries: &mut Vec<u8>) {
         let (ranks, bytes) = (rank_end - self.rank_base, heads_end - self.heads_base);
         self.ends.push(End { ranks, bytes });
@@ -57,7 +58,7 @@ impl IndexWriter {
         }
     }
 
-    /// Appends the last index entry, padded with empty blocks, and returns all overflow entries.
+    /// Appends the last index entry, filled up with empty blocks, and returns all overflow entries.
     pub(crate) fn finish(mut self, entries: &mut Vec<u8>) -> Vec<u8> {
         if let Some(&last) = self.ends.last() {
             self.ends.resize(BLOCKS_PER_ENTRY as usize, last);
@@ -68,7 +69,7 @@ impl IndexWriter {
 
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     fn flush(&mut self, entries: &mut Vec<u8>) {
-        // Ends ascend, so the last one is the largest.
+        // Ends ascend, so only the last end must be checked.
         if self.ends.last().is_some_and(|last| last.ranks.max(last.bytes) <= DIFFERENCE_MAX) {
             put_u64(entries, self.heads_base);
             put_u64(entries, self.rank_base);

@@ -232,8 +232,8 @@ impl Vector for Avx2 {
 #[inline(always)]
 pub(super) fn near_lanes(lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
     let first = lanes.as_ptr().cast::<__m256i>();
-    // SAFETY: only methods of `Avx2` and `Avx512` call this, so the processor has the instructions;
-    // the four loads of 16 lanes read the 64 lanes of the array.
+    // SAFETY: reached only through methods of `Avx2` and `Avx512`, so AVX2 is available; the four
+    // loads of 16 lanes read the 64 lanes of the array.
     unsafe {
         let wanted = _mm256_set1_epi16(wanted.cast_signed());
         let mask = _mm256_set1_epi16(mask.cast_signed());

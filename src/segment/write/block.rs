@@ -1,13 +1,13 @@
-//! Blocks of heads of any length, before they are written to a section.
+//! Encodes blocks of heads of any length before they are written to their section.
 
 use crate::base::error::Result;
 use crate::format::codec::{BlockEncoder, HeadCodec};
 use fpstore_disk::{ScratchFolder, Spool};
 
-/// The body of a block is checked once per this many values, and moved to a file if it is long.
+/// Each time a block has this many more values, its bytes are moved to a file if they are many.
 const SPILL_INTERVAL: u64 = 128;
 
-/// Encodes one block after the other. Long blocks are buffered in temporary files.
+/// Encodes one block after the other. The bytes of a long block are kept in temporary files.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     codec: HeadCodec,
@@ -17,23 +17,23 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// A writer that begins a block whose lowest possible head is `first_head`.
+    /// A writer whose first block has `first_head` as its lowest possible head.
     pub(super) fn new(codec: HeadCodec, first_head: u64, folder: &ScratchFolder) -> Self {
         let (front, body) = (Spool::new(folder), Spool::new(folder));
         BlockWriter { codec, encoder: codec.encoder(first_head), front, body }
     }
 
-    /// Begins another block, in place of an empty one.
+    /// Begins another block; the current block must be empty.
     pub(super) fn begin(&mut self, first_head: u64) {
         self.encoder = self.codec.encoder(first_head);
     }
 
-    /// The number of values of the block so far.
+    /// The number of values in the current block.
     pub(super) fn value_count(&self) -> u64 {
         self.encoder.value_count()
     }
 
-    /// Appends a head, not below the preceding head.
+    /// Appends a head; it must not be below the head before it.
     #[inline]
     pub(super) fn push(&mut self, head: u64) -> Result<()> {
         if self.encoder.needs_checkpoint() {
@@ -47,7 +47,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Passes the bytes of the block to `out` and begins the next block.
+    /// Passes the bytes of the current block to `out` and begins the next block.
     pub(super) fn close(
         &mut self,
         next_first_head: u64,

@@ -1,4 +1,4 @@
-//! Encoding keys into blocks: the bytes of each section of a table.
+//! Encodes keys into blocks: the bytes of each section of a table.
 
 use super::block::BlockWriter;
 use super::keys::KeySorter;
@@ -9,13 +9,13 @@ use fpstore_disk::ScratchFolder;
 
 /// Receives the output of a [`BlocksEncoder`].
 pub(super) trait Sink {
-    /// The tails so far, to which the encoder appends.
+    /// The tails section so far; the encoder appends to it.
     fn tails(&mut self) -> &mut Vec<u8>;
 
-    /// Receives the next bytes of heads.
+    /// Receives the next bytes of the heads section.
     fn heads(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Ends a block of `value_count` values, which may be 0.
+    /// Ends a block that has `value_count` values, perhaps 0.
     fn end_block(&mut self, value_count: u64) -> Result<()>;
 }
 
@@ -25,7 +25,7 @@ pub(super) struct BlocksEncoder {
     open: OpenBlock,
 }
 
-/// The current block.
+/// The block that is being encoded.
 struct OpenBlock {
     descriptor: TableDescriptor,
     stored_bits: u32,
@@ -35,7 +35,7 @@ struct OpenBlock {
 }
 
 impl BlocksEncoder {
-    /// An encoder of the blocks from `number` on, whose tails continue after the tails in `packer`.
+    /// An encoder that starts at block `number`; its tails follow the bits in `packer`.
     pub(super) fn new(
         descriptor: TableDescriptor,
         number: u64,
@@ -57,7 +57,7 @@ impl BlocksEncoder {
         values.iter().try_for_each(|&value| keys.push(value, |key| open.push(key, sink)))
     }
 
-    /// Closes the blocks before `number`; the remaining ones are empty.
+    /// Ends all blocks before `number`; blocks without values are empty.
     pub(super) fn close_before(&mut self, number: u64, sink: &mut impl Sink) -> Result<()> {
         let BlocksEncoder { keys, open } = self;
         keys.finish(|key| open.push(key, sink))?;
@@ -67,27 +67,27 @@ impl BlocksEncoder {
         Ok(())
     }
 
-    /// Continues at block `number`, after another encoder has written the preceding blocks. The
-    /// open block must be empty.
+    /// Continues at block `number`, because another encoder has written the blocks before it. The
+    /// current block must be empty.
     pub(super) fn go_on_at(&mut self, number: u64) {
         debug_assert_eq!(self.open.writer.value_count(), 0);
         self.open.number = number;
         self.open.writer.begin(self.open.descriptor.first_head(number));
     }
 
-    /// The bits of tails that do not fill a byte yet.
+    /// The last bits of the tails, which do not fill a byte yet.
     pub(super) fn packer(&mut self) -> &mut Packer {
         &mut self.open.packer
     }
 
-    /// Ends the tails and returns the remaining bits.
+    /// Ends the encoding and returns the last bits of the tails.
     pub(super) fn into_packer(self) -> Packer {
         self.open.packer
     }
 }
 
 impl OpenBlock {
-    /// Appends the next key; in a table of whole values the key is the value.
+    /// Appends the next key; in a table with whole values, the key is the value.
     #[inline]
     fn push(&mut self, key: u64, sink: &mut impl Sink) -> Result<()> {
         let head = key >> self.stored_bits;

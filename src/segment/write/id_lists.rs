@@ -1,4 +1,5 @@
-//! The lists of ids of a segment, written in sequence or from parts that were encoded separately.
+//! Writes the id lists of a segment, one after the other, or from parts that were encoded
+//! separately.
 
 use std::io::{Seek, Write};
 
@@ -9,16 +10,16 @@ use crate::format::id_records::IdLayout;
 use fpstore_base::IdRef;
 use fpstore_disk::ScratchFolder;
 
-/// Receives the ids of one fingerprint after the other.
+/// Receives the id list of one fingerprint after the other.
 pub(crate) trait ListSink {
     /// Adds an id and its sketch to the current list.
     fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()>;
 
-    /// Ends the current list, which belongs to one fingerprint.
+    /// Ends the id list of the current fingerprint.
     fn close(&mut self) -> Result<()>;
 }
 
-/// The sections of ids while they are written.
+/// The two sections with ids, while they are written.
 pub(crate) struct IdSections<'a, W> {
     groups: SectionWriter,
     records: SectionWriter,
@@ -39,7 +40,7 @@ impl<'a, W: Write + Seek> IdSections<'a, W> {
         IdSections { groups, records, encoder, group_writer, out, id_count: 0 }
     }
 
-    /// Appends separately encoded lists.
+    /// Appends id lists that were encoded separately.
     pub(crate) fn append(&mut self, lists: &IdLists) -> Result<()> {
         self.id_count += lists.id_count;
         for &len in &lists.lens {
@@ -50,7 +51,7 @@ impl<'a, W: Write + Seek> IdSections<'a, W> {
         self.groups.spill(self.out)
     }
 
-    /// The finished sections and their number of ids.
+    /// The finished sections, and the number of ids in them.
     pub(super) fn finish(mut self) -> ([SectionWriter; 2], u64) {
         self.group_writer.finish(&mut self.groups.pending);
         ([self.groups, self.records], self.id_count)
@@ -74,7 +75,7 @@ impl<W: Write + Seek> ListSink for IdSections<'_, W> {
     }
 }
 
-/// Lists encoded in memory, independently of preceding and following lists.
+/// Id lists encoded in memory, for any position in the section.
 pub(crate) struct IdLists {
     encoder: RecordEncoder,
     records: Vec<u8>,
@@ -84,7 +85,7 @@ pub(crate) struct IdLists {
 }
 
 impl IdLists {
-    /// Starts without lists. Encoded ids that do not fit in memory go to `scratch`.
+    /// An empty value. Encoded ids that do not fit in memory are kept in `scratch`.
     pub(crate) fn new(layout: IdLayout, scratch: &ScratchFolder) -> Self {
         let encoder = RecordEncoder::new(layout, scratch);
         IdLists { encoder, records: Vec::new(), lens: Vec::new(), id_count: 0 }

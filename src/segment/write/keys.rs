@@ -1,22 +1,22 @@
-//! The keys of a table with syndromes in ascending order, computed from its values in ascending
+//! Computes the keys of a table with syndromes, in ascending order, from its values in ascending
 //! order.
 //!
-//! Values that agree above their hashed bits are adjacent, but their syndromes are in any order. So
-//! the syndromes of each such group are sorted before they are passed on. Most groups have one
-//! value; a group of any size takes memory for each distinct syndrome only.
+//! Values that differ only in their hashed bits are adjacent, but their syndromes are in any order.
+//! So the syndromes of each such group are sorted before they are passed on. Most groups consist of
+//! one value; a large group takes memory only for the number of values with each syndrome.
 
 use crate::bytes::mask::low_bits;
 use crate::format::descriptor::TableDescriptor;
 
-/// The syndromes of a larger group are counted instead of kept.
+/// In groups of more values, the values with each syndrome are counted, and no list is kept.
 const KEPT_MAX: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct KeySorter {
     descriptor: TableDescriptor,
-    /// The leading bits of the pending keys: all bits except the syndrome.
+    /// All bits but the syndrome; the pending keys have these in common.
     stem: u64,
-    /// Syndromes of the pending group.
+    /// The syndromes of the pending group, in any order.
     syndromes: Vec<u32>,
     /// For a large group, the number of values with each syndrome.
     counts: Vec<u64>,
@@ -27,7 +27,7 @@ impl KeySorter {
         KeySorter { descriptor, stem: 0, syndromes: Vec::new(), counts: Vec::new() }
     }
 
-    /// Takes the next value, and passes complete keys to `out`.
+    /// Takes the next value. Passes the keys of the previous group to `out` once it is complete.
     #[inline]
     pub(super) fn push<E>(
         &mut self,
@@ -46,7 +46,7 @@ impl KeySorter {
         Ok(())
     }
 
-    /// Passes the pending keys to `out`.
+    /// Passes all pending keys to `out`.
     pub(super) fn finish<E>(&mut self, mut out: impl FnMut(u64) -> Result<(), E>) -> Result<(), E> {
         let stem = self.stem << self.descriptor.syndrome_bits;
         if self.counts.is_empty() {
@@ -65,7 +65,7 @@ impl KeySorter {
         Ok(())
     }
 
-    /// Moves the kept syndromes into the counts.
+    /// Moves the listed syndromes into the counts.
     fn count(&mut self) {
         self.counts.resize(1 << self.descriptor.syndrome_bits, 0);
         for syndrome in self.syndromes.drain(..) {

@@ -1,4 +1,4 @@
-//! Writing a segment file from sorted values; each section is written front to back.
+//! Writes a segment file from sorted values; each section is written from front to back.
 //!
 //! The segment build of `builder` calls [`SegmentWriter`] for each table and for the ids. Blocks,
 //! id records and index entries are encoded here. Nothing here reads a segment.
@@ -41,7 +41,7 @@ use table::{EncodedTable, TableEncoder};
 
 pub(crate) use id_lists::{IdLists, IdSections, ListSink};
 
-/// The properties of a segment that its writer needs before the first byte.
+/// The properties of a segment that must be known before its first byte is written.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSpec {
     pub(crate) fingerprint_count: u64,
@@ -49,13 +49,13 @@ pub(crate) struct SegmentSpec {
     pub(crate) tuned_k: u32,
     pub(crate) ids: IdLayout,
     pub(crate) recipe: Recipe,
-    /// The directory of scratch files, for bytes that cannot be written to the segment yet.
+    /// The directory for temporary files with bytes that cannot be written to the segment yet.
     pub(crate) scratch: ScratchFolder,
-    /// Threads that encode at the same time.
+    /// The number of threads that encode.
     pub(crate) threads: usize,
 }
 
-/// A segment being written: tables in order, then the ids, then `finish`.
+/// A segment being written: call `table` for each table in order, then `ids`, then `finish`.
 pub(crate) struct SegmentWriter<W> {
     out: Output<W>,
     spec: SegmentSpec,
@@ -68,7 +68,7 @@ pub(crate) struct SegmentWriter<W> {
 }
 
 impl<W: Write + Seek> SegmentWriter<W> {
-    /// Begins a segment in `file`; `path` names it in messages.
+    /// Begins a segment in `file`; `path` is for messages.
     pub(crate) fn new(file: W, path: &Path, spec: SegmentSpec) -> Result<Self> {
         let header_len = Header::len_for(spec.table_count, spec.ids.kind != IdKind::None);
         let mut writer = SegmentWriter {
@@ -86,11 +86,11 @@ impl<W: Write + Seek> SegmentWriter<W> {
         Ok(writer)
     }
 
-    /// Writes the next table. `values` passes its permuted values to its argument in runs, distinct
-    /// and ascending; a table with syndromes computes its keys from them.
+    /// Writes the next table. `values` must pass all permuted values, distinct and ascending, in
+    /// runs to its argument. In a table with syndromes, keys are computed from the values.
     ///
-    /// Takes one pass: the lengths of index and tails follow from the counts, so all three sections
-    /// are written at the same time.
+    /// Takes one pass: the lengths of the index and the tails follow from the number of values, so
+    /// all three sections are written at the same time.
     pub(crate) fn table(
         &mut self,
         descriptor: TableDescriptor,
@@ -118,7 +118,8 @@ impl<W: Write + Seek> SegmentWriter<W> {
         Ok(())
     }
 
-    /// Writes the ids. `lists` adds one list for each fingerprint, in the order of the first table.
+    /// Writes the ids. `lists` must add one list for each fingerprint, in the order of the first
+    /// table.
     pub(crate) fn ids(
         &mut self,
         lists: impl FnOnce(&mut IdSections<'_, W>) -> Result<()>,
@@ -135,7 +136,8 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.close(records)
     }
 
-    /// Writes checksums and header. The segment is then complete, but not synced.
+    /// Writes the checksums and the header. Then the segment is complete, but not synced to the
+    /// disk.
     pub(crate) fn finish(mut self) -> Result<()> {
         let checksums = std::mem::take(&mut self.checksums);
         let content_digest = Digest::of(&checksums);

@@ -1,7 +1,8 @@
-//! Encoding a table in parallel parts.
+//! Encodes a table in parts, on several threads.
 //!
-//! A part has whole blocks, so its bytes depend on no other part; only its tails may begin within a
-//! byte. A block too long for a part is encoded on one thread, as its values arrive.
+//! A part consists of whole blocks, so its bytes depend on no other part; only its tails may begin
+//! inside a byte. A block that is longer than a part is encoded on one thread, as its values
+//! arrive.
 
 use super::blocks::{BlocksEncoder, Sink};
 use crate::base::error::Result;
@@ -11,25 +12,25 @@ use crate::bytes::set_sum::SetSum;
 use crate::format::descriptor::TableDescriptor;
 use fpstore_disk::ScratchFolder;
 
-/// The approximate number of values of a part. A thread takes some tenths of a millisecond for
-/// them.
+/// The approximate number of values in a part; encoding takes a thread some tenths of a
+/// millisecond.
 pub(super) const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };
 
-/// The next values of a table.
+/// The values of a table from the end of the last part on.
 pub(super) enum Part {
     /// Whole blocks, with the rank of the first value.
     Blocks { values: Vec<u64>, rank: u64 },
-    /// Values of a long block, which may continue in the next part.
+    /// Values of a long block; the next part may contain more of them.
     Long(Vec<u64>),
 }
 
-/// Cuts ascending values into parts.
+/// Cuts ascending values into parts of whole blocks.
 pub(super) struct Cutter {
     descriptor: TableDescriptor,
     waiting: Vec<u64>,
-    /// The rank of the first pending value.
+    /// The rank of the first value in `waiting`.
     rank: u64,
-    /// The long block of the last part.
+    /// The number of the long block in the last part, if that was a part of a long block.
     long: Option<u64>,
 }
 
@@ -38,7 +39,7 @@ impl Cutter {
         Cutter { descriptor, waiting: Vec::new(), rank: 0, long: None }
     }
 
-    /// Takes values, and emits complete parts.
+    /// Takes values, and passes complete parts to `give`.
     pub(super) fn push(
         &mut self,
         values: &[u64],
@@ -61,13 +62,13 @@ impl Cutter {
         }
     }
 
-    /// Emits the remaining values.
+    /// Passes the remaining values to `give`.
     pub(super) fn finish(mut self, give: &mut dyn FnMut(Part) -> Result<()>) -> Result<()> {
         self.end_long(give)?;
         self.give(self.waiting.len(), give)
     }
 
-    /// Emits the values of the long block to which the last values belong.
+    /// Passes the remaining values of the long block to `give`.
     fn end_long(&mut self, give: &mut dyn FnMut(Part) -> Result<()>) -> Result<()> {
         let Some(long) = self.long else { return Ok(()) };
         self.give(self.count_before(long + 1), give)?;
@@ -77,7 +78,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// The number of pending values before a block.
+    /// The number of waiting values in blocks before `block`.
     fn count_before(&self, block: u64) -> usize {
         self.waiting.partition_point(|&value| self.descriptor.block_of(value) < block)
     }
@@ -99,24 +100,24 @@ pub(super) enum Encoded {
     Long(Vec<u64>),
 }
 
-/// The bytes of whole blocks.
+/// The encoded bytes of a part of whole blocks.
 #[derive(Default)]
 pub(super) struct EncodedBlocks {
     /// The number of the first block.
     pub(super) first: u64,
-    /// The tails. Bits of the first byte that belong to preceding values are 0.
+    /// The tails. In the first byte, the bits of the tails of the previous part are 0.
     pub(super) tails: Vec<u8>,
-    /// The remaining bits of tails, less than a byte.
+    /// The last bits of the tails, fewer than a byte.
     pub(super) packer: Packer,
     pub(super) heads: Vec<u8>,
-    /// For each block the end of its heads in `heads`, and its number of values.
+    /// For each block, the end of its heads in `heads` and its number of values.
     pub(super) ends: Vec<(usize, u64)>,
     /// The set sum of the values, if requested.
     pub(super) set_sum: SetSum,
 }
 
 impl Part {
-    /// Encodes the part; with a permutation, also computes the set sum of its fingerprints.
+    /// Encodes the part; if given a permutation, also computes the set sum of the fingerprints.
     pub(super) fn encode(
         self,
         descriptor: TableDescriptor,
@@ -144,7 +145,7 @@ impl Part {
     }
 }
 
-/// The set sum of the fingerprints of permuted values.
+/// The set sum of the fingerprints whose permuted values are given.
 pub(super) fn sum_of(values: &[u64], permutation: &Permutation) -> SetSum {
     let mut sum = SetSum::default();
     sum.add_all(values, |value| permutation.invert(Permuted(value)).value());

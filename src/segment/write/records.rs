@@ -1,4 +1,4 @@
-//! Encoding id records, of any length.
+//! Encodes id records, which can have any length.
 
 use crate::base::error::Result;
 use crate::bytes::fields::put_u64;
@@ -14,7 +14,7 @@ pub(super) struct RecordEncoder {
     /// The encoded ids of the current record.
     payload: Spool,
     count: u64,
-    /// The bytes before the ids; a reused buffer.
+    /// The bytes of the record before the ids; a buffer that is used again.
     prefix: Vec<u8>,
 }
 
@@ -23,8 +23,8 @@ impl RecordEncoder {
         RecordEncoder { layout, payload: Spool::new(folder), count: 0, prefix: Vec::new() }
     }
 
-    /// Adds an id and its sketch to the current record. If ids are texts, a number is stored as
-    /// decimal text.
+    /// Adds an id and its sketch to the current record. In a segment with text ids, a number is
+    /// stored as decimal text.
     pub(super) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         debug_assert_eq!(sketch.len(), self.layout.sketch_len as usize);
         self.count += 1;
@@ -42,7 +42,7 @@ impl RecordEncoder {
         Ok(self.payload.spill_if_full()?)
     }
 
-    /// Ends the current record: passes its bytes to `records`, and returns their number.
+    /// Ends the current record: passes its bytes to `records`, and returns its length.
     pub(super) fn close(&mut self, mut records: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         self.prefix.clear();
         varint::write(self.count, &mut self.prefix);
@@ -57,7 +57,7 @@ impl RecordEncoder {
     }
 }
 
-/// The starts of the groups of records.
+/// Writes the start of each group of records.
 #[derive(Debug, Default)]
 pub(super) struct GroupWriter {
     fingerprints: u64,
@@ -65,7 +65,8 @@ pub(super) struct GroupWriter {
 }
 
 impl GroupWriter {
-    /// Takes the length of the next record; appends an entry to `groups` if it begins a group.
+    /// Takes the length of the next record. If this record begins a group, appends an entry to
+    /// `groups`.
     pub(super) fn push(&mut self, len: u64, groups: &mut Vec<u8>) {
         if self.fingerprints.is_multiple_of(GROUP_LEN) {
             put_u64(groups, self.records_len);
@@ -74,7 +75,7 @@ impl GroupWriter {
         self.records_len += len;
     }
 
-    /// Appends the end of the last record to `groups`.
+    /// Appends the last entry, the end of all records, to `groups`.
     pub(super) fn finish(self, groups: &mut Vec<u8>) {
         put_u64(groups, self.records_len);
     }

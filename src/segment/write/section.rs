@@ -1,4 +1,4 @@
-//! Writing one section, with the checksums of its pages.
+//! Writes one section, and computes the checksums of its pages.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::base::section::Section;
 use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 
-/// A file with a name for messages.
+/// The file of a segment, with its path for messages.
 pub(super) struct Output<W> {
     pub(super) file: W,
     pub(super) path: PathBuf,
@@ -21,16 +21,16 @@ impl<W: Write + Seek> Output<W> {
     }
 }
 
-/// Writes end at multiples of this many bytes in the file. Some systems keep bytes written together
-/// in one large page of their cache, and map it as one. Then a probe rarely waits for an address
-/// translation (ten million fingerprints: a tenth of the time of a query).
+/// Each write ends at a multiple of this many bytes in the file. Some systems cache bytes written
+/// together in one large page and map it as one, so that a probe rarely waits for an address
+/// translation (which took a tenth of the time of a query of ten million fingerprints).
 const SPILL_LEN: u64 = 2 << 20;
 
 pub(super) struct SectionWriter {
     section: Section,
     pub(super) offset: u64,
     written_len: u64,
-    /// Unwritten bytes.
+    /// Bytes that are not written yet.
     pub(super) pending: Vec<u8>,
     checksums: Vec<u8>,
 }
@@ -41,23 +41,23 @@ impl SectionWriter {
         SectionWriter { section, offset, written_len: 0, pending, checksums }
     }
 
-    /// The offset of the next section if this one has `len` bytes.
+    /// The offset of the next section if this section takes `len` bytes.
     pub(super) fn offset_after(&self, len: u64) -> u64 {
         self.offset + len.next_multiple_of(PAGE_LEN as u64)
     }
 
-    /// The bytes of the section so far.
+    /// The number of bytes of the section so far.
     pub(super) fn len(&self) -> u64 {
         self.written_len + self.pending.len() as u64
     }
 
-    /// Writes whole pages once enough bytes are pending.
+    /// Writes whole pages if enough bytes are pending.
     #[inline]
     pub(super) fn spill(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
         if self.pending.len() as u64 >= SPILL_LEN {
             let start = self.offset + self.written_len;
             let end = (start + self.pending.len() as u64) / SPILL_LEN * SPILL_LEN;
-            // At least `SPILL_LEN` bytes are pending, so the range contains a multiple of it.
+            // The range has `SPILL_LEN` or more bytes, so it contains a multiple of `SPILL_LEN`.
             self.write_pages((end - start) as usize, out)?;
         }
         Ok(())
@@ -79,7 +79,7 @@ impl SectionWriter {
         Ok(())
     }
 
-    /// Writes the pending bytes, padded with zeros. The checksums section itself has no checksums.
+    /// Writes the pending bytes, padded with zeros. The checksums section itself gets no checksums.
     pub(super) fn finish(
         mut self,
         out: &mut Output<impl Write + Seek>,

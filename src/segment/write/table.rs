@@ -1,4 +1,4 @@
-//! Encoding a table: values are split into heads and tails, and heads are grouped into blocks.
+//! Encodes a table: splits values into heads and tails, and groups the heads into blocks.
 
 use std::io::{Seek, Write};
 
@@ -14,12 +14,12 @@ use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
 use fpstore_disk::ScratchFolder;
 
-/// Encodes one table into its sections.
+/// Encodes one table into its three sections.
 pub(super) struct TableEncoder<'a, W> {
     descriptor: TableDescriptor,
     blocks: BlocksEncoder,
     sections: TableSections<'a, W>,
-    /// The permutation from values to fingerprints, if these are summed.
+    /// The permutation of the table, if the set sum of the fingerprints is wanted.
     summed: Option<Permutation>,
     set_sum: SetSum,
     scratch: &'a ScratchFolder,
@@ -32,23 +32,23 @@ struct TableSections<'a, W> {
     tails: SectionWriter,
     heads: SectionWriter,
     index_writer: IndexWriter,
-    /// The rank after the last value of the closed blocks.
+    /// The rank after the last value of the last ended block.
     rank_end: u64,
 }
 
-/// A table in its sections.
+/// A table after encoding.
 pub(super) struct EncodedTable {
-    /// Index entries, tails and heads, in file order.
+    /// The sections of index entries, tails and heads, in file order.
     pub(super) sections: [SectionWriter; 3],
-    /// The overflow entries.
+    /// The bytes of all overflow entries.
     pub(super) overflow: Vec<u8>,
     /// The set sum of the fingerprints, if requested.
     pub(super) set_sum: SetSum,
 }
 
 impl<'a, W: Write + Seek> TableEncoder<'a, W> {
-    /// An encoder into the sections of entries, tails and heads. With `summed` it also computes the
-    /// set sum of the fingerprints.
+    /// An encoder that writes index entries, tails and heads to these sections. With `summed`, it
+    /// also computes the set sum of the fingerprints.
     pub(super) fn new(
         descriptor: TableDescriptor,
         [entries, tails, heads]: [SectionWriter; 3],
@@ -68,8 +68,8 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         }
     }
 
-    /// Encodes the `count` values that `values` passes to its argument in runs. Threads encode
-    /// whole blocks, and the calling thread puts their bytes in order.
+    /// Encodes `count` values, which `values` passes to its argument in runs. Worker threads encode
+    /// whole blocks, and the calling thread writes their bytes in order.
     pub(super) fn encode(
         mut self,
         count: u64,
@@ -121,7 +121,7 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         Ok(())
     }
 
-    /// Closes all remaining blocks.
+    /// Ends all remaining blocks.
     fn finish(mut self, value_count: u64) -> Result<EncodedTable> {
         let mut sections = self.sections;
         self.blocks.close_before(self.descriptor.block_count(), &mut sections)?;
@@ -138,7 +138,7 @@ impl<W: Write + Seek> TableSections<'_, W> {
         self.tails.spill(self.out)
     }
 
-    /// Ends a block whose heads end at `heads_end` in their section.
+    /// Ends a block; `heads_end` is the end of its heads in the heads section.
     fn end_block_at(&mut self, heads_end: u64, value_count: u64) -> Result<()> {
         self.rank_end += value_count;
         self.index_writer.push(heads_end, self.rank_end, &mut self.entries.pending);
@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    /// The bytes of the sections of a table, and its set sum.
+    /// The bytes of each section of a table, and its set sum.
     fn encoded(
         descriptor: TableDescriptor,
         values: &[u64],
@@ -214,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// The low values share few blocks, so that some blocks are longer than a part.
+        /// `low` values share few blocks, so that some of these blocks are longer than a part.
         #[test]
         fn threads_write_the_bytes_that_one_writes(
             low in prop::collection::btree_set(0..1_u64 << 34, 0..400),
