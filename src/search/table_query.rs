@@ -77,8 +77,8 @@ impl TableQuery {
         }
     }
 
-    /// The needle of the kernels, with `flips` among its inner masked bits.
-    # The needle for kernels, with `flips` applied to the inner bits under the mask.
+    /// The needle for kernels, with `flips` applied to the inner bits under the mask.
+    #[inline(always)]
     pub(super) fn kernel_needle(&self, flips: u64, k: u32) -> Needle {
         // The mask includes bits above the inner bits; they are zero in both compared words.
         let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
