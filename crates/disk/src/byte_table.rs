@@ -1,19 +1,19 @@
-//! Byte strings by number, in a scratch file.
+//! A table of byte strings in a scratch file, each found by its number.
 
 use super::plain_file::Result;
 use super::scratch::{ScratchFile, ScratchFolder};
 use fpstore_base::IoError;
 
-/// Bytes written at a time.
+/// The number of bytes collected in memory before a write.
 const PENDING_LEN: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
-/// Byte strings by number, 0, 1, 2 and so on. Takes 8 bytes of memory for each.
+/// Byte strings with the numbers 0, 1, 2 and so on. Takes 8 bytes of memory for each string.
 #[derive(Debug)]
 pub struct ByteTable {
     file: ScratchFile,
     /// The last strings, which are not yet in the file.
     pending: Vec<u8>,
-    /// The end of each string.
+    /// The end of each string, counted over all strings.
     ends: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ impl ByteTable {
     pub fn get(&self, number: usize) -> Result<Option<Vec<u8>>> {
         let Some(&end) = self.ends.get(number) else { return Ok(None) };
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        // A string is either entirely in the file or not at all.
+        // A string is either completely in the file or completely in `pending`.
         if let Some(start) = start.checked_sub(self.file.len()) {
             let end = (end - self.file.len()) as usize;
             return Ok(Some(self.pending[start as usize..end].to_vec()));
@@ -51,7 +51,7 @@ impl ByteTable {
         Ok(Some(bytes))
     }
 
-    /// The error for bytes that differ from the written ones.
+    /// The error if bytes read from the file differ from the bytes written.
     pub fn damaged(&self) -> IoError {
         self.file.damaged()
     }

@@ -1,4 +1,4 @@
-//! Changes of the file system as values, which tests record and replay.
+//! Changes of the file system as values, for tests that record and replay them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 pub enum Change {
     CreateFile(PathBuf),
     CreateDirectory(PathBuf),
-    /// `bytes` before the offset `end` of a file.
+    /// `bytes` was written to a file, ending at the offset `end`.
     Write {
         path: PathBuf,
         end: u64,
         bytes: Vec<u8>,
     },
-    /// The bytes of a file are durable.
+    /// The bytes of this file became durable.
     Sync(PathBuf),
-    /// The names in a directory are durable.
+    /// The names in this directory became durable.
     SyncDirectory(PathBuf),
     Rename {
         from: PathBuf,
         to: PathBuf,
     },
-    /// A file, or a directory with its contents.
+    /// A file was removed, or a directory with its contents.
     Remove(PathBuf),
-    /// A caller was notified that its work is done.
+    /// A caller was told that its work is done, so that no loss of power may undo it.
     #[cfg(any(test, feature = "faults"))]
     Acknowledge,
 }
 
-/// Records a change at `path`, if a test records changes. Does nothing outside tests.
+/// Records a change at `path`, if a test is recording changes. Does nothing outside of tests.
 #[inline]
 pub(super) fn note(path: &Path, change: impl FnOnce() -> Change) {
     #[cfg(any(test, feature = "faults"))]
@@ -37,7 +37,7 @@ pub(super) fn note(path: &Path, change: impl FnOnce() -> Change) {
     let _ = (path, change);
 }
 
-/// Records changes below a directory.
+/// Records the changes below a directory, for tests.
 #[cfg(any(test, feature = "faults"))]
 pub mod recorder {
     use std::collections::BTreeMap;
@@ -45,8 +45,8 @@ pub mod recorder {
 
     use super::{Change, Path, PathBuf};
 
-    /// The records, by the directory below which changes are recorded, so that parallel tests do
-    /// not disturb each other.
+    /// The recorded changes, by the directory below which they are recorded: so parallel tests do
+    /// not record each other's changes.
     static RECORDS: Mutex<BTreeMap<PathBuf, Vec<Change>>> = Mutex::new(BTreeMap::new());
 
     /// Records the changes below `folder` from now on.
@@ -54,13 +54,13 @@ pub mod recorder {
         RECORDS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), Vec::new());
     }
 
-    /// Ends the recording below `folder` and returns the changes.
+    /// Ends the recording below `folder` and returns the recorded changes.
     pub fn stop(folder: &Path) -> Vec<Change> {
         let mut records = RECORDS.lock().unwrap_or_else(PoisonError::into_inner);
         records.remove(folder).unwrap_or_default()
     }
 
-    /// Records that a caller was notified that its work in `folder` is done.
+    /// Records that the caller of work in `folder` was told that the work is done.
     pub fn acknowledge(folder: &Path) {
         note(folder, || Change::Acknowledge);
     }

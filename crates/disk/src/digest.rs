@@ -1,4 +1,4 @@
-//! The digest of a file, stored in the entry of a manifest or in the files of a job.
+//! The digest of a file, for manifest entries and for the files of a job.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -7,13 +7,13 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::fields;
 
-/// The SipHash-1-3-128 of some bytes under a key of zeros. It identifies the file of a manifest
-/// entry: a CRC-32 would accept one in four thousand million other files.
+/// The SipHash-1-3-128 of some bytes, with the key 0. It identifies the file of a manifest entry; a
+/// CRC-32 would accept one in four thousand million other files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest([u8; 16]);
 
 impl Digest {
-    /// The digest of a file that does not exist.
+    /// Stands for a file that does not exist.
     pub const NONE: Digest = Digest([0; 16]);
 
     pub fn of(bytes: &[u8]) -> Self {
@@ -50,7 +50,7 @@ impl Digester {
         self.0.write(bytes);
     }
 
-    /// The digest of all bytes so far.
+    /// The digest of all bytes added so far.
     pub fn digest(&self) -> Digest {
         let hash = self.0.finish128();
         Digest((u128::from(hash.h2) << 64 | u128::from(hash.h1)).to_le_bytes())
@@ -75,7 +75,8 @@ impl fmt::Display for Digest {
 mod tests {
     use super::*;
 
-    /// The first 16 bytes of a digest are the hash that is summed in a set sum.
+    /// A set sum adds up the first 16 bytes of such digests, so they must equal the documented
+    /// hash.
     #[test]
     fn the_digest_of_fingerprint_1_is_its_hash() {
         let digest = Digest::of(&1_u64.to_le_bytes());

@@ -1,10 +1,10 @@
-//! Streams of bytes that compute their digest.
+//! A writer and a reader that compute the digest of their bytes.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::digest::{Digest, Digester};
 
-/// Writes to another writer, and computes the length and the digest of the written bytes.
+/// Passes bytes to another writer, and computes their length and their digest.
 #[derive(Debug)]
 pub struct DigestWriter<W> {
     to: W,
@@ -17,12 +17,12 @@ impl<W: Write> DigestWriter<W> {
         DigestWriter { to, digester: Digester::default(), len: 0 }
     }
 
-    /// The length and the digest of all bytes so far.
+    /// The length and the digest of all bytes written so far.
     pub fn written(&self) -> (u64, Digest) {
         (self.len, self.digester.digest())
     }
 
-    /// Writes the digest at the end.
+    /// Writes the digest itself after all other bytes.
     pub fn seal(mut self) -> io::Result<W> {
         let digest = self.digester.digest().bytes();
         self.to.write_all(&digest)?;
@@ -44,14 +44,14 @@ impl<W: Write> Write for DigestWriter<W> {
     }
 }
 
-/// Reads the output of [`DigestWriter::seal`].
+/// Reads the output of [`DigestWriter::seal`] and computes its digest.
 ///
-/// The digest is updated in whole buffers: updates by fields of a few bytes would take several
-/// times as long.
+/// The digest is updated in whole buffers, because updates by fields of a few bytes would take
+/// several times as long.
 #[derive(Debug)]
 pub struct DigestReader<R> {
     from: R,
-    /// The number of bytes consumed from the buffer of `from` that are not yet in the digest.
+    /// The number of bytes consumed from the buffer of `from` and not yet added to the digest.
     read: usize,
     digester: Digester,
 }
@@ -61,7 +61,7 @@ impl<R: BufRead> DigestReader<R> {
         DigestReader { from, read: 0, digester: Digester::default() }
     }
 
-    /// Whether the bytes read match the digest at the end, and nothing follows.
+    /// Whether the next bytes are the digest of all bytes read, and the last bytes of the stream.
     pub fn ends_sealed(&mut self) -> io::Result<bool> {
         self.digest_read()?;
         let mut seal = Vec::new();
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(writer.written(), (7, Digest::of(b"one two")));
         let whole = writer.seal().unwrap();
         let is_sound = |bytes: &[u8]| {
-            // Reads through buffers of every length.
+            // Reads through buffers of every possible length.
             let found = (1..=bytes.len() + 1).map(|len| {
                 let mut reader = DigestReader::new(BufReader::with_capacity(len, bytes));
                 let mut read = [0; 7];

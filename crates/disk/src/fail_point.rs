@@ -1,10 +1,9 @@
-//! Fail points: each operation on files calls a fail point first, so that tests can make it fail
-//! there.
+//! Fail points: every operation on files calls a fail point first, where tests can make it fail.
 
 use std::io;
 use std::path::Path;
 
-/// An operation that can fail.
+/// An operation on files that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailPoint {
     Create,
@@ -13,14 +12,14 @@ pub enum FailPoint {
     Protect,
     Sync,
     Rename,
-    /// A rename that takes place although an error is reported.
+    /// A rename that takes place, but is reported as failed.
     RenameReport,
     Remove,
     SyncDirectory,
 }
 
-/// Called before each operation at `path`. Does nothing outside tests; a test can make the
-/// operation fail or end the process.
+/// Called before each operation at `path`. Does nothing outside of tests; a test can make the
+/// operation fail, or end the process here.
 #[inline]
 pub fn fail_point(path: &Path, point: FailPoint) -> io::Result<()> {
     #[cfg(any(test, feature = "faults"))]
@@ -29,8 +28,8 @@ pub fn fail_point(path: &Path, point: FailPoint) -> io::Result<()> {
     Ok(())
 }
 
-/// Called before each lock on a file. Does nothing outside tests; a test can make it fail, as on a
-/// file system without locks.
+/// Called before each lock of a file. Does nothing outside of tests; a test can make the lock fail,
+/// as on a file system without locks.
 #[inline]
 pub fn lock_fail_point(path: &Path) -> io::Result<()> {
     #[cfg(any(test, feature = "faults"))]
@@ -39,7 +38,7 @@ pub fn lock_fail_point(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A test selects a directory and the number of a fail point, and that operation fails.
+/// For tests: a plan selects a directory and the number of a fail point, where the operation fails.
 #[cfg(any(test, feature = "faults"))]
 pub mod fail_points {
     use std::collections::BTreeMap;
@@ -49,46 +48,46 @@ pub mod fail_points {
 
     use super::FailPoint;
 
-    /// The effect of the selected fail point.
+    /// What happens at the selected fail point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Fault {
-        /// The operation reports a full disk; later ones succeed.
+        /// The operation reports a full disk; later operations succeed.
         Full,
-        /// The operation and all later ones report a broken disk.
+        /// The operation and all later operations report a broken disk.
         Broken,
-        /// The process ends there, without running any destructor.
+        /// The process ends here, without running destructors.
         Abort,
     }
 
     #[derive(Debug, Default)]
     struct Plan {
-        /// The number of the fail point, counted from 1; 0 means no fail point.
+        /// The number of the fail point that fails, counted from 1; 0 for none.
         fails_at: u64,
         fault: Option<Fault>,
         passed: Vec<FailPoint>,
     }
 
-    /// The plans, by the directory below which operations count, so that parallel tests do not
-    /// disturb each other.
+    /// The plans, by the directory below which operations count: so parallel tests do not count
+    /// each other's operations.
     static PLANS: Mutex<BTreeMap<PathBuf, Plan>> = Mutex::new(BTreeMap::new());
 
-    /// Counts the operations below `folder` from now on, and makes operation number `fails_at`
-    /// fail; with 0 no operation fails.
+    /// From now on counts the operations below `folder`, and makes operation number `fails_at`
+    /// fail; none if that is 0.
     pub fn plan(folder: &Path, fails_at: u64, fault: Fault) {
         let plan = Plan { fails_at, fault: Some(fault), ..Plan::default() };
         PLANS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), plan);
     }
 
-    /// Ends a plan and returns the fail points that were passed.
+    /// Ends the plan for `folder` and returns the fail points that were passed.
     pub fn forget(folder: &Path) -> Vec<FailPoint> {
         let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
         plans.remove(folder).unwrap_or_default().passed
     }
 
-    /// The simulated free bytes of the disk, by directory.
+    /// The simulated number of free bytes of the disk, by directory.
     static FREE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
-    /// Simulates a disk with this many free bytes for `folder`; `None` uses the real number.
+    /// Simulates a disk with `free` free bytes for `folder`; with `None` the real number is used.
     pub fn limit_space(folder: &Path, free: Option<u64>) {
         let mut limits = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         match free {
@@ -102,7 +101,7 @@ pub mod fail_points {
         limits.iter().find(|(folder, _)| path.starts_with(folder)).map(|(_, free)| *free)
     }
 
-    /// For each directory, the error of locks below it and the number of locks that still fail.
+    /// Directories below which locks fail, with the error and the number of locks that still fail.
     static REFUSED: Mutex<Vec<(PathBuf, io::ErrorKind, u64)>> = Mutex::new(Vec::new());
 
     /// Makes the next `times` locks below `folder` fail.
@@ -110,16 +109,16 @@ pub mod fail_points {
         REFUSED.lock().unwrap_or_else(PoisonError::into_inner).push((folder.into(), kind, times));
     }
 
-    /// Stops failing locks below `folder`.
+    /// Lets locks below `folder` succeed again.
     pub fn allow_locks(folder: &Path) {
         let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
         refused.retain(|(of, ..)| of != folder);
     }
 
-    /// Directories whose manifests become unreadable after the first failed operation.
+    /// Directories whose manifests cannot be read after the first failed operation.
     static UNREADABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-    /// Makes manifests below `folder` readable, or unreadable after the planned fault.
+    /// Makes manifests below `folder` unreadable after the planned fault, or readable again.
     pub fn let_read(folder: &Path, is_readable: bool) {
         let mut unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
         unreadable.retain(|of| of != folder);
@@ -128,7 +127,7 @@ pub mod fail_points {
         }
     }
 
-    /// Called before reading a manifest.
+    /// Called before each read of a manifest.
     pub fn pass_read(path: &Path) -> io::Result<()> {
         let unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
         let plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);

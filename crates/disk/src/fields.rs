@@ -1,11 +1,10 @@
-//! Little-endian integers in byte slices and streams. This is the only module that determines byte
-//! order.
+//! Little-endian integers in byte slices and streams. All code gets the byte order from here.
 
 use std::io;
 
 use byteorder::{ByteOrder, LittleEndian, ReadBytesExt, WriteBytesExt};
 
-/// The bytes `offset .. offset + len`, or `None` if the slice is too short.
+/// The bytes `offset .. offset + len` of a slice, or `None` if the slice is too short.
 #[inline]
 pub fn slice_at(bytes: &[u8], offset: usize, len: usize) -> Option<&[u8]> {
     bytes.get(offset..offset.checked_add(len)?)
@@ -48,7 +47,8 @@ pub fn put_u16(out: &mut Vec<u8>, value: u16) {
     out.write_u16::<LittleEndian>(value).expect(INFALLIBLE);
 }
 
-/// Three bytes: the prefix index packs two 12-bit numbers into them.
+/// Appends the low three bytes of a number. The prefix index packs two numbers of 12 bits into
+/// them.
 #[inline]
 pub fn put_u24(out: &mut Vec<u8>, value: u32) {
     out.write_u24::<LittleEndian>(value).expect(INFALLIBLE);

@@ -1,4 +1,4 @@
-//! Operations on files and directories with their final names, and making changes durable.
+//! Operations on files and directories that have their final names, and syncs.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,13 +13,13 @@ use super::plain_file::Result;
 use super::{plain_file, system};
 use fpstore_base::{IoError, innermost};
 
-/// The number of bytes digested between two calls of `look`.
+/// The number of bytes read by [`digest_of`] between two calls of `look`.
 const DIGESTED_LEN: u64 = 1 << 24;
 
 /// The number of random letters and digits in a temporary name.
 pub(super) const RANDOM_LEN: usize = 6;
 
-/// Makes the bytes of an open file durable; `shown` is the path in messages.
+/// Makes the bytes of an open file durable; `shown` is its path in messages.
 pub(super) fn sync(file: &File, shown: &Path, change: impl FnOnce() -> Change) -> Result<()> {
     fail_point(shown, FailPoint::Sync)
         .and_then(|()| file.sync_all())
@@ -28,8 +28,8 @@ pub(super) fn sync(file: &File, shown: &Path, change: impl FnOnce() -> Change) -
     Ok(())
 }
 
-/// Makes the bytes of a plain file with its final name durable. Does nothing on systems where
-/// syncing needs a file opened for writing.
+/// Makes the bytes of a plain file durable. Does nothing on systems that can sync only a file
+/// opened for writing.
 pub fn sync_file(path: &Path) -> Result<()> {
     if !system::SYNCS_WHAT_IT_READS {
         return Ok(());
@@ -39,7 +39,7 @@ pub fn sync_file(path: &Path) -> Result<()> {
     sync(&file, path, || Change::Sync(path.into()))
 }
 
-/// Makes renames in a directory durable.
+/// Makes the names in a directory durable, including renames.
 pub fn sync_directory(path: &Path) -> Result<()> {
     let Some(directory) = system::directory_to_sync(path).map_err(IoError::of("sync", path))?
     else {
@@ -52,13 +52,13 @@ pub fn sync_directory(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As [`sync_directory`], with the system's error.
+/// Like [`sync_directory`], but returns the system's error.
 pub(super) fn sync_names(path: &Path) -> io::Result<()> {
     sync_directory(path).map_err(|error| error.source)
 }
 
-/// Calls `rename` between two fail points: the rename can fail, or succeed although an error is
-/// reported, for example by a network.
+/// Calls `rename` between two fail points, where tests make it fail before the rename, or report an
+/// error after a successful rename, as a network can.
 pub(super) fn renaming(
     from: &Path,
     to: &Path,
@@ -98,13 +98,13 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory and its missing parents. The name of each new directory is durable.
+/// Creates a directory and its missing parents, and makes their names durable.
 pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     let above = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
     let missing: Vec<&Path> = above.take_while(|folder| !folder.is_dir()).collect();
     for folder in missing.into_iter().rev() {
         match create_directory(folder) {
-            // Another process creates the same directories.
+            // Another process is creating the same directories.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             made => made?,
         }
@@ -129,8 +129,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(plain_file::open(path)?)
 }
 
-/// The length and the digest of a plain file; `None` if the name does not exist. `look` is called
-/// now and then, and may end the reading.
+/// The length and the digest of a plain file; `None` if there is no file of this name. `look` is
+/// called now and then and can end the reading with an error.
 pub fn digest_of(
     path: &Path,
     mut look: impl FnMut() -> io::Result<()>,
@@ -146,7 +146,7 @@ pub fn digest_of(
     Ok(Some(digested.written()))
 }
 
-/// The number of free bytes of the disk of `path`.
+/// The number of free bytes on the disk that contains `path`.
 pub fn free_space(path: &Path) -> io::Result<u64> {
     #[cfg(any(test, feature = "faults"))]
     if let Some(free) = super::fail_point::fail_points::free_space(path) {
@@ -162,7 +162,7 @@ pub fn parent_of(path: &Path) -> &Path {
     }
 }
 
-/// The names of all files in a directory.
+/// The names of all entries of a directory.
 pub fn names_in(path: &Path) -> Result<Vec<String>> {
     let listed: io::Result<Vec<_>> =
         fs::read_dir(path).and_then(|entries| entries.map(|e| Ok(e?.file_name())).collect());
@@ -170,14 +170,14 @@ pub fn names_in(path: &Path) -> Result<Vec<String>> {
     Ok(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())
 }
 
-/// Whether a name has the form of a temporary file or directory with this prefix.
+/// Whether a name has the form of temporary names of files and directories with this prefix.
 pub fn is_temporary_name(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|random| {
         random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 
-/// Removes the path that the `tempfile` library adds to an error.
+/// Returns an error of the `tempfile` library without the path that the library adds to it.
 pub fn bare(failed: io::Error) -> io::Error {
     let inner = innermost(&failed);
     match inner.raw_os_error().or_else(|| code_in_words(&failed)) {
@@ -187,14 +187,14 @@ pub fn bare(failed: io::Error) -> io::Error {
 }
 
 /// The system's error code, parsed from the message. The `tempfile` library gives no access to the
-/// error to which it adds a path, but its message begins with the message of that error.
+/// error that it wraps, but its message contains the message of that error.
 fn code_in_words(failed: &io::Error) -> Option<i32> {
     let words = failed.to_string();
     let (_, rest) = words.split_once("(os error ")?;
     rest.split_once(')')?.0.parse().ok()
 }
 
-/// Reports the directory instead of the temporary file, whose name is useless in a message.
+/// Makes an error with the directory of a temporary file, whose own name is useless in a message.
 pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> IoError {
     let path = path.to_path_buf();
     move |failed| IoError { doing, path, source: bare(failed) }
@@ -225,7 +225,7 @@ mod tests {
         assert!(sync_directory(&folder.path().join("missing")).is_err());
     }
 
-    /// Segments are write-protected before they get their final names.
+    /// The test protects its files because segments are write-protected, too.
     #[test]
     fn what_is_write_protected_is_removed_also_while_it_is_open() {
         let folder = tempfile::tempdir().unwrap();

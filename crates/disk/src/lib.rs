@@ -1,14 +1,14 @@
-//! Files of a store on disk: opening by name, temporary and scratch files, durable changes of
-//! names.
+//! The files of a store on disk: opens files by name, makes temporary and scratch files, and
+//! renames files durably.
 //!
 //! Used by sorting, the builder, the directory of a store, the cleaning of a corpus and the server.
-//! Each operation calls a fail point first, so that tests can make each one fail or end the process
-//! there. Each change of a file is recorded after it, so that tests can replay the states after a
+//! Each operation calls a fail point first, where tests can make it fail or end the process. Each
+//! change of a file is recorded afterwards, so that tests can replay the states of a disk after a
 //! loss of power (feature `faults`). Packages that write must not call `std::fs` directly, because
-//! such failures would be untested; a test checks this.
+//! their failures would be untested; a test checks this.
 //!
-//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the system's
-//! error.
+//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the error of
+//! the system.
 
 #![deny(unsafe_code)]
 #![allow(clippy::len_without_is_empty, reason = "callers need lengths alone")]

@@ -1,9 +1,9 @@
-//! A file that appears under its name when it is complete, in a single step.
+//! A new file that gets its name in a single step when it is complete.
 //!
-//! Until then it has no name, so that the system removes it however the process ends. Where that is
-//! impossible it has a temporary name, and a later process removes it if this process is killed.
-//! All operations go through the handle of its folder, even if another folder gets the name of the
-//! folder meanwhile.
+//! Until then the file has no name, so the system removes it whenever the process ends. Where files
+//! without a name are impossible, the file has a temporary name, and if this process is killed, a
+//! later process removes it. All operations use the open handle of the folder, even if another
+//! folder gets the folder's name in the meantime.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -22,9 +22,9 @@ use super::system::{self, Folder};
 const PREFIX: &str = ".fpstore-";
 const SUFFIX: &str = ".tmp";
 
-/// A file being written that appears under its name when it is complete.
+/// A file under construction that gets its name when it is complete.
 ///
-/// Dropping it, or the end of the process, removes it.
+/// Until then, dropping it or the end of the process removes it.
 ///
 /// # Examples
 ///
@@ -44,34 +44,35 @@ const SUFFIX: &str = ".tmp";
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// Its final name.
+    /// The final path of the file.
     path: PathBuf,
     folder: Folder,
     file: File,
-    /// Its temporary name, if it has one.
+    /// The temporary name, if the file has one.
     temporary: Option<OsString>,
-    /// Whether it replaces an existing file.
+    /// Whether the file replaces an existing file.
     replaces: bool,
-    /// The metadata of the file whose mode and owner it takes over.
+    /// The metadata of the replaced file, whose mode and owner the new file gets.
     replaced: Option<Metadata>,
 }
 
 impl NewFile {
-    /// Creates a file that will be `path`. It replaces the file with the metadata `replaced`, and
-    /// takes over its mode and owner; without `replaced`, `path` must be free when the file is
-    /// complete.
+    /// Creates a file that will get the name `path`. If `replaced` is the metadata of an existing
+    /// file there, the new file replaces it and gets its mode and owner; without `replaced`, no
+    /// file may have the name when the new file is complete.
     ///
     /// # Errors
     ///
-    /// The system's error.
+    /// The error of the system.
     pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         fail_point(parent_of(&path), FailPoint::Create)?;
         let folder = Folder::open(parent_of(&path), true)?;
         NewFile::create_in(folder, path, replaced.is_some(), replaced)
     }
 
-    /// Creates a file that will replace `path`, which is in the folder `root` or below it. Missing
-    /// folders between them are created; links below `root` are not followed.
+    /// Creates a file that will get the name `path`, in the folder `root` or below it, and will
+    /// replace an existing file. Creates missing folders below `root`; does not follow links below
+    /// `root`.
     pub fn create_below(root: &Path, path: &Path) -> io::Result<Self> {
         create_directories(root)?;
         let mut folder = Folder::open(root, true)?;
@@ -84,7 +85,7 @@ impl NewFile {
                 Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => {
                     fail_point(&next, FailPoint::Create)?;
                     match folder.make_folder(part, false) {
-                        // Another process or thread creates the same folder.
+                        // Another process or thread has just created the same folder.
                         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                         made => {
                             made?;
@@ -113,7 +114,7 @@ impl NewFile {
         NewFile::create_in(folder, path.into(), replaces, found)
     }
 
-    /// Creates a file that will be `path` in its open folder.
+    /// Creates a file that will get the name `path`; `folder` is its open folder.
     pub(super) fn create_in(
         folder: Folder,
         path: PathBuf,
@@ -122,8 +123,8 @@ impl NewFile {
     ) -> io::Result<Self> {
         name_of(&path)?;
         let unnamed = folder.unnamed_file();
-        // Such a file has a temporary name, at least for a moment; a killed process leaves it
-        // behind.
+        // A file that has a temporary name, even for a moment, remains if its process is killed.
+        // Such files are removed here.
         if replaces || unnamed.is_none() {
             clean(&folder, parent_of(&path));
         }
@@ -134,12 +135,12 @@ impl NewFile {
                 (file, Some(name))
             }
         };
-        // The lock marks the file as in use.
+        // The lock shows other processes that the file is in use. Without locks they may remove it.
         let _ = file.try_lock();
         Ok(NewFile { path, folder, file, temporary, replaces, replaced })
     }
 
-    /// Whether a name has the form of the temporary name of a new file.
+    /// Whether a name has the form of the temporary names of new files.
     pub fn is_temporary_name(name: &str) -> bool {
         name.strip_suffix(SUFFIX).is_some_and(|name| is_temporary_name(name, PREFIX))
     }
@@ -148,17 +149,17 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The system's error.
+    /// The error of the system.
     pub fn scratch(folder: &Path) -> io::Result<File> {
         fail_point(folder, FailPoint::Create)?;
         tempfile::tempfile_in(folder)
     }
 
-    /// Creates a folder for new files, and its missing parents. Their names are durable.
+    /// Creates a folder for new files, and its missing parents, and makes their names durable.
     ///
     /// # Errors
     ///
-    /// The system's error.
+    /// The error of the system.
     pub fn make_folder(path: &Path) -> io::Result<()> {
         create_directories(path)
     }
@@ -168,28 +169,28 @@ impl NewFile {
         &self.path
     }
 
-    /// The file, to write to.
+    /// A handle to write to the file.
     ///
     /// # Errors
     ///
-    /// The system's error.
+    /// The error of the system.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Makes the file durable, gives it its name, and makes the name durable.
+    /// Makes the file durable, gives it its final name, and makes the name durable.
     ///
     /// # Errors
     ///
-    /// The system's error; [`io::ErrorKind::AlreadyExists`] if the name is taken and the file must
-    /// not replace another. If the last rename or sync reported the error, the complete file may
-    /// have its name.
+    /// The error of the system; [`io::ErrorKind::AlreadyExists`] if a file has the name and must
+    /// not be replaced. If the error came from the last rename or sync, the complete file may have
+    /// its name.
     pub fn publish(mut self) -> io::Result<()> {
         self.appear()?;
         sync_names_of(&self.folder, parent_of(&self.path))
     }
 
-    /// As [`NewFile::publish`], but the name is durable only after its folder is synced.
+    /// Like [`NewFile::publish`], but the name is durable only after a sync of the folder.
     pub fn publish_for_now(mut self) -> io::Result<()> {
         self.appear()
     }
@@ -216,7 +217,7 @@ impl NewFile {
         let from = match &self.temporary {
             Some(name) => name,
             None if !self.replaces => return self.folder.name_file(&self.file, to),
-            // A hard link never replaces a file, so the file has a second name for a moment.
+            // A hard link cannot replace a file, so the file first gets a temporary name.
             None => {
                 let link = |name: &OsStr| self.folder.name_file(&self.file, name);
                 self.temporary.insert(with_temporary_name(&self.path, link)?.1)
@@ -244,7 +245,7 @@ fn name_of(path: &Path) -> io::Result<&OsStr> {
     path.file_name().ok_or_else(refused)
 }
 
-/// Creates an object with `make` under a temporary name next to `path`. Returns it and the name.
+/// Calls `make` with a temporary name next to `path`. Returns the created object and the name.
 fn with_temporary_name<T>(
     path: &Path,
     mut make: impl FnMut(&OsStr) -> io::Result<T>,
@@ -256,7 +257,7 @@ fn with_temporary_name<T>(
     Ok((made, name_of(&path)?.into()))
 }
 
-/// Makes the names in an open folder durable; `path` is its name in tests.
+/// Makes the names in an open folder durable. `path` is its path, for fail points and records.
 fn sync_names_of(folder: &Folder, path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::SyncDirectory)?;
     folder.sync()?;
@@ -264,8 +265,8 @@ fn sync_names_of(folder: &Folder, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes leftovers of killed processes when this process first writes to a folder; only once,
-/// because a folder may get very many files.
+/// Removes leftovers of killed processes when this process first writes to a folder. Not again,
+/// because a folder may contain very many files.
 fn clean(folder: &Folder, path: &Path) {
     static CLEANED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into()) {
@@ -273,10 +274,10 @@ fn clean(folder: &Folder, path: &Path) {
     }
 }
 
-/// The bytes of an open file, for tests that replay changes.
+/// The bytes of an open file, for the record of changes in tests.
 fn bytes_of(file: &File) -> Vec<u8> {
     let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
-    // A file without a name may be open for writing only; in tests it is readable.
+    // A file without a name may be open for writing only, but in tests it is readable.
     let _ = system::read_exact_at(file, &mut bytes, 0);
     bytes
 }
@@ -289,8 +290,8 @@ mod tests {
 
     use super::*;
 
-    /// Three temporary names of files that replace another file: one of a killed process, one in
-    /// use, and a similar name chosen by somebody else.
+    /// Three temporary names in a folder: one of a killed process, one that is in use, and a
+    /// similar name that this program did not make.
     #[test]
     fn second_names_of_killed_processes_are_removed_and_those_in_use_stay() {
         let folder = tempfile::tempdir().unwrap();
@@ -300,7 +301,7 @@ mod tests {
         }
         let other = tempfile::tempdir_in(folder.path()).unwrap();
         let replaced = || Some(at("out.tsv").metadata().unwrap());
-        // Simulates the moment at which the file has its second name.
+        // Simulates the moment in which the file has its temporary name.
         let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
         let named = Folder::open(folder.path(), true).unwrap();
         named.name_file(&in_use.file, OsStr::new(".fpstore-use123.tmp")).unwrap();

@@ -1,9 +1,9 @@
-//! A folder of the program's own under a predictable name.
+//! A private folder of the program that has a predictable name.
 //!
-//! Other users who may write to its parent can put anything in its place: a link to a foreign
-//! folder, or a folder of their own. So it is opened without following links, and the folder and
-//! the plain files in it must belong to the user of this process. All operations go through its
-//! handle, so that another folder that later gets its name is not changed.
+//! Other users who may write to its parent can put anything in its place, such as a link to another
+//! folder or a folder of their own. So it is opened without following links, and the folder and the
+//! plain files in it must belong to the user of this process. All operations use its open handle,
+//! so that another folder that gets its name later is not changed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::plain_file::refuse_others;
 use super::refused::Refused;
 use super::system::{self, Folder};
 
-/// An open folder of this user.
+/// An open folder that belongs to the user of this process.
 #[derive(Debug)]
 pub struct OwnFolder {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// Opens the folder at `path`, or creates it and its missing parents. A new folder is private
-    /// to the user.
+    /// to the user of this process.
     pub fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
@@ -54,8 +54,8 @@ impl OwnFolder {
         &self.path
     }
 
-    /// Whether the folder still has its name, and `file` is the file of this name in it: another
-    /// process may have removed them.
+    /// Whether the folder still has its name, and `name` in it is still `file`: another process may
+    /// have removed either of them.
     pub fn holds(&self, name: &str, file: &File) -> bool {
         self.folder.is_at(&self.path) && system::is_name_of(&self.path.join(name), file)
     }
@@ -70,7 +70,7 @@ impl OwnFolder {
         self.folder.has(OsStr::new(name))
     }
 
-    /// Opens a file of the folder for reading; `None` if it does not exist.
+    /// Opens a file in the folder for reading; `None` if it does not exist.
     pub fn open_file(&self, name: &str) -> io::Result<Option<File>> {
         match self.open_at(name, false) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -78,7 +78,7 @@ impl OwnFolder {
         }
     }
 
-    /// The bytes of a file of the folder; `None` if it does not exist.
+    /// Reads a file in the folder; `None` if it does not exist.
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(mut file) = self.open_file(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -86,20 +86,20 @@ impl OwnFolder {
         Ok(Some(bytes))
     }
 
-    /// Opens a file of the folder for appending, and creates it if it is missing.
+    /// Opens a file in the folder for appending; creates it if it is missing.
     pub fn append(&self, name: &str) -> io::Result<File> {
         fail_point(&self.path.join(name), FailPoint::Create)?;
         self.open_at(name, true)
     }
 
-    /// Creates a file that will appear under this name in the folder when it is complete, and
-    /// replaces an existing file.
+    /// Creates a file that gets this name in the folder when it is complete; an existing file is
+    /// replaced.
     pub fn new_file(&self, name: &str) -> io::Result<NewFile> {
         fail_point(&self.path, FailPoint::Create)?;
         NewFile::create_in(self.folder.try_clone()?, self.path.join(name), true, None)
     }
 
-    /// Creates a private folder in the folder.
+    /// Creates a private subfolder.
     pub fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fail_point(&path, FailPoint::Create)?;
@@ -127,7 +127,7 @@ impl OwnFolder {
         }
     }
 
-    /// Removes a file or a link of the folder, but not a folder.
+    /// Removes a file or a link in the folder, but not a subfolder.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         self.remove_by(name, || self.folder.remove_file(OsStr::new(name)))
     }
@@ -145,7 +145,8 @@ impl OwnFolder {
         Ok(())
     }
 
-    /// Removes the folder, which must be empty, if it still has its name.
+    /// Removes the folder, which must be empty. Returns an error if another folder has its name
+    /// now.
     pub fn remove(&self) -> io::Result<()> {
         match self.folder.is_at(&self.path) {
             true => remove_empty_directory(&self.path),
@@ -187,7 +188,7 @@ mod tests {
         let lock = folder.append("lock").unwrap();
         assert!(folder.holds("lock", &lock) && !folder.holds("other", &lock));
         assert_eq!(fs::read(at("victim/precious")).unwrap(), b"1");
-        // Another folder gets the name of the folder.
+        // From here on, a link to another folder has the name of the folder.
         fs::rename(at("own"), at("moved")).unwrap();
         symlink(at("victim"), at("own")).unwrap();
         assert!(

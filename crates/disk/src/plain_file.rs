@@ -1,8 +1,8 @@
-//! Opens a file of a store by name, and refuses anything that is not a plain file.
+//! Opens files of a store by name, and refuses everything that is not a plain file.
 //!
-//! A directory writable by others can contain a pipe, a device or a directory in the place of a
-//! file. Opening a pipe waits for its other end, possibly for ever. So every file of a store is
-//! opened here, without waiting, and refused unless it is a plain file. Nothing here reads.
+//! In a directory that others can write to, a name can belong to a pipe, a device or a directory.
+//! Opening a pipe waits for its other end, possibly for ever. So every file of a store is opened
+//! here: without waiting, and only if it is a plain file. Nothing here reads.
 
 use std::fs::{self, File, FileType};
 use std::path::Path;
@@ -16,24 +16,24 @@ pub fn open(path: &Path) -> Result<File, Refused> {
     open_if(path, fs::metadata(path)?.file_type(), true)
 }
 
-/// Opens a plain file of this name for reading; a symbolic link to a file is refused.
+/// Opens a plain file for reading; refuses a symbolic link, even to a plain file.
 pub fn open_unlinked(path: &Path) -> Result<File, Refused> {
     open_if(path, fs::symlink_metadata(path)?.file_type(), false)
 }
 
 fn open_if(path: &Path, found: FileType, follows_links: bool) -> Result<File, Refused> {
-    // Opening some devices has effects, so they are refused unopened.
+    // Opening some devices has effects, so only plain files are opened.
     refuse_others(found)?;
     let mut options = File::options();
     options.read(true);
     system::never_wait(&mut options, follows_links);
     let file = options.open(path)?;
-    // Another file may have taken the name since.
+    // Another file may have got the name since the first check.
     refuse_others(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// Refuses everything except plain files.
+/// Returns an error for everything except plain files.
 pub fn refuse_others(file_type: FileType) -> Result<(), Refused> {
     if file_type.is_file() { Ok(()) } else { Err(Refused::Kind(kind_of(file_type))) }
 }

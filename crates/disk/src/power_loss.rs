@@ -1,11 +1,11 @@
-//! A model of a disk that loses power: computes its possible states afterwards from recorded
+//! A model of a disk that loses power: computes the possible states of the disk from recorded
 //! changes.
 //!
-//! The bytes of a file are certain after the file was synced, and the names in a directory after
-//! the directory was synced. Until then each name, independently, may refer to any node that it
-//! referred to since the last sync; and a file may contain its bytes at the last sync, all of its
-//! new bytes, some of them, or zeros in their place. This is more than any file system in use
-//! loses: most keep the order of renames.
+//! After a sync of a file its bytes are certain, and after a sync of a directory the names in it
+//! are certain. Until then each name, independently, may refer to any node that it has referred to
+//! since the last sync; and a file may contain its bytes at the last sync, all of its new bytes,
+//! some of them, or zeros in their place. Real file systems lose less: most keep the order of
+//! renames.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,46 +14,47 @@ use std::rc::Rc;
 use super::change::Change;
 use super::tree::{Content, Tree};
 
-/// The unit in which bytes reach a disk.
+/// The unit in which bytes are written to a disk.
 const PAGE: usize = 4096;
 
-/// A file or a directory, under any of its names.
+/// A file or a directory; it can have several names.
 #[derive(Debug)]
 enum Node {
     File {
         synced: Vec<u8>,
         now: Vec<u8>,
-        /// Its possible contents after a loss of power, computed when needed.
+        /// The contents it may have after a loss of power, computed when needed.
         may_hold: Option<Vec<Rc<Content>>>,
         is_ever_final: bool,
     },
-    /// For each name, the nodes that it referred to since the directory was synced; the last one is
-    /// the current one.
+    /// For each name, the nodes that it has referred to since the last sync of the directory; the
+    /// last one is current.
     Directory(BTreeMap<String, Vec<Option<usize>>>),
 }
 
-/// The disk: its durable state, and the changes that may be lost.
+/// A simulated disk: its durable state, and the changes that a loss of power may undo.
 #[derive(Debug)]
 pub struct Disk {
     root: PathBuf,
-    /// The first node is the directory at `root`.
+    /// All files and directories; the first is the directory at `root`.
     nodes: Vec<Node>,
-    /// How often a caller was notified that its work is done.
+    /// The number of times that a caller was told that its work is done.
     pub acknowledged: usize,
 }
 
-/// Counts of replayed states.
+/// Counts of the simulated losses of power.
 #[derive(Debug, Default)]
 pub struct Replayed {
-    /// Losses of power for which all states were tried.
+    /// The number of losses of power for which all states were tried.
     all: u64,
-    /// Losses of power for which some states were tried.
+    /// The number of losses of power for which only some states were tried.
     sampled: u64,
     states: u64,
 }
 
 impl Disk {
-    /// A disk on which all files of `tree` are durable. Later changes are below `root`.
+    /// A disk on which all files of `tree` are durable; `root` is the path of the tree in later
+    /// changes.
     pub fn of(tree: &Tree, root: &Path) -> Self {
         let nodes = vec![Node::Directory(BTreeMap::new())];
         let mut disk = Disk { root: root.into(), nodes, acknowledged: 0 };
@@ -78,7 +79,7 @@ impl Disk {
         self.nodes.len() - 1
     }
 
-    /// The names in the directory of `path`, and its name there.
+    /// The names in the parent directory of `path`, and the name of `path` there.
     fn entry(&mut self, path: &Path) -> (&mut BTreeMap<String, Vec<Option<usize>>>, String) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let parent = self.find(path.parent().unwrap());
@@ -88,7 +89,7 @@ impl Disk {
         }
     }
 
-    /// Makes a name refer to a node, or to nothing.
+    /// Makes a path refer to a node, or with `None` to nothing.
     fn name(&mut self, path: &Path, node: Option<usize>) {
         let (names, name) = self.entry(path);
         names.entry(name.clone()).or_insert_with(|| vec![None]).push(node);
@@ -99,7 +100,7 @@ impl Disk {
         }
     }
 
-    /// The node that a path refers to now.
+    /// The node that a path currently refers to.
     fn find(&mut self, path: &Path) -> usize {
         if path == self.root || path == Path::new("") {
             return 0;
@@ -109,7 +110,7 @@ impl Disk {
         now.unwrap_or_else(|| panic!("nothing made {} as far as was recorded", path.display()))
     }
 
-    /// Applies a change.
+    /// Applies a recorded change.
     pub fn change(&mut self, change: &Change) {
         match change {
             Change::CreateFile(path) => {
@@ -148,7 +149,7 @@ impl Disk {
 
     fn remove(&mut self, path: &Path) {
         let (names, name) = self.entry(path);
-        // Locks are not part of a store: their creation is not recorded, but their removal may be.
+        // Locks are not part of a store: their creation is not recorded, but their removal can be.
         let is_lock =
             ["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()) || name.ends_with(".lock");
         if is_lock && !names.contains_key(&name) {
@@ -164,10 +165,10 @@ impl Disk {
         self.name(path, None);
     }
 
-    /// Calls `each` with the possible states of the disk after a loss of power now: with all states
-    /// if there are at most `limit`; else with the states that differ in a single place from the
-    /// oldest or the newest state, and with `limit` states chosen by `random`. Ends with the first
-    /// error.
+    /// Calls `each` with the possible states of the disk after a loss of power at this moment: with
+    /// all states if there are at most `limit`; otherwise with the states that differ in one name
+    /// or file from the oldest or the newest state, and with `limit` random states. Returns the
+    /// first error.
     pub fn lose_power(
         &mut self,
         limit: usize,
@@ -179,7 +180,7 @@ impl Disk {
             replayed.states += 1;
             each(tree)
         };
-        // One dial for each name and each file, with a position for each of its states.
+        // There is one dial for each name and for each file; its positions are the possible states.
         let dials: Vec<usize> = self.nodes.iter_mut().flat_map(dials_of).collect();
         let newest: Vec<usize> = dials.iter().map(|count| count - 1).collect();
         let count = dials.iter().try_fold(1_usize, |product, &dial| product.checked_mul(dial));
@@ -213,14 +214,14 @@ impl Disk {
         Ok(())
     }
 
-    /// The tree if no power is lost.
+    /// The tree on the disk if no power is lost.
     pub fn now(&mut self) -> Tree {
         let newest = |node| dials_of(node).into_iter().map(|count| count - 1);
         let positions: Vec<usize> = self.nodes.iter_mut().flat_map(newest).collect();
         self.state(&positions)
     }
 
-    /// The tree with each dial at a position; the dials are in the order of the nodes.
+    /// The tree for these positions of the dials; the dials are in the order of the nodes.
     fn state(&self, positions: &[usize]) -> Tree {
         let mut positions = positions.iter().copied();
         let mut names = BTreeMap::new();
@@ -273,7 +274,7 @@ fn sync(node: &mut Node) {
     }
 }
 
-/// The number of states of a file, or of each name in a directory; the newest is the last one.
+/// The number of states of a file, or of each name in a directory; the last state is the newest.
 fn dials_of(node: &mut Node) -> Vec<usize> {
     match node {
         Node::File { synced, now, may_hold, is_ever_final } => {
@@ -284,16 +285,16 @@ fn dials_of(node: &mut Node) -> Vec<usize> {
     }
 }
 
-/// The possible contents of a file; the last is the newest. A file that never had its final name is
-/// not read, so few variants are enough.
+/// The possible contents of a file; the last one is the newest. If a file never had a final name,
+/// nobody reads it, so few variants suffice.
 fn contents(synced: &[u8], now: &[u8], is_ever_final: bool) -> Vec<Rc<Content>> {
     let mut all = vec![synced.to_vec()];
     if is_ever_final {
-        // The new length, and none of the new bytes.
+        // The new length with zeros in place of all new bytes.
         let mut zeros = synced.to_vec();
         zeros.resize(now.len(), 0);
         all.push(zeros);
-        // Some of the new bytes: half of them, all except the last byte, all except one page.
+        // Some of the new bytes: half of them, all but the last byte, and all but one page.
         let longer = now.len().saturating_sub(synced.len());
         all.extend([longer / 2, 1].map(|less| now[..now.len() - less.min(longer)].to_vec()));
         for page in [0, now.len() / PAGE / 2, now.len().saturating_sub(1) / PAGE] {
@@ -323,7 +324,7 @@ mod tests {
 
     use super::*;
 
-    /// All names and contents that files can have after a loss of power.
+    /// All combinations of names and contents that may be found after a loss of power.
     fn states(changes: &[Change]) -> BTreeSet<Vec<(String, Vec<u8>)>> {
         let mut disk = Disk::of(&Tree::default(), Path::new("/store"));
         changes.iter().for_each(|change| disk.change(change));
@@ -355,13 +356,14 @@ mod tests {
         let (lost, empty, whole) = (vec![], vec![file(".tmp-1", b"")], vec![file(".tmp-1", b"ab")]);
         assert_eq!(found, [lost.clone(), empty, whole].into());
 
-        // A name without its contents, and contents without a name.
+        // The final name can be there without the contents, and the contents without the final
+        // name.
         let found = states(&[&written[..], std::slice::from_ref(&rename)].concat());
         for content in [&b""[..], b"a", b"ab", b"\0\0"] {
             assert!(found.contains(&vec![file("final", content)]), "{content:?}");
         }
         assert!(found.contains(&lost));
-        // Both names at once, as after a link.
+        // Both names can refer to the file at once, as after a hard link.
         assert!(found.contains(&vec![file(".tmp-1", b"ab"), file("final", b"ab")]));
 
         let found = states(&[&written[..], &[sync.clone(), rename.clone()]].concat());

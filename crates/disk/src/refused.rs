@@ -1,12 +1,12 @@
-//! The reason why a file was not opened: an error of the system, or the wrong kind of file.
+//! The reason why a file was not opened: an error of the system, or a wrong kind of file.
 
 use std::io;
 
 #[derive(Debug)]
 pub enum Refused {
-    /// The system's error.
+    /// The error of the system.
     Io(io::Error),
-    /// The path is not a plain file but of this kind, such as `a named pipe`.
+    /// The path is not a plain file; this is its kind, such as `a named pipe`.
     Kind(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Scratch files: temporary data without a name, and byte buffers that spill to them.
+//! Scratch files: temporary files without a name, and byte buffers that are moved to them.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use super::{FailPoint, fail_point, system};
 use fpstore_base::IoError;
 use fpstore_base::watch::Throttle;
 
-/// The directory of scratch files, with the number of bytes in them.
+/// The directory for scratch files; it counts the bytes of all its scratch files.
 #[derive(Clone, Debug)]
 pub struct ScratchFolder {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl ScratchFolder {
         ScratchFolder { path, gauge: Arc::default(), throttle: None }
     }
 
-    /// The same directory, for files that are written and read no faster than `throttle` allows.
+    /// This directory, but its files are written and read no faster than `throttle` allows.
     pub fn throttled(&self, throttle: Option<Throttle>) -> Self {
         ScratchFolder { throttle, ..self.clone() }
     }
@@ -46,13 +46,13 @@ impl ScratchFolder {
         &self.path
     }
 
-    /// The maximum number of bytes that all scratch files had at a time.
+    /// The largest number of bytes that all scratch files together have had at one time.
     pub fn most_held(&self) -> u64 {
         self.gauge.most.load(Ordering::Relaxed)
     }
 }
 
-/// A file without a name: the system removes it when the process ends, however it ends.
+/// A file without a name: the system removes it when the process ends, even if killed.
 #[derive(Debug)]
 pub struct ScratchFile {
     file: File,
@@ -86,14 +86,14 @@ impl ScratchFile {
         Ok(())
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Reads from `offset` on until `buffer` is full.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         self.folder.spend(buffer.len());
         system::read_exact_at(&self.file, buffer, offset)
             .map_err(IoError::of("read temporary data in", self.folder.path()))
     }
 
-    /// The error for bytes that differ from the written ones.
+    /// The error if bytes read from the file differ from the bytes written.
     pub fn damaged(&self) -> IoError {
         let source = io::Error::new(
             io::ErrorKind::InvalidData,
@@ -110,11 +110,11 @@ impl Drop for ScratchFile {
     }
 }
 
-/// The number of bytes of a spool kept in memory.
+/// The number of bytes that a spool keeps in memory.
 const SPOOL_LEN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
-/// Bytes written out later, because the length of the preceding bytes is not known yet. More than
-/// `SPOOL_LEN` bytes are moved to a scratch file.
+/// Bytes that are written out later, because the length of other bytes before them is not known
+/// yet. More than `SPOOL_LEN` bytes are moved to a scratch file.
 #[derive(Debug)]
 pub struct Spool {
     folder: ScratchFolder,
@@ -131,14 +131,13 @@ impl Spool {
         self.file.as_ref().map_or(0, ScratchFile::len) + self.tail.len() as u64
     }
 
-    /// The bytes in memory, to append to; see [`Spool::spill_if_full`].
+    /// The bytes in memory, for appending; call [`Spool::spill_if_full`] afterwards.
     #[inline]
     pub fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.tail
     }
 
-    /// Moves the bytes in memory to a scratch file if there are many; callers call it after
-    /// appending.
+    /// Moves the bytes in memory to a scratch file if there are many. Call this after appending.
     #[inline]
     pub fn spill_if_full(&mut self) -> Result<()> {
         if self.tail.len() < SPOOL_LEN { Ok(()) } else { self.spill() }
@@ -155,7 +154,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Passes all bytes to `each` in order, and empties the spool.
+    /// Passes all bytes to `each` in order, and leaves the spool empty.
     pub fn drain<E: From<IoError>>(
         &mut self,
         mut each: impl FnMut(&[u8]) -> std::result::Result<(), E>,

@@ -1,4 +1,5 @@
-//! A private directory for temporary files, removed on drop, or by a later process.
+//! A private directory for temporary files. It is removed when dropped; if the process is killed,
+//! by a later process.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,26 +13,27 @@ use super::system;
 use super::temporary::TemporaryDirectory;
 use fpstore_base::IoError;
 
-/// The prefix of the names, followed by the usual suffix of temporary directories.
+/// The prefix of the directory names; random letters follow as for other temporary names.
 const PREFIX: &str = ".fpstore-work-";
-/// A file in each directory, locked while the directory is in use.
+/// The name of a marker file in each directory; it is locked while the directory is in use.
 const MARK: &str = ".fpstore-in-use";
 
-/// A private directory.
+/// A private directory for temporary files.
 #[derive(Debug)]
 pub struct ScratchDirectory {
-    /// Contains the locked mark file.
+    /// The directory; it keeps its marker file open and locked.
     directory: TemporaryDirectory,
 }
 
 impl ScratchDirectory {
-    /// Creates a directory in `parent`. Removes directories left there by killed processes.
+    /// Creates a directory in `parent`, after removing directories left there by killed processes.
     pub fn create(parent: &Path) -> Result<Self> {
         each_stale(parent, |name| is_temporary_name(name, PREFIX), remove);
         loop {
             let mut directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
             let mark = directory.path().join(MARK);
-            // Another process may have taken it for a leftover before it was locked.
+            // If this fails, another process may have removed the directory, because it had no lock
+            // yet.
             match File::create_new(&mark) {
                 Ok(lock) => {
                     let _ = lock.lock();
@@ -46,7 +48,7 @@ impl ScratchDirectory {
         }
     }
 
-    /// A free name for such a directory.
+    /// Makes a random name of this form.
     pub fn new_name() -> io::Result<String> {
         let mut name = [0; RANDOM_LEN];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
@@ -54,7 +56,7 @@ impl ScratchDirectory {
         Ok(letters.fold(PREFIX.into(), |name, letter| name + letter.encode_utf8(&mut [0; 4])))
     }
 
-    /// Whether a name has the form of such a directory.
+    /// Whether a name has the form of the names of such directories.
     pub fn is_name(name: &str) -> bool {
         is_temporary_name(name, PREFIX)
     }
@@ -63,14 +65,14 @@ impl ScratchDirectory {
         self.directory.path()
     }
 
-    /// Removes the directory now.
+    /// Removes the directory now, and returns the error if that fails.
     pub fn remove(self) -> Result<()> {
         self.directory.remove()
     }
 }
 
-/// Removes a directory whose mark is not locked. A directory without a mark was created a moment
-/// ago, or by somebody else, so it is removed only if it is empty.
+/// Removes a directory whose marker file is not locked. Without a marker file the directory is very
+/// new or not from this program, so it is removed only if it is empty.
 fn remove(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return Ok(());

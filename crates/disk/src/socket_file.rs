@@ -1,5 +1,5 @@
-//! The file of a Unix socket: created with its permissions, and removed only by the process that
-//! created it.
+//! The file of a Unix socket. It never has more permissions than wanted, and only the process that
+//! created it removes it.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -13,7 +13,7 @@ use super::plain_file::Result;
 use super::system::is_same;
 use fpstore_base::IoError;
 
-/// A socket in the file system. Dropping it removes it, unless another socket has its name by now.
+/// The file of a Unix socket. Dropping it removes the file, unless another socket has its name now.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
@@ -21,8 +21,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Starts listening at `path`; `mode` is the set of permissions for connecting. A socket left
-    /// by a killed process is replaced.
+    /// Starts listening at `path`; `mode` says who may connect. Replaces a socket left by a killed
+    /// process.
     pub fn listen(path: &Path, mode: u32) -> Result<(Self, UnixListener)> {
         if let Ok(found) = path.symlink_metadata() {
             let refused =
@@ -36,7 +36,7 @@ impl SocketFile {
                     let reason = "another process listens there";
                     return refused(io::ErrorKind::AddrInUse, reason);
                 }
-                // The socket of a process that has ended.
+                // The process of this socket has ended, so the socket is replaced.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(error) => {
                     return Err(IoError::of("check whether a process listens at", path)(error));
@@ -47,7 +47,7 @@ impl SocketFile {
         let listening = || {
             fail_point(path, FailPoint::Create)?;
             let listener = bind(path, mode)?;
-            // The file mode mask may have removed permissions.
+            // Restores permissions that the file mode mask of the process has removed.
             fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
             Ok((SocketFile { path: path.into(), made: path.symlink_metadata()? }, listener))
         };
@@ -57,8 +57,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A server that starts while this one ends may already have taken the name. A new file may
-        // have the inode number of the old one, but not its time.
+        // A server that starts while this server ends may already have the name. Its file can have
+        // the inode number of the removed file, but not the same time.
         let time = |of: &Metadata| (of.ctime(), of.ctime_nsec());
         let is_own =
             |there: Metadata| is_same(&there, &self.made) && time(&there) == time(&self.made);
@@ -68,7 +68,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Binds a socket that is private until it gets its own permissions.
+/// Binds a socket that never has more permissions than `mode`.
 fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     #[cfg(target_os = "linux")]
     {
@@ -76,7 +76,7 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
         let flags = SocketFlags::CLOEXEC;
         let socket =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Linux creates the file with the mode of the socket.
+        // Linux creates the file with the mode that the socket has when it is bound.
         rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(mode))?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
         rustix::net::listen(&socket, 1024)?;
@@ -93,7 +93,8 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
 mod tests {
     use super::*;
 
-    /// Between binding and setting the permissions, only users who may connect later can connect.
+    /// Between the bind and the setting of the permissions, no user has more permissions than
+    /// later.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_socket_never_has_more_rights_than_it_will_have() {
@@ -113,7 +114,7 @@ mod tests {
         let (first, listener) = SocketFile::listen(&path, 0o600).unwrap();
         assert_eq!(path.symlink_metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(SocketFile::listen(&path, 0o600).is_err(), "somebody listens");
-        // The first server drains: it no longer listens, and its successor starts.
+        // The first server stops listening before it ends, and its successor starts.
         drop(listener);
         let (second, _listener) = SocketFile::listen(&path, 0o660).unwrap();
         drop(first);

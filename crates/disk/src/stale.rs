@@ -1,7 +1,7 @@
-//! Removes named temporary files and directories left behind by killed processes.
+//! Removes temporary files and directories that killed processes left behind.
 //!
-//! A live process holds a lock on the files it uses. A later process removes unlocked files if it
-//! is certain that this program created them: names chosen by other people may begin with
+//! A running process keeps locks on the files it uses. A later process removes unlocked files only
+//! if it is certain that this program created them: other programs may choose names that begin with
 //! "fpstore", too.
 
 use super::change::{Change, note};
@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Removes the files of this user in an open folder whose names are `ours` and that are not locked.
-/// Files that cannot be removed are left.
+/// Removes the unlocked files of this user in an open folder whose names `ours` accepts. Ignores
+/// files that cannot be removed.
 pub(super) fn remove_stale_files(
     folder: &system::Folder,
     path: &Path,
@@ -32,7 +32,7 @@ pub(super) fn remove_stale_files(
     }
 }
 
-/// Calls `remove` with each path in `directory` whose name is `ours`. Errors are ignored.
+/// Calls `remove` with each path in `directory` whose name `ours` accepts. Ignores errors.
 pub(super) fn each_stale(
     directory: &Path,
     ours: impl Fn(&str) -> bool,
@@ -46,15 +46,16 @@ pub(super) fn each_stale(
     }
 }
 
-/// Opens and locks a file of this user that no process has locked.
+/// Opens and locks a plain file of this user; `None` if another process has locked it.
 pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
     let file = plain_file::open_unlinked(path)?;
     Ok(is_unheld(&file)?.then_some(file))
 }
 
-/// Locks a plain file of this user. Returns whether that succeeded: then no other process uses it.
+/// Tries to lock a plain file of this user. Returns whether that succeeded, so that no process uses
+/// it.
 fn is_unheld(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;
-    // Files of other users must not be changed, and locking them may have no effect.
+    // The files of other users must not be changed, and locks on them may have no effect.
     Ok(found.is_file() && system::is_own(&found) && file.try_lock().is_ok())
 }

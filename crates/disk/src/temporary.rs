@@ -18,16 +18,16 @@ use super::refused::Refused;
 use super::system;
 use fpstore_base::IoError;
 
-/// How often, and after which pause, replacing a file is retried on systems that cannot replace
-/// open files.
+/// The number of attempts to replace a file, and the pause between them, on systems that cannot
+/// replace an open file.
 const REPLACE_TRIES: u32 = 5000;
 const REPLACE_PAUSE: Duration = Duration::from_millis(2);
 
-/// A file with a temporary name. Dropping it removes it, unless it was renamed.
+/// A file with a temporary name. Dropping it removes the file, unless it was renamed.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
-    /// Absent after the final rename.
+    /// `None` after the rename to the final name.
     name: Option<tempfile::TempPath>,
     path: PathBuf,
     directory: PathBuf,
@@ -36,8 +36,8 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates a file in the directory of a store, with a name that starts with `prefix`. Every
-    /// user who may read the directory may read the file.
+    /// Creates a file in the directory of a store, with a name that starts with `prefix`. Users who
+    /// may read the directory get permission to read the file.
     pub fn create_in_store(directory: &Path, prefix: &str) -> Result<Self> {
         let created = TemporaryFile::create(directory, prefix)?;
         share_as(&created.file, directory);
@@ -48,8 +48,9 @@ impl TemporaryFile {
     pub fn create(directory: &Path, prefix: &str) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
-        // Temporary files are private by default. Files that get a final name should be as open as
-        // the user's file mode mask lets new files be, and files in a store as open as the store.
+        // By default, temporary files are private. But files that get a final name should have the
+        // usual permissions of new files under the user's file mode mask, and files in a store the
+        // same readers as the store.
         system::temporary_with_mode(&mut builder, 0o666);
         let created = fail_point(directory, FailPoint::Create)
             .and_then(|()| builder.tempfile_in(directory))
@@ -61,9 +62,9 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: false })
     }
 
-    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard
-    /// link. If `from` is a symbolic link, its target gets the name. Fails if the system has no
-    /// hard links between the two places.
+    /// Gives the file at `from` a second name in `directory`, a hard link whose name starts with
+    /// `prefix`. If `from` is a symbolic link, its target gets the name. Fails if the system cannot
+    /// make a hard link from one place to the other.
     pub fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
@@ -88,13 +89,13 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: true })
     }
 
-    /// The temporary name.
+    /// The path with the temporary name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the finished file read-only and durable. A second name of a durable file is left
-    /// unchanged on systems where this needs a file opened for writing.
+    /// Makes the finished file read-only and durable. Leaves a hard link to an existing file
+    /// unchanged on systems that can do this only to a file opened for writing.
     pub fn protect_and_sync(&self) -> Result<()> {
         if self.is_link && !system::SYNCS_WHAT_IT_READS {
             return Ok(());
@@ -109,25 +110,25 @@ impl TemporaryFile {
         self.sync(&self.directory)
     }
 
-    /// Makes the bytes durable; `shown` is the path in messages.
+    /// Makes the bytes of the file durable; `shown` is its path in messages.
     pub fn sync(&self, shown: &Path) -> Result<()> {
         sync(&self.file, shown, || Change::Sync(self.path.clone()))
     }
 
-    /// Renames the file to `path`, which must not exist. After an error the file may have that
-    /// name.
+    /// Renames the file to `path`, which must not exist. After an error the file may nevertheless
+    /// be there.
     pub fn rename_to_free_name(self, path: &Path) -> io::Result<()> {
         self.rename(path, |name| name.persist_noclobber(path))
     }
 
-    /// Renames the file to `path`, replacing the existing file in a single step. After an error
-    /// either of them may have that name.
+    /// Renames the file to `path` in a single step; an existing file is replaced. After an error,
+    /// either the old or the new file has the name.
     pub fn rename_over(self, path: &Path) -> io::Result<()> {
         self.rename(path, |name| {
             let (mut name, mut tries) = (name, 0);
             loop {
                 match system::replace(name, path) {
-                    // The existing file is being read, which takes an instant.
+                    // Another process is reading the existing file, which should take an instant.
                     Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
                         (name, tries) = (failed.path, tries + 1);
                         std::thread::sleep(REPLACE_PAUSE);
@@ -166,7 +167,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if self.name.is_some() {
-            // The next writer removes the rest.
+            // If this fails, the next writer removes the file.
             let _ = remove_file(&self.path);
         }
     }
@@ -196,12 +197,12 @@ impl Seek for TemporaryFile {
     }
 }
 
-/// A directory with a temporary name. Dropping it removes it with its contents, unless it was
-/// renamed.
+/// A directory with a temporary name. Dropping it removes the directory with its contents, unless
+/// it was renamed.
 #[derive(Debug)]
 pub struct TemporaryDirectory {
     path: PathBuf,
-    /// Whether the temporary name is no longer in use.
+    /// Whether the directory was renamed or removed.
     is_gone: bool,
     /// A marker file, kept open while the directory exists.
     mark: Option<File>,
@@ -213,7 +214,7 @@ impl TemporaryDirectory {
         TemporaryDirectory::with_mode(parent, prefix, 0o777)
     }
 
-    /// As [`TemporaryDirectory::create`], private to the user.
+    /// Like [`TemporaryDirectory::create`], but only this user can access the directory.
     pub(super) fn private(parent: &Path, prefix: &OsStr) -> Result<Self> {
         TemporaryDirectory::with_mode(parent, prefix, 0o700)
     }
@@ -234,8 +235,8 @@ impl TemporaryDirectory {
         &self.path
     }
 
-    /// Keeps a file of the directory open, and locked if it is, until the directory has been
-    /// removed.
+    /// Keeps a file of the directory open until the directory has been removed; a lock on the file
+    /// is kept, too.
     pub(super) fn keep_open(&mut self, mark: File) {
         self.mark = Some(mark);
     }
@@ -253,7 +254,7 @@ impl TemporaryDirectory {
         remove_directory_tree(&self.path)
     }
 
-    /// Renames the directory to `path`. After an error it may have that name.
+    /// Renames the directory to `path`. After an error the directory may nevertheless be there.
     pub fn rename(mut self, path: &Path) -> io::Result<()> {
         renaming(&self.path, path, || {
             std::fs::rename(&self.path, path)?;
@@ -266,35 +267,35 @@ impl TemporaryDirectory {
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         if !self.is_gone {
-            // The next builder removes the rest.
+            // If this fails, the next builder removes the directory.
             let _ = self.remove_tree();
         }
     }
 }
 
-/// Makes a new file readable for the users who may read its directory: a writer with a strict file
-/// mode mask must not exclude readers from a shared store. No other user may write to it.
+/// Lets the users who may read a directory read a new file in it, even if the file mode mask of the
+/// writer would exclude them. No other user may write to the file.
 fn share_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = of_directory & 0o444 | 0o600;
     if own != rights {
-        // On systems without such permissions the file is unchanged.
+        // On systems without Unix permissions this does nothing.
         let _ = system::set_mode(file, rights);
     }
 }
 
-/// Makes a file with a second name in the directory readable for the users who may read the
-/// directory. Existing permissions are kept, because they also apply to its first name.
+/// Lets the users who may read a directory read a hard link in it. Existing permissions are kept,
+/// because they also apply to the other names of the file.
 fn open_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = own | of_directory & 0o444;
     if own != rights {
-        // The file of another user is unchanged.
+        // Fails for the file of another user, which remains unchanged.
         let _ = system::set_mode(file, rights);
     }
 }
 
-/// The permissions of a file, and of a directory.
+/// The permissions of a file and of a directory, if both can be read.
 fn modes_of(file: &File, directory: &Path) -> Option<(u32, u32)> {
     let own = system::mode_of(&file.metadata().ok()?)?;
     Some((own, system::mode_of(&std::fs::metadata(directory).ok()?)?))

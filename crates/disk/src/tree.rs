@@ -1,4 +1,4 @@
-//! Files and directories in memory: a possible state of a disk after a loss of power.
+//! Files and directories in memory: one possible state of a disk after a loss of power.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The contents of a file, with a hash.
+/// The contents of a file, with their hash.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A number that is equal for equal trees.
+    /// A hash of the tree: equal for equal trees.
     pub fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.directories.hash(&mut hasher);
@@ -37,7 +37,7 @@ impl Tree {
         hasher.finish()
     }
 
-    /// Creates these files in an empty folder.
+    /// Writes these files and directories to an empty folder.
     pub fn write_to(&self, folder: &Path) {
         self.directories.iter().for_each(|path| fs::create_dir(folder.join(path)).unwrap());
         for (path, content) in &self.files {
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Reads the files of a folder, except those whose names `is_left_out` rejects.
+    /// Reads all files of a folder whose names `is_left_out` does not exclude.
     pub fn read(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> Self {
         let mut tree = Tree::default();
         let mut left = vec![PathBuf::new()];

@@ -1,9 +1,9 @@
-//! Differences between operating systems in the handling of files: `unix` and `other` (which
+//! The differences between operating systems in their handling of files: `unix` and `other` (which
 //! includes Windows) implement the same functions, one for each difference. docs/platforms.md
 //! describes the effects for users.
 //!
-//! The rest of this package and of the writing code calls these functions and is independent of the
-//! system. Nothing here makes decisions about stores.
+//! The rest of this package and all code that writes files call these functions, and do not depend
+//! on the system. Nothing here makes decisions about stores.
 
 #[cfg(not(unix))]
 mod other;
@@ -19,7 +19,7 @@ pub use unix::*;
 mod tests {
     use std::fs::{self, File};
 
-    /// A lock on an unlinked file protects nothing.
+    /// Locks depend on this check: a lock on an unlinked file protects nothing.
     #[test]
     fn a_name_is_of_an_open_file_until_another_file_gets_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -30,8 +30,8 @@ mod tests {
         let is_named = |name: &str| super::is_name_of(&at(name), &lock);
         assert!(is_named("lock") && !is_named("other") && !is_named("missing") && !is_named("."));
         fs::rename(at("lock"), at("moved")).unwrap();
-        // Windows cannot move a folder that contains an open file; wine loses the disk number of
-        // such a file.
+        // Windows cannot move a folder that contains an open file, and in wine such a file loses
+        // its disk number.
         assert!((cfg!(windows) || is_named("moved")) && !is_named("lock"));
         fs::rename(at("other"), at("lock")).unwrap();
         assert!(is_named("moved") && !is_named("lock"));

@@ -1,4 +1,4 @@
-//! Linux, macOS, FreeBSD.
+//! The functions for Linux, macOS and FreeBSD.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
@@ -14,19 +14,19 @@ use rustix::io::Errno;
 
 use crate::refused::Refused;
 
-/// Whether an open or mapped file can be removed.
+/// Whether a file can be removed while it is open or mapped.
 pub const REMOVES_OPEN_FILES: bool = true;
 
 /// Whether a directory can be renamed while a file in it is open.
 pub const MOVES_FOLDERS_IN_USE: bool = true;
 
-/// Makes opening return at once, whatever kind of file has the name.
+/// Makes opening return at once, even if the name belongs to a pipe without another end.
 pub fn never_wait(options: &mut OpenOptions, follows_links: bool) {
     let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | links).bits().cast_signed());
 }
 
-/// The kind of a file that is neither a plain file nor a directory nor a link.
+/// The kind of a special file, such as a pipe; `None` for a plain file, a directory or a link.
 pub fn special_kind(of: FileType) -> Option<&'static str> {
     match of {
         of if of.is_fifo() => Some("a named pipe"),
@@ -36,12 +36,12 @@ pub fn special_kind(of: FileType) -> Option<&'static str> {
     }
 }
 
-/// Whether a directory is on a file system served by another machine or program. `false` if the
-/// system does not report it.
+/// Whether a directory is on a network file system, one served by another machine or program.
+/// `false` if unknown.
 pub fn is_on_network(directory: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
-        // The width of the type depends on the platform; all values have 32 bits.
+        // The type of `f_type` depends on the platform, but all values have 32 bits.
         rustix::fs::statfs(directory).is_ok_and(|found| is_network_type(found.f_type as u32))
     }
     #[cfg(not(target_os = "linux"))]
@@ -51,8 +51,8 @@ pub fn is_on_network(directory: &Path) -> bool {
     }
 }
 
-/// Whether `statfs` returns this number for a network file system. From `statfs(2)` and the sources
-/// of Linux, BeeGFS, GPFS (Spectrum Scale) and Lustre.
+/// Whether `statfs` returns this number for a network file system. The numbers are from `statfs(2)`
+/// and the sources of Linux, BeeGFS, GPFS (Spectrum Scale) and Lustre.
 #[cfg(target_os = "linux")]
 fn is_network_type(number: u32) -> bool {
     matches!(
@@ -74,8 +74,8 @@ fn is_network_type(number: u32) -> bool {
     )
 }
 
-/// The state of a file: its device and number, its length, and the time of its last change, which
-/// no program can set.
+/// Identifies the state of a file: its device and inode number, its length, and the time of its
+/// last change, which no program can set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp([u64; 3], [i64; 2]);
 
@@ -85,23 +85,23 @@ impl Stamp {
         Stamp([found.dev(), found.ino(), found.len()], changed)
     }
 
-    /// Whether every later change of the file or of its name changes the stamp, while `file`, the
-    /// file of this stamp, is open. `asked` is a time before the contents were read.
+    /// Whether every later change of the file or of its name changes the stamp, as long as `file`,
+    /// the file of this stamp, is open. `asked` is a time before the contents were read.
     ///
-    /// * Another file under the name has another number: the number of an open file is not reused,
-    ///   whatever the names, and neither is the number of its device.
-    /// * A change of this file sets the time of its last change. The times of file systems are
-    ///   multiples of up to one second, so a change within the same second can leave the time
-    ///   equal. Until the last change is two seconds old, the stamp proves nothing. The same holds
-    ///   for a time in the future, after the clock was set back.
-    /// * Network file systems can return old stamps, so the stamp proves nothing there, nor on
-    ///   unknown file systems and other operating systems.
+    /// * Another file with the same name has another inode number: the number of an open file is
+    ///   not used again, and neither is the number of its device.
+    /// * A change of this file sets the time of its last change. File systems round times to at
+    ///   most one second, so a change within the same second can leave the time equal. So the stamp
+    ///   is no proof until the last change is two seconds old, or if the time is in the future
+    ///   because the clock was set back.
+    /// * Network file systems can return old stamps, so there the stamp is no proof. The same holds
+    ///   for unknown file systems and other operating systems than Linux.
     pub fn is_proof(&self, file: &File, asked: SystemTime) -> bool {
         let asked = asked.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |asked| asked.as_secs());
         let is_old = u64::try_from(self.1[0]).is_ok_and(|changed| changed + 2 < asked);
         #[cfg(target_os = "linux")]
         {
-            // The width of the type depends on the platform; all values have 32 bits.
+            // The type of `f_type` depends on the platform, but all values have 32 bits.
             is_old
                 && rustix::fs::fstatfs(file).is_ok_and(|found| is_local_type(found.f_type as u32))
         }
@@ -113,7 +113,7 @@ impl Stamp {
     }
 }
 
-/// Whether `statfs` returns this number for a file system of disks or memory of this machine, whose
+/// Whether `statfs` returns this number for a local file system, on a disk or in memory, whose
 /// `stat` reports each change at once.
 #[cfg(target_os = "linux")]
 fn is_local_type(number: u32) -> bool {
@@ -130,24 +130,24 @@ fn is_local_type(number: u32) -> bool {
     )
 }
 
-/// Whether two metadata are of the same file.
+/// Whether the metadata are of the same file, by device and inode number.
 pub fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Whether two directories are on the same disk. `false` if the system does not report it.
+/// Whether two directories are on the same disk; `true` also if neither can be read.
 pub fn is_on_same_disk(one: &Path, other: &Path) -> bool {
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
     device(one) == device(other)
 }
 
-/// Whether `path` is a name of an open file.
+/// Whether `path` is a name of the open file `file`.
 pub fn is_name_of(path: &Path, file: &File) -> bool {
     let (own, there) = (file.metadata(), std::fs::symlink_metadata(path));
     matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
 }
 
-/// Removes a file, even a write-protected one.
+/// Removes a file. On Unix, write protection of the file does not prevent this.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
 }
@@ -167,28 +167,28 @@ pub fn link_count(metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
-/// The permissions of a file; `None` on systems without such permissions.
+/// The permissions of a file: read, write and execute for user, group and others.
 pub fn mode_of(metadata: &Metadata) -> Option<u32> {
     Some(metadata.mode() & 0o777)
 }
 
-/// Sets the permissions of a file. Does nothing on systems without such permissions.
+/// Sets the permissions of a file.
 pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Sets the permissions of a file created by opening it.
+/// Sets the permissions for a file that opening will create.
 pub fn create_with_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
 #[cfg(feature = "write")]
-/// Sets the permissions of a temporary file or directory to be created.
+/// Sets the permissions for a temporary file or directory that will be created.
 pub fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
     builder.permissions(Permissions::from_mode(mode));
 }
 
-/// Gives a file the mode of the file that it will replace, and its owner if the system allows it.
+/// Gives a file the mode of the file that it will replace; also the owner, if the system allows it.
 pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
@@ -197,7 +197,7 @@ pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     set_mode(file, replaced.mode() & 0o777)
 }
 
-/// A directory opened for syncing; `None` if the system does not allow it.
+/// Opens a directory for a sync; `None` if it is not readable.
 pub fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
     if_readable(File::open(path))
 }
@@ -207,7 +207,7 @@ pub fn sync_directory(directory: &File) -> io::Result<()> {
     directory.sync_all()
 }
 
-/// A directory may be writable and not readable; the system then syncs it in its own time.
+/// `None` for a directory that is not readable: the system syncs its names in its own time.
 fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
     match opened {
         Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
@@ -215,7 +215,7 @@ fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether a file that is open for reading can be synced and protected.
+/// Whether a file can be synced and write-protected through a handle opened for reading.
 pub const SYNCS_WHAT_IT_READS: bool = true;
 
 /// Whether opening failed because the file is just being removed.
@@ -223,38 +223,38 @@ pub fn is_being_removed(failed: &io::Error) -> bool {
     failed.kind() == io::ErrorKind::NotFound
 }
 
-/// Whether a directory was not renamed to `path` because that exists.
+/// Whether a directory could not be renamed because `path` already exists.
 pub fn is_taken(failed: &io::Error, _: &Path) -> bool {
     matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 #[cfg(feature = "write")]
-/// Renames a temporary file over another file; if that fails, the file is kept.
+/// Renames a temporary file over another file; if that fails, the temporary file is kept.
 pub fn replace(name: tempfile::TempPath, to: &Path) -> Result<(), tempfile::PathPersistError> {
     name.persist(to)
 }
 
-/// Whether a file was not replaced because it is open.
+/// Whether a file could not be replaced because it is open; never on Unix.
 pub fn is_in_use(_: &io::Error) -> bool {
     false
 }
 
-/// Creates a hard link to a file, following a symbolic link first: a symbolic link in a store would
-/// break when its target is moved.
+/// Creates a hard link to a file; for a symbolic link, to its target, because a symbolic link in a
+/// store would break when its target is moved.
 pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// An open directory. Its files are opened relative to it, so renaming it or replacing it by a link
-/// has no effect. Links in it are not followed.
+/// An open directory. Files are opened relative to its handle, so renaming it or replacing it by a
+/// link has no effect. Links in it are not followed.
 #[derive(Debug)]
 pub struct Folder(File);
 impl Folder {
-    /// Opens a directory, following links only if `follows_links`.
+    /// Opens a directory; a link to a directory only if `follows_links`.
     pub fn open(path: &Path, follows_links: bool) -> io::Result<Self> {
         let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
         match rustix::fs::open(path, FOLDER_FLAGS | links, Mode::empty()) {
-            // A directory may be writable and not readable.
+            // A directory can be writable without being readable; it is then opened as a path.
             #[cfg(target_os = "linux")]
             Err(Errno::ACCESS) => {
                 let flags = FOLDER_FLAGS | links | OFlags::PATH;
@@ -266,7 +266,7 @@ impl Folder {
 
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
         match rustix::fs::openat(&self.0, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
-            // Systems report one or the other for a link.
+            // For a link, some systems report one of these errors and some another.
             Err(Errno::LOOP | Errno::MLINK | Errno::NOTDIR) => {
                 Err(Refused::Kind(match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(of) if rustix::fs::FileType::from_raw_mode(of.st_mode).is_symlink() => {
@@ -279,7 +279,7 @@ impl Folder {
         }
     }
 
-    /// Creates a subdirectory, private to its owner if `is_private`.
+    /// Creates a subdirectory, accessible only to its owner if `is_private`.
     pub fn make_folder(&self, name: &OsStr, is_private: bool) -> io::Result<()> {
         let mode = if is_private { Mode::RWXU } else { Mode::from_raw_mode(0o777) };
         Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
@@ -289,7 +289,7 @@ impl Folder {
         self.0.try_clone().map(Folder)
     }
 
-    /// Whether it belongs to the user of this process.
+    /// Whether the directory belongs to the user of this process.
     pub fn is_own(&self) -> io::Result<bool> {
         self.0.metadata().map(|metadata| is_own(&metadata))
     }
@@ -299,7 +299,7 @@ impl Folder {
         is_name_of(path, &self.0)
     }
 
-    /// The names in it.
+    /// The names of all entries of the directory.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -320,8 +320,8 @@ impl Folder {
         }
     }
 
-    /// Opens a file in it for reading; or, with `appends`, for appending, creating it if it is
-    /// missing.
+    /// Opens a file in the directory for reading; if `appends`, also for appending, and creates it
+    /// if it is missing.
     pub fn open_file(&self, name: &OsStr, appends: bool) -> Result<File, Refused> {
         let how = match appends {
             true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
@@ -334,17 +334,18 @@ impl Folder {
         }
     }
 
-    /// Creates a file in it, under a free name.
+    /// Creates a file in the directory; no entry may have the name.
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// A file in it without a name, or `None` if the system or the file system has no such files.
+    /// Creates a file without a name in the directory; `None` if the system or the file system has
+    /// no such files.
     pub fn unnamed_file(&self) -> Option<File> {
         #[cfg(target_os = "linux")]
         {
-            // The file gets its name through /proc.
+            // Without /proc the file could not get its name later.
             let can_be_named = Path::new("/proc/self/fd").is_dir();
             let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
             let open = || rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666));
@@ -354,25 +355,25 @@ impl Folder {
         None
     }
 
-    /// Gives a file without a name its name, which must be free.
+    /// Gives a file without a name this name; no entry of the directory may have it.
     pub fn name_file(&self, file: &File, name: &OsStr) -> io::Result<()> {
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
         Ok(linkat(CWD, open, &self.0, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
-    /// Renames a file in it, replacing an existing file.
+    /// Renames a file in the directory; an existing file is replaced.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// Renames a file in it to a free name.
+    /// Renames a file in the directory; no entry may have the new name.
     #[cfg(feature = "write")]
     pub fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
             match rustix::fs::renameat_with(&self.0, from, &self.0, to, flags) {
-                // The file system cannot do it in a single step.
+                // The file system cannot check and rename in a single step.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
                 renamed => return Ok(renamed?),
             }
@@ -381,7 +382,7 @@ impl Folder {
         self.remove_file(from)
     }
 
-    /// Removes a file or a link in it, but not a directory.
+    /// Removes a file or a link in the directory, but not a subdirectory.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
@@ -391,7 +392,7 @@ impl Folder {
         let below = self.open_folder(name).map_err(io::Error::from)?;
         for name in below.names()? {
             match rustix::fs::unlinkat(&below.0, &name, AtFlags::empty()) {
-                // Linux and POSIX report a directory differently.
+                // For a directory, Linux reports one of these errors and POSIX the other.
                 Err(Errno::ISDIR | Errno::PERM) => below.remove_tree(&name)?,
                 removed => removed?,
             }
@@ -399,10 +400,11 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Makes its names durable.
+    /// Makes the names in the directory durable.
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.0) {
-            // A directory that is not readable is synced by the system in its own time.
+            // The handle of an unreadable directory cannot be synced; the system syncs it in its
+            // own time.
             Err(Errno::BADF) => Ok(()),
             synced => Ok(synced?),
         }
@@ -410,12 +412,12 @@ impl Folder {
 }
 const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Fills `buffer` from `offset` on.
+/// Reads from `offset` on until `buffer` is full.
 pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
-/// A file name of these bytes; `None` if the system has no such names.
+/// The file name with these bytes; on Unix any bytes are valid.
 pub fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
     Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
 }
@@ -424,7 +426,7 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
 mod tests {
     use super::*;
 
-    /// Root may read every directory, so the refusal is simulated.
+    /// Root can read every directory, so the test simulates the error.
     #[test]
     fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
         assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());
