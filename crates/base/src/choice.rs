@@ -1,12 +1,12 @@
-//! Options with a few named values: each name and its meaning is defined once.
+//! Options with a few named values; each name and its meaning is defined in one place.
 //!
 //! The macro [`choices!`](crate::choices) defines an enum with its table of names.
-//! Parsers, help and error messages take the names from this table, in every program and language,
-//! and must not repeat a name.
+//! Parsers, help and error messages, in every program and language, take the names from this table
+//! and must not repeat them.
 
 use std::fmt;
 
-/// A value selected by its name.
+/// A value that users select by its name.
 ///
 /// ```
 /// use fpstore_base::{Choice, Radix};
@@ -73,8 +73,8 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Defines an enum with the name and the meaning of each value, and implements [`Choice`],
-/// `FromStr` and `Display` with them. The documentation of a value begins with its meaning.
+/// Defines an enum with a name and a meaning for each value, and with `FromStr` and `Display`
+/// through [`Choice`]. The doc comment of a value begins with its meaning.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! choices {
@@ -110,7 +110,7 @@ macro_rules! choices {
     };
 }
 
-/// Defines an enum with the name of each value, for output alone.
+/// Defines an enum with a name for each value, for output only.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! named {

@@ -1,8 +1,8 @@
-//! Decompresses gzip and zstd as they occur in practice: with several members, with NUL bytes after
+//! Decompresses gzip and zstd data as found in practice: with several members, with NUL bytes after
 //! the last member, or truncated.
 //!
-//! All bytes before a fault are returned first; then the error contains the offset of the fault in
-//! the compressed data.
+//! All bytes before a fault are returned first; then an error with the offset of the fault in the
+//! compressed data.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -11,31 +11,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::GzDecoder;
 
-/// Files made with `zstd --long=31` need a window of this many bits.
+/// The window size that files made with `zstd --long=31` need, as a number of bits.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
-/// The first byte of each member of gzip.
+/// The first byte of each gzip member.
 const GZIP_FIRST: u8 = 0x1f;
-/// The first bytes of each member: the magic, and the only existing method.
+/// The first bytes of each gzip member: the magic, and the only compression method in use.
 const GZIP_HEAD: [u8; 3] = [GZIP_FIRST, 0x8b, 0x08];
 
-/// The flags of a member are below this.
+/// The flags byte of a gzip member is less than this.
 const GZIP_FLAGS_END: u8 = 0x20;
-/// If a damaged member is longer than this, the next member is searched only after the fault.
+/// In a damaged member longer than this, the next member is searched only after the fault.
 const KEPT_LEN_MAX: usize = 16 << 20;
-/// A budget for bytes read again: a factor of the data, plus a constant. Hostile members can all
-/// begin inside one another and be damaged at the same place; when the budget is used up, the next
-/// member is searched after the damage.
+/// Limits the bytes that are read again: this factor times the bytes read, plus a constant. Hostile
+/// members can each begin inside another one and all be damaged at the same place; after the limit,
+/// the next member is searched only after the damage.
 const AGAIN_FACTOR: u64 = 4;
 const AGAIN_LEN_FREE: u64 = 1 << 16;
 
-/// Damaged compressed data, as the cause of an error; system errors never have this cause.
+/// The cause of errors from damaged compressed data; errors of the system have other causes.
 #[derive(Clone, Debug)]
 pub struct Damaged {
     reason: String,
 }
 
 impl Damaged {
-    /// Whether an error was caused by damaged data.
+    /// Whether the cause of an error is damaged data.
     pub fn is_in(fault: &io::Error) -> bool {
         fault.get_ref().is_some_and(|inner| inner.is::<Damaged>())
     }
@@ -53,11 +53,11 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// A reader of gzip (RFC 1952) that reads all members in sequence. NUL bytes after a member are
-/// skipped, as by gzip itself: tape archives and block-wise copies are padded with them.
+/// A reader of gzip data (RFC 1952) that reads all members in sequence. Skips NUL bytes after a
+/// member, as gzip does: tape archives and block-wise copies are padded with them.
 pub struct GzipReader<R: BufRead> {
     state: State<R>,
-    /// The number of members begun, if reading resumes after damaged ones.
+    /// If reading resumes after damaged members: the number of members that have begun.
     resuming: Option<Arc<AtomicU64>>,
 }
 
@@ -76,13 +76,13 @@ enum State<R: BufRead> {
 }
 
 impl<R: BufRead> GzipReader<R> {
-    /// A reader of the compressed bytes of `reader`.
+    /// A reader that decompresses the bytes of `reader`.
     pub fn new(reader: R) -> Self {
         GzipReader { state: State::Start(Placed::new(reader)), resuming: None }
     }
 
-    /// A reader that, after an error of damaged data, resumes with the next member found; `members`
-    /// counts the members begun.
+    /// A reader that, after returning an error for damaged data, resumes with the next member it
+    /// finds. `members` counts the members that have begun.
     pub fn resuming(reader: R, members: Arc<AtomicU64>) -> Self {
         GzipReader { state: State::Start(Placed::new(reader)), resuming: Some(members) }
     }
@@ -99,7 +99,7 @@ impl<R: BufRead> GzipReader<R> {
         }
     }
 
-    /// The state after a fault in the bytes of `reader`.
+    /// The state after the error `fault` in the compressed bytes of `reader`.
     fn after(&self, reader: Placed<R>, fault: &io::Error) -> State<R> {
         match self.resuming.is_some() && Damaged::is_in(fault) {
             true => State::Damaged(reader),
@@ -145,7 +145,7 @@ impl<R: BufRead> Read for GzipReader<R> {
                                 reader.at
                             ),
                         );
-                        // A member with a damaged head; the previous member is intact.
+                        // The head of this member is damaged; the member before it is intact.
                         self.count_member(&mut reader);
                         self.state = self.after(reader, &fault);
                         return Err(fault);
@@ -169,20 +169,20 @@ impl<R: BufRead> Read for GzipReader<R> {
                     self.state = State::Ended;
                     return Ok(0);
                 }
-                // Returning an end would look like the end of the data.
+                // Returning no bytes would look like the end of the data.
                 State::Failed => return Err(io::Error::other("it has failed before")),
             }
         }
     }
 }
 
-/// A reader of zstd (RFC 8878) that reads all frames in sequence.
+/// A reader of zstd data (RFC 8878) that reads all frames in sequence.
 pub(crate) struct ZstandardReader<R: BufRead> {
     decoder: zstd::Decoder<'static, Placed<R>>,
 }
 
 impl<R: BufRead> ZstandardReader<R> {
-    /// A reader of the compressed bytes of `reader`.
+    /// A reader that decompresses the bytes of `reader`.
     pub(crate) fn new(reader: R) -> io::Result<Self> {
         let mut decoder = zstd::Decoder::with_buffer(Placed::new(reader))?;
         decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -196,20 +196,20 @@ impl<R: BufRead> Read for ZstandardReader<R> {
     }
 }
 
-/// A reader that tracks its position, and can return the last bytes again.
+/// A reader that tracks its position and can return its last bytes again.
 struct Placed<R> {
     reader: R,
-    /// Bytes from the reader: the bytes of the member from `start`, if it is kept, and from `next`
-    /// on the bytes to return again.
+    /// Bytes kept from the reader: from `start` on the bytes of the current member, if they are
+    /// kept, and from `next` on the bytes to return again.
     held: Vec<u8>,
     start: usize,
     next: usize,
     is_kept: bool,
     at: u64,
-    /// The number of bytes from the reader, and of bytes returned again.
+    /// The number of bytes read from the reader, and of bytes returned again.
     fresh_len: u64,
     again_len: u64,
-    /// Whether the reader itself has failed.
+    /// Whether the reader itself has failed, and not the decompression.
     failed: bool,
 }
 
@@ -220,7 +220,7 @@ impl<R: BufRead> Placed<R> {
         Placed { reader, held, start: 0, next: 0, is_kept, at: 0, fresh_len, again_len, failed }
     }
 
-    /// Adds the offset to a fault of the compressed data; a fault of the reader is unchanged.
+    /// Adds the offset to an error in the compressed data; leaves an error of the reader unchanged.
     fn placed(&self, fault: io::Error) -> io::Error {
         if self.failed || fault.kind() == io::ErrorKind::Interrupted {
             return fault;
@@ -235,10 +235,11 @@ impl<R: BufRead> Placed<R> {
         Damaged::error(kind, reason)
     }
 
-    /// Begins to keep the bytes of a member: if it was truncated, the next member may begin inside
-    /// it.
+    /// Starts keeping the bytes of a member: if the member turns out to be truncated, the next
+    /// member may begin inside it.
     fn keep(&mut self) {
-        // At most one byte is moved for each removed byte.
+        // Moves the rest only after half of the bytes are used, so that each byte is moved about
+        // once.
         if self.next >= self.held.len() / 2 {
             self.held.drain(..self.next);
             self.next = 0;
@@ -247,15 +248,15 @@ impl<R: BufRead> Placed<R> {
         self.is_kept = true;
     }
 
-    /// Returns the last bytes again, which are all held.
+    /// Makes the last `len` bytes, which must all be in `held`, be returned again.
     fn give_again(&mut self, len: usize) {
         self.next -= len;
         self.at -= len as u64;
         self.again_len += len as u64;
     }
 
-    /// Skips all bytes of a damaged member; returns whether another member begins after its first
-    /// byte.
+    /// Skips to the head of the next member, which may begin inside the damaged member after its
+    /// first byte; returns whether there is one.
     fn find_head(&mut self) -> io::Result<bool> {
         let kept_len = (self.next - self.start).saturating_sub(1);
         let again_max = AGAIN_FACTOR.saturating_mul(self.fresh_len).saturating_add(AGAIN_LEN_FREE);
@@ -275,7 +276,8 @@ impl<R: BufRead> Placed<R> {
                 last = byte;
                 found = match byte {
                     _ if GZIP_HEAD.get(found) == Some(&byte) => found + 1,
-                    // The next byte contains the flags, three bits of which are reserved.
+                    // The next byte contains the flags; three of its bits are reserved and must be
+                    // zero.
                     _ if found == GZIP_HEAD.len() && byte < GZIP_FLAGS_END => found + 1,
                     GZIP_FIRST => 1,
                     _ => 0,
@@ -286,7 +288,7 @@ impl<R: BufRead> Placed<R> {
             }
             self.consume(len);
             if found > GZIP_HEAD.len() {
-                // No bytes of the reader are held.
+                // The bytes of the head are not kept, but their values are known.
                 if self.held.is_empty() {
                     self.held = [&GZIP_HEAD[..], &[last]].concat();
                     self.next = self.held.len();
@@ -346,7 +348,8 @@ impl<R: BufRead> BufRead for Placed<R> {
         } else {
             self.fresh_len += len as u64;
             if self.is_kept {
-                // The buffer was filled before.
+                // The caller has filled the buffer of the reader before, so it contains these
+                // bytes.
                 let taken = self.reader.fill_buf().ok().and_then(|bytes| bytes.get(..len));
                 self.held.extend_from_slice(taken.unwrap_or_default());
                 self.next = self.held.len();
@@ -373,7 +376,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// All readable bytes, and the error after them.
+    /// All bytes that can be read, and the error after them.
     fn read(mut reader: impl Read) -> (Vec<u8>, Option<String>) {
         let mut bytes = Vec::new();
         let mut piece = [0; 7];
@@ -433,7 +436,7 @@ mod tests {
         assert!(gunzipped(&damaged).1.is_some());
     }
 
-    /// The bytes from a reader that resumes after errors, and the number of errors and of members.
+    /// The bytes from a reader that resumes after errors, the number of errors, and of members.
     fn resumed(bytes: &[u8], capacity: usize) -> (Vec<u8>, usize, u64) {
         let members = Arc::<AtomicU64>::default();
         let reader = BufReader::with_capacity(capacity, bytes);
@@ -465,7 +468,8 @@ mod tests {
                     let (found, faults, _) = resumed(&bytes, capacity);
                     let is_named = found.starts_with(members[0]) && found.ends_with(members[2]);
                     assert!(is_named, "{at} {is_cut}: {}", String::from_utf8_lossy(&found));
-                    // Changes of some bytes of the header, such as the time, have no effect.
+                    // A change in some parts of a member's header, such as the time, is not
+                    // detected.
                     let is_whole = found.len() == members.concat().len();
                     assert!(faults == 1 || faults == 0 && (is_whole || at == 0), "{at} {faults}");
                 }
@@ -480,8 +484,8 @@ mod tests {
 
     #[test]
     fn the_work_behind_damaged_members_grows_with_the_data_and_not_with_its_square() {
-        // Each member is a stored block that contains all following members and ends where no block
-        // begins.
+        // Each member is one stored block that contains all later members, and is followed by bytes
+        // that do not start a block.
         let (head, count) = ([31, 139, 8, 0, 0, 0, 0, 0, 0, 3], 4000_u16);
         let mut bytes = Vec::new();
         for number in 0..count {
@@ -497,7 +501,7 @@ mod tests {
         for capacity in [7, 4096] {
             let (found, _, _) = resumed(&bytes, capacity);
             assert!(found.ends_with(b"and a whole one"));
-            // Stored blocks are copied, so the length of the result measures the work.
+            // Stored blocks are copied, so the length of the output measures the work.
             let work_max = (AGAIN_FACTOR + 1) * bytes.len() as u64 + AGAIN_LEN_FREE;
             assert!(found.len() as u64 <= work_max, "{} of {work_max}", found.len());
         }

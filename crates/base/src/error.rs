@@ -1,4 +1,5 @@
-//! Faults shared by stores and texts. Each package above has one error type, made from these.
+//! Errors that stores and texts have in common. Each package above builds its own error type on
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -20,8 +21,8 @@ impl IoError {
         move |source| IoError { doing, path: path.as_ref().to_path_buf(), source }
     }
 
-    /// An explanation of the system's error with a remedy, where the system's own message is
-    /// unclear: full disks, and limits of open files. It is part of the message.
+    /// Explains the system's error, with a remedy, if the system's own message is unclear: full
+    /// disks, and limits on open files. Messages of this error include the explanation.
     pub fn plain_cause(&self) -> Option<&'static str> {
         plain_cause(&self.source)
     }
@@ -37,15 +38,15 @@ impl fmt::Display for IoError {
     }
 }
 
-/// `EMFILE` of all Unix systems: the process has too many open files.
+/// The error code `EMFILE`, equal on all Unix systems: the process has too many open files.
 #[cfg(unix)]
 const PROCESS_FILES: i32 = 24;
-/// `ENFILE` of all Unix systems: the system has too many open files.
+/// The error code `ENFILE`, equal on all Unix systems: the system has too many open files.
 #[cfg(unix)]
 const SYSTEM_FILES: i32 = 23;
 
-/// An explanation of a system error with a remedy, where the system's own message is unclear. The
-/// message of an [`IoError`] includes it.
+/// Explains an error of the system, with a remedy, if the system's own message is unclear. The
+/// message of an [`IoError`] includes the explanation.
 pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     let error = innermost(error);
     #[cfg(unix)]
@@ -80,7 +81,7 @@ pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// The system's error inside an error to which libraries have added text.
+/// The innermost error, which the system returned, if libraries have added text around it.
 pub fn innermost(error: &io::Error) -> &io::Error {
     let mut found = error;
     let mut cause = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
@@ -102,12 +103,12 @@ impl std::error::Error for IoError {
     }
 }
 
-/// The observer ended the work.
+/// The error of work that the observer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
 impl Interrupted {
-    /// Whether a wait for input or output failed because the work was interrupted.
+    /// Whether waiting for input or output failed because the work was interrupted.
     pub fn is_in(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
     }
@@ -121,7 +122,7 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// The place of a bad record in an input.
+/// The position of a bad record in an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputPlace {
@@ -146,7 +147,7 @@ impl fmt::Display for InputPlace {
     }
 }
 
-/// An error with its causes, on one line.
+/// The message of an error and the messages of its causes, on one line.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// An error to which a name was added, as by libraries: only the cause contains the system's
+    /// An error to which a name was added, as libraries do: only its cause contains the system's
     /// code.
     fn named(error: io::Error) -> io::Error {
         io::Error::new(error.kind(), Named(error))

@@ -1,8 +1,8 @@
-//! Common names of fields and columns in files of other programs.
+//! Usual names of fields and columns in files of other programs.
 //!
-//! Tables of fingerprints and documents share the list, so that all readers know the same names.
+//! All readers of fingerprints and documents use these lists, so that they accept the same names.
 
-/// Names of fields with ids.
+/// Names of fields that contain ids.
 pub const ID: [&str; 16] = [
     "id",
     "docid",
@@ -22,7 +22,7 @@ pub const ID: [&str; 16] = [
     "image",
 ];
 
-/// Names of fields with the texts of documents.
+/// Names of fields that contain the texts of documents.
 pub const TEXT: [&str; 10] = [
     "text",
     "content",
@@ -36,7 +36,7 @@ pub const TEXT: [&str; 10] = [
     "message",
 ];
 
-/// Parts of names of columns with fingerprints.
+/// Words in the names of columns that contain fingerprints.
 const OF_FINGERPRINTS: [&str; 6] = ["hash", "fingerprint", "finger", "print", "bits", "signature"];
 
 /// Values that stand for a missing value, in lower case; `\\n` is the null of SQL dumps.

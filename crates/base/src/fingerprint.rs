@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A 64-bit fingerprint in natural bit order; bit 63 is the most significant and comes first.
+/// A fingerprint of 64 bits in natural bit order; bit 63 is the most significant bit and comes
+/// first.
 ///
-/// Ordered and compared as an unsigned number.
+/// Fingerprints are ordered and compared as unsigned numbers.
 ///
 /// ```
 /// use fpstore_base::Fingerprint;
@@ -29,7 +30,7 @@ impl Fingerprint {
         self.0
     }
 
-    /// The Hamming distance in bits, 0 to 64.
+    /// The Hamming distance to another fingerprint in bits, 0 to 64.
     pub const fn distance(self, other: Fingerprint) -> u32 {
         (self.0 ^ other.0).count_ones()
     }
@@ -38,7 +39,8 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// The error names the wrong digit, or reports that the number is too long or out of range.
+    /// [`ParseFingerprintError`] names the wrong digit, or says that the number is too long or too
+    /// large.
     ///
     /// ```
     /// use fpstore_base::{Fingerprint, Radix};
@@ -104,7 +106,7 @@ enum SpellingFault {
 
 impl fmt::Display for ParseFingerprintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A line of a wrong file can have any length; its start is enough to find it.
+        // A wrong file can have lines of any length; the start of a line is enough to find it.
         let shown: String = self.text.chars().take(40).collect();
         let dots = if shown.len() < self.text.len() { "..." } else { "" };
         write!(f, "'{}{dots}' is not a fingerprint: ", shown.escape_debug())?;
@@ -125,10 +127,10 @@ impl fmt::Display for ParseFingerprintError {
 
 impl std::error::Error for ParseFingerprintError {}
 
-/// The description of a spelling of 64 bits that is not read, with the remedy.
+/// For a text that spells 64 bits in an unsupported way: the name of the spelling, and the remedy.
 pub fn foreign_spelling(text: &str) -> Option<&'static str> {
     let is_bits = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0' | b'1'));
-    // Whole numbers above 2^53 were rounded by the program that wrote them.
+    // A whole number above 2^53 with a decimal point was rounded by the program that wrote it.
     let is_rounded = || text.contains('.') && text.parse().is_ok_and(|it: f64| it.abs() > 9e15);
     match is_bits {
         true => Some("64 binary digits: write the bits as 16 hex digits"),
@@ -154,8 +156,8 @@ fn parse_hex(text: &str) -> Result<u64, SpellingFault> {
     Ok(digits.bytes().fold(0, |value, digit| value << 4 | u64::from(value_of(digit))))
 }
 
-/// The value of each byte as a hex digit, 255 for other bytes. Files of a billion lines are parsed
-/// with a lookup for each digit.
+/// The value of each byte as a hex digit; 255 for other bytes. A table, because files of a billion
+/// lines need a lookup for each digit.
 const HEX_DIGITS: [u8; 256] = {
     let mut values = [255; 256];
     let mut value = 0;
@@ -179,7 +181,7 @@ fn parse_signed(text: &str) -> Result<u64, SpellingFault> {
     Ok(signed.cast_unsigned())
 }
 
-/// The number parsers of `std` accept a leading `+`; a fingerprint has digits only.
+/// Accepts only digits: the number parsers of `std` would also accept a leading `+`.
 fn check_digits(digits: &str, radix: u32) -> Result<(), SpellingFault> {
     if digits.is_empty() {
         return Err(SpellingFault::Empty);
@@ -210,7 +212,7 @@ impl From<Fingerprint> for u64 {
     }
 }
 
-/// Always 16 lower-case hex digits.
+/// Writes 16 lower-case hex digits.
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)

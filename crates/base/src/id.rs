@@ -1,4 +1,4 @@
-//! The id: the name or number that the user gives a document.
+//! The id: the name or number that the user gives to a document.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum IdRef<'a> {
 }
 
 impl<'a> IdRef<'a> {
-    /// The longest text id in bytes.
+    /// The maximum length of a text id in bytes.
     pub const TEXT_LEN_MAX: usize = 65_535;
 
     /// The same id, owned.
@@ -34,7 +34,7 @@ impl<'a> IdRef<'a> {
 
     /// The reason why a text cannot be an id, or `None` if it can.
     ///
-    /// NUL, CR and LF are refused because ids are written on lines.
+    /// NUL, CR and LF are not allowed, because ids are written on lines.
     pub fn fault_of_text(text: &str) -> Option<&'static str> {
         if text.is_empty() {
             Some("it is empty")
@@ -47,7 +47,7 @@ impl<'a> IdRef<'a> {
         }
     }
 
-    /// The value of `text` if it is a number in canonical decimal: `42`, but not `042` or `+42`.
+    /// The number in `text`, if it is in canonical decimal: `42`, but not `042` or `+42`.
     pub fn canonical_number(text: &str) -> Option<u64> {
         let digits = text.as_bytes();
         let canonical = digits.iter().all(u8::is_ascii_digit)
@@ -100,7 +100,7 @@ impl<'a> From<&'a String> for IdRef<'a> {
 }
 
 crate::named! {
-    /// The kind of the ids in a segment.
+    /// The kind of all ids in a segment.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum IdKind {
         /// No ids.

@@ -1,4 +1,4 @@
-//! Labelled pairs of documents, by number, or by id in a file.
+//! Labelled pairs of documents: by the numbers of the documents, or by ids in a file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lists;
 
-/// A human judgement of a pair of documents.
+/// What a person decided about a pair of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// The documents are duplicates: 1 in files.
@@ -17,7 +17,7 @@ pub enum Label {
     Ignored,
 }
 
-/// Labels of pairs by the numbers of their documents.
+/// The labels of pairs; a document is identified by its number.
 #[derive(Clone, Debug, Default)]
 pub struct LabelledPairs(HashMap<(usize, usize), Label>);
 
@@ -44,7 +44,7 @@ impl LabelledPairs {
         if before.is_some_and(|before| before != label) { Err(BadPair::TwoLabels) } else { Ok(()) }
     }
 
-    /// The pairs, the smaller number first, and their labels, in no order.
+    /// The pairs, each with the smaller number first, and their labels, in any order.
     pub fn iter(&self) -> impl Iterator<Item = ((usize, usize), Label)> {
         self.0.iter().map(|(&pair, &label)| (pair, label))
     }
@@ -63,8 +63,8 @@ impl std::error::Error for BadPair {}
 
 /// Labelled pairs of ids, as listed in a file.
 ///
-/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or a
-/// similar name, further columns, empty lines and lines that start with `#` are ignored.
+/// A line consists of two ids and a label, separated by tabs. Ignored are a header whose third
+/// column is named `label` or similar, further columns, empty lines, and lines that start with `#`.
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,
@@ -76,7 +76,7 @@ impl LabelFile {
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line that lacks two ids or a label.
+    /// [`BadLabel`] with the number of the line that lacks two ids or a label.
     pub fn parse(text: &str) -> Result<Self, BadLabel> {
         let mut rows = Vec::new();
         for (line, row) in lists::rows(text) {
@@ -105,7 +105,7 @@ impl LabelFile {
         Ok(LabelFile { rows, path: None })
     }
 
-    /// Sets the path of the file, for the manifest of a cleaning.
+    /// Sets the path of the file, which the manifest of a cleaning records.
     #[must_use]
     pub fn at(self, path: impl Into<PathBuf>) -> Self {
         LabelFile { path: Some(path.into()), ..self }
@@ -121,23 +121,23 @@ impl LabelFile {
         self.rows.iter().map(|(_, one, other, label)| (one.as_str(), other.as_str(), *label))
     }
 
-    /// The number of each line, its two ids, and its label.
+    /// For each line, its number, its two ids, and its label.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &str, &str, Label)> {
         self.rows
             .iter()
             .map(|(line, one, other, label)| (*line, one.as_str(), other.as_str(), *label))
     }
 
-    /// Whether a pair is labelled as different. Precision needs at least one such pair.
+    /// Whether any pair is labelled as different; precision can be computed only then.
     pub fn has_different(&self) -> bool {
         self.rows.iter().any(|(.., label)| *label == Label::Different)
     }
 
-    /// The pairs by the numbers of the documents with these ids.
+    /// Converts the pairs of ids to pairs of numbers with the numbers in `ids`.
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line of an unknown id or a bad pair.
+    /// [`BadLabel`] with the number of the line, for an unknown id or a bad pair.
     pub fn numbered(&self, ids: &HashMap<String, usize>) -> Result<LabelledPairs, BadLabel> {
         let mut pairs = LabelledPairs::default();
         for (line, a, b, label) in &self.rows {
@@ -153,8 +153,8 @@ impl LabelFile {
     }
 }
 
-/// Whether this is a usual header of the column of labels. Any other word may be a misspelt label,
-/// whose pair would be lost if the line were skipped.
+/// Whether this is a usual name of the label column. A line with any other word is an error,
+/// because the word may be a misspelt label, whose pair would be lost.
 fn is_header(name: &str) -> bool {
     let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
     names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
@@ -163,9 +163,9 @@ fn is_header(name: &str) -> bool {
 /// A bad line of a [`LabelFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLabel {
-    /// The line, from 1.
+    /// The number of the line, counted from 1.
     pub line: u64,
-    /// The fault, and the expected input.
+    /// The fault of the line, and the expected form.
     pub reason: String,
 }
 

@@ -1,9 +1,9 @@
-//! Types shared by all packages of fpstore: the fingerprint, the id, the recipe, the sketch, and
-//! the progress of long work. The feature `work` adds opening inputs, the columns of lines, and
-//! parallel work; `serde` adds the JSON form of these types.
+//! Types that all packages of fpstore share: the fingerprint, the id, the recipe, the sketch, and
+//! the progress of long work. The feature `work` adds the opening of inputs, the columns of lines,
+//! and parallel work; `serde` adds the JSON form of these types.
 //!
-//! The packages above this one, for stores and for texts, do not depend on each other. Tables,
-//! segments and tokens do not occur here. Users import these types from the packages above.
+//! The packages above this one, for stores and for texts, do not depend on each other. Nothing here
+//! knows tables, segments or tokens. Users import these types from the packages above.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,16 +1,16 @@
-//! Reads lists: short text files with an entry in each line, such as judged pairs, ids, words and
-//! tokens.
+//! Reads lists: short text files with one entry on each line, such as labelled pairs, ids, words
+//! and tokens.
 
 use std::io::{self, Read};
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// The text of a list in UTF-8, without a byte order mark.
+/// Reads the text of a list in UTF-8, without a byte order mark.
 ///
 /// # Errors
 ///
-/// An error of `reader`; [`io::ErrorKind::InvalidData`] for UTF-16, and for another encoding with
-/// the number of the line.
+/// An error of `reader`, or [`io::ErrorKind::InvalidData`] for other encodings than UTF-8; the
+/// message contains the line number, except for UTF-16.
 pub fn text_of(mut reader: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes)?;
@@ -31,7 +31,8 @@ pub fn text_of(mut reader: impl Read) -> io::Result<String> {
     Ok(text)
 }
 
-/// The lines of a list with their numbers from 1, except blank lines and lines that start with `#`.
+/// The lines of a list, with their numbers counted from 1. Skips blank lines and lines that start
+/// with `#`.
 pub fn rows(text: &str) -> impl Iterator<Item = (u64, &str)> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))

@@ -1,30 +1,31 @@
-//! Files of packers and archives that are not read, with the commands that unpack them.
+//! Recognises packed files and archives that cannot be read, and names the commands that unpack
+//! them.
 
 use std::path::{Path, PathBuf};
 
-/// A wildcard in magic bytes.
+/// A byte in magic bytes that stands for any byte.
 pub(crate) const ANY: u8 = b'?';
-/// The magic bytes of a tar archive, and their offset.
+/// The magic bytes of a tar archive, and their offset in the file.
 pub(crate) const TAR_MAGIC: &[u8] = b"ustar";
 pub(crate) const TAR_MAGIC_AT: usize = 257;
-/// The first bytes of an ARC file, the format of web archives before WARC.
+/// The first bytes of an ARC file, the older format of web archives, before WARC.
 const ARC_MAGIC: &[u8] = b"filedesc://";
 
-/// The start of a Parquet file: its magic bytes, and the first byte of a page.
+/// The first bytes of a Parquet file: its magic bytes, and the first byte of its first page.
 const PARQUET_MAGIC: &[u8] = b"PAR1\x15";
-/// The reason why Parquet is not read as lines.
+/// The reason why a Parquet file cannot be read as lines.
 pub const IS_PARQUET: &str = "it is a Parquet file, expected lines of text";
 
-/// A packer, known by the first bytes of its files.
+/// A kind of packed file, recognised by its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Packer {
     pub(crate) magic: &'static [u8],
     name: &'static str,
-    /// The command that unpacks a file, without the name of the file.
+    /// The command that unpacks a file; the name of the file is appended.
     unpack: &'static str,
-    /// The command that unpacks standard input to standard output, if there is one.
+    /// The command that unpacks from standard input to standard output, if there is one.
     filter: Option<&'static str>,
-    /// The only extensions of files that `unpack` accepts; all if empty.
+    /// The file extensions that `unpack` accepts; any extension if empty.
     ends: &'static [&'static str],
 }
 
@@ -55,7 +56,7 @@ pub(crate) const PACKERS: &[Packer] = &[
 ];
 
 impl Packer {
-    /// The reason why a file is not read, and the remedy.
+    /// The reason why a packed file cannot be read, and the remedy.
     pub(crate) fn refusal(&self, path: &Path) -> String {
         let Packer { name, unpack, filter, ends, .. } = self;
         if path == Path::new("-") {
@@ -78,7 +79,7 @@ impl Packer {
     }
 }
 
-/// The reason why the content of a file that starts with `head` is not read, if it is an archive.
+/// If a file that starts with `head` is an archive: the reason why it cannot be read.
 pub(crate) fn archive_of(head: &[u8], path: &Path) -> Option<String> {
     let is_stdin = path == Path::new("-");
     if head.starts_with(PARQUET_MAGIC) {
@@ -107,7 +108,7 @@ pub(crate) fn archive_of(head: &[u8], path: &Path) -> Option<String> {
     })
 }
 
-/// The path of a converted file next to the file at `path`: `a.new.csv` for `a.csv`.
+/// A path for a converted file, next to the file at `path`: `a.new.csv` for `a.csv`.
 pub fn with_new(path: &Path) -> PathBuf {
     let end = path.extension().map(|end| format!(".{}", end.to_string_lossy()));
     path.with_extension(format!("new{}", end.unwrap_or_default()))

@@ -1,13 +1,14 @@
-//! Ordered parallel work: one producer, several workers, and results in the order of the items.
+//! Parallel work in order: one producer, several workers, and results in the order of the items.
 //!
-//! The producer runs on a thread of its own and pushes items. Each worker takes the next item and
-//! makes a result of it. The caller takes the results, an [`Iterator`], on its own thread, in the
-//! order in which the items were pushed. Readers of inputs, documents and join passes use this.
+//! The producer runs on its own thread and pushes items. Each worker takes the next item and
+//! computes its result. The caller receives the results, an [`Iterator`], on the calling thread, in
+//! the order in which the items were pushed. Readers of inputs, of documents and join passes use
+//! this.
 //!
-//! At most `items` items with a total weight of at most `bytes` bytes are in flight: pushed, with
-//! results not yet consumed. If the caller drops the results, the producer stops at its next push
-//! and no worker begins another item. A panic of the producer or of a worker is passed on to the
-//! caller.
+//! At most `items` items with a total weight of at most `bytes` bytes are in flight: pushed, but
+//! their results not yet consumed. If the caller drops the results, the producer's next push tells
+//! it to stop, and no worker begins another item. A panic of the producer or of a worker is passed
+//! on to the caller.
 //!
 //! ```text
 //! push(item) -> [ work queue ] -> worker ----> result
@@ -25,10 +26,10 @@ use std::time::Duration;
 
 use crate::thread_count;
 
-/// The number of items in flight for each worker, unless the caller sets another.
+/// The default number of items in flight for each worker.
 const ITEMS_PER_THREAD: usize = 4;
 
-/// The number of threads, and the items and bytes that may be in flight.
+/// The settings of parallel work: the number of threads, and the items and bytes in flight.
 ///
 /// ```
 /// use fpstore_base::parallel::Parallel;
@@ -58,32 +59,32 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Work on `threads` workers; 0 means one for each core. Four items for each worker may be in
-    /// flight, of any weight.
+    /// Settings for `threads` workers; 0 means one for each core. Four items of any weight may be
+    /// in flight for each worker.
     pub fn new(threads: usize) -> Self {
         let threads = thread_count(threads);
         Parallel { threads, items: threads * ITEMS_PER_THREAD, bytes: usize::MAX }
     }
 
-    /// Sets the largest number of items in flight, at least 1.
+    /// Sets the maximum number of items in flight, at least 1.
     #[must_use]
     pub fn items(mut self, items: usize) -> Self {
         self.items = items.max(1);
         self
     }
 
-    /// Sets the largest total weight of the items in flight, in bytes. A single item may always be
-    /// in flight, whatever its weight.
+    /// Sets the maximum total weight of the items in flight, in bytes. A single item of any weight
+    /// is always allowed.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
         self
     }
 
-    /// Starts the work on threads of `scope`, which may borrow values that outlive it.
+    /// Starts the work on threads of `scope`; they may borrow values that live longer than `scope`.
     ///
-    /// `produce` pushes the items; `make_worker` is called once on each worker thread. The scope
-    /// waits for the producer, so a producer must not wait without end for an input.
+    /// `produce` pushes the items; `make_worker` is called once on each worker thread. At its end
+    /// the scope waits for the producer, so a producer must not wait for an input for ever.
     pub fn run_in<'scope, T, R, W>(
         self,
         scope: &'scope Scope<'scope, '_>,
@@ -102,8 +103,8 @@ impl Parallel {
 
     /// Starts the work on detached threads.
     ///
-    /// As [`Parallel::run_in`], but nothing is borrowed, and the producer may wait for an input
-    /// that never comes: its thread then lives until the process ends.
+    /// Like [`Parallel::run_in`], but nothing can be borrowed, and the producer may wait for an
+    /// input for ever: its thread then lives until the process ends.
     pub fn run<T, R, W>(
         self,
         produce: impl FnOnce(&mut Feed<T, R>) + Send + 'static,
@@ -147,7 +148,7 @@ impl Parallel {
             let (gate, jobs) = (gate.clone(), jobs.clone());
             let make_worker = make_worker.clone();
             let started = spawn(Box::new(move || work_on(&gate, &jobs, &*make_worker)));
-            // The system may refuse some threads if there are very many; the others do the work.
+            // The system may fail to start some of very many threads; the others do the work.
             if started.is_err() && number > 0 {
                 break;
             }
@@ -157,11 +158,11 @@ impl Parallel {
     }
 }
 
-/// A result, or the panic of the thread that should have made it.
+/// A result, or the panic of the thread that should have computed it.
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 /// An item and the channel for its result.
 type Job<T, R> = (T, SyncSender<Outcome<R>>);
-/// The receiving end for the result of an item, and the weight of the item.
+/// The receiver of the result of an item, and the weight of the item.
 type Pending<R> = (Receiver<Outcome<R>>, usize);
 
 fn work_on<T, R, W: FnMut(T) -> R>(
@@ -194,8 +195,8 @@ pub struct Feed<T, R> {
 }
 
 impl<T, R> Feed<T, R> {
-    /// Pushes an item that weighs `bytes` bytes; waits until it may be in flight. Returns `false`
-    /// if the caller dropped the results, in which case the producer should end.
+    /// Pushes an item that weighs `bytes` bytes, after waiting until it fits in the limits. Returns
+    /// `false` if the caller dropped the results; then the producer should end.
     #[must_use]
     pub fn push(&mut self, item: T, bytes: usize) -> bool {
         let (slot, result) = sync_channel(1);
@@ -205,29 +206,29 @@ impl<T, R> Feed<T, R> {
     }
 }
 
-/// The results, in the order of the items. A result counts as in flight until the caller takes the
-/// next one.
+/// The results, in the order of the items. A result counts as in flight until the caller asks for
+/// the next one.
 ///
 /// # Panics
 ///
-/// Taking a result panics with the panic of the producer or worker that should have made it.
+/// If the producer, or the worker of a result, has panicked, asking for the result panics, too.
 #[derive(Debug)]
 pub struct Results<R> {
     gate: Arc<Gate>,
     results: Receiver<Pending<R>>,
-    /// The result for which [`Results::next_within`] waited in vain.
+    /// The result that was not ready in the last call of [`Results::next_within`].
     pending: Option<Pending<R>>,
-    /// The weight of the result held by the caller.
+    /// The weight of the item whose result the caller received last.
     held: Option<usize>,
 }
 
-/// The result was not ready in time.
+/// The next result was not ready in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReady;
 
 impl<R> Results<R> {
-    /// The next result, or `None` after the last one, or [`NotReady`] if it is not available within
-    /// `patience`. A later call returns it.
+    /// The next result, or `None` after the last one. Returns [`NotReady`] if the result is not
+    /// ready within `patience`; a later call returns it.
     ///
     /// # Errors
     ///
@@ -286,7 +287,7 @@ impl<R> Drop for Results<R> {
     }
 }
 
-/// Counts the items in flight and blocks the producer while they are too many or too heavy.
+/// Counts the items in flight, and blocks the producer while they exceed a limit.
 #[derive(Debug)]
 struct Gate {
     items_max: usize,
@@ -307,7 +308,8 @@ impl Gate {
         Gate { items_max, bytes_max, inside: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until an item of `bytes` bytes may enter. Returns `false` if the gate is closed.
+    /// Waits until an item of `bytes` bytes fits in the limits. Returns `false` if the gate is
+    /// closed.
     fn enter(&self, bytes: usize) -> bool {
         let is_full = |inside: &mut Inside| {
             let too_heavy = inside.bytes.saturating_add(bytes) > self.bytes_max;
@@ -369,7 +371,7 @@ mod tests {
         }
     }
 
-    /// The items in flight respect the bounds; an item heavier than the bound is in flight alone.
+    /// The items in flight keep to the limits; an item heavier than the limit is in flight alone.
     #[test]
     fn no_more_is_in_flight_than_the_bounds_allow() {
         for (bounds, most) in [

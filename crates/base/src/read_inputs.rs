@@ -1,11 +1,11 @@
-//! Records the inputs of this process and the outputs named by its options, so that no output
-//! replaces an input or another output.
+//! Records the inputs of this process and the outputs set by its options, so that no output
+//! overwrites an input or another output.
 //!
-//! A program calls [`remember`] once; before that, and in a program that only uses the library,
-//! nothing is recorded. The program records all names in its options before it opens a file. Code
-//! that finds or opens further inputs records them, too. Code that gives an output its name calls
-//! [`fault_of_output`] at the beginning and again before the output appears. Code that creates
-//! outputs with names of its own compares them with [`named_outputs`].
+//! A program calls [`remember`] once; before that, and if only the library is used, nothing is
+//! recorded. The program records all paths in its options before it opens a file. Code that finds
+//! or opens further inputs records these. Code that creates an output calls [`fault_of_output`] at
+//! the beginning and again before the output gets its name. Code that chooses the names of its
+//! outputs compares them with [`named_outputs`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata};
@@ -17,30 +17,32 @@ use crate::lists;
 
 #[derive(Debug, Default)]
 struct Inputs {
-    /// Input files, each with the option that names it, if any.
+    /// The input files, each with the option that sets it, if any.
     files: HashMap<Identity, Option<String>>,
-    /// Input folders, as paths without links.
+    /// The input folders, as canonical paths.
     folders: BTreeSet<PathBuf>,
     outputs: Vec<NamedOutput>,
 }
 
-/// Identifies a file, whatever its names: the number of the disk, and the number of the file on it.
+/// Identifies a file independently of its names: the number of its disk, and its number on the
+/// disk.
 pub type Identity = (u64, u64);
 
-/// An output named by an option.
+/// An output that an option sets.
 #[derive(Clone, Debug)]
 pub struct NamedOutput {
-    /// The option.
+    /// The name of the option.
     pub option: String,
-    /// The name.
+    /// The path as given to the option.
     pub path: PathBuf,
-    /// The path without links in its folders, and the targets if the path itself is a link.
+    /// The path with all links in its folders resolved; if it is a link itself, also the targets of
+    /// the link.
     pub places: Vec<PathBuf>,
-    /// The identity of the plain file that has this name now.
+    /// The identity of the plain file at this path, if one exists now.
     pub identity: Option<Identity>,
 }
 
-/// The maximum number of links followed to a file, as on Linux.
+/// The maximum number of links that are followed to a file; the limit of Linux is the same.
 const LINKS_MAX: usize = 40;
 
 impl NamedOutput {
@@ -64,8 +66,8 @@ impl NamedOutput {
     }
 }
 
-/// The absolute path with links in its folders resolved, as far as these exist. The last name may
-/// be a link, or may not exist. Equal places are the same file, existing or to be created.
+/// The absolute path with links in its existing folders resolved. The file itself may be a link, or
+/// may not exist. Paths of the same file, existing or not, give the same result.
 pub fn place_of(path: &Path) -> PathBuf {
     if path == Path::new("-") {
         return path.into();
@@ -83,7 +85,7 @@ pub fn place_of(path: &Path) -> PathBuf {
     whole.canonicalize().unwrap_or(whole)
 }
 
-/// The identity of the plain file at `path`, if it exists.
+/// The identity of the plain file at `path`, if there is one.
 pub fn plain_identity(path: &Path) -> Option<Identity> {
     let found = path.metadata().ok().filter(Metadata::is_file)?;
     identity(path, &found)
@@ -109,18 +111,18 @@ pub fn note_file(path: &Path, metadata: &Metadata) {
     }
 }
 
-/// Records that a file, if it is a plain file, is the input named by an option.
+/// Records that the plain file at `path`, if there is one, is an input set by an option.
 pub fn note_input(option: &str, path: &Path) {
     if let (Some(inputs), Some(identity)) = (inputs().as_mut(), plain_identity(path)) {
         inputs.files.entry(identity).or_insert_with(|| Some(option.into()));
     }
 }
 
-/// Records that an option names an output.
+/// Records that an option sets an output.
 ///
 /// # Errors
 ///
-/// The reason why it must not be an output: another option names it, or it is an input.
+/// The reason why the path must not be an output: another option sets it, or it is an input.
 pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
     let output = NamedOutput::new(option, path);
     let shown = path.display();
@@ -149,12 +151,12 @@ pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The outputs named by options.
+/// The outputs set by options.
 pub fn named_outputs() -> Vec<NamedOutput> {
     inputs().as_ref().map(|inputs| inputs.outputs.clone()).unwrap_or_default()
 }
 
-/// Records that standard input, which may be a plain file, is read.
+/// Records that standard input, which may be a plain file, is an input.
 #[cfg(feature = "work")]
 pub(crate) fn note_stdin() {
     #[cfg(unix)]
@@ -176,45 +178,46 @@ pub(crate) fn note_stdin() {
     }
 }
 
-/// Records that the files in a folder, and in the folders below it, are inputs.
+/// Records that all files in a folder and its subfolders are inputs.
 pub fn note_folder(path: &Path) {
     if let Some(inputs) = inputs().as_mut() {
         inputs.folders.extend(path.canonicalize());
     }
 }
 
-/// Opens a whole-file input, such as a list of words, and records it.
+/// Opens an input that is read as a whole, such as a list of words, and records it.
 ///
 /// # Errors
 ///
-/// As [`File::open`].
+/// The same as of [`File::open`].
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     note_file(path, &file.metadata()?);
     Ok(file)
 }
 
-/// The bytes of a whole-file input, which is recorded.
+/// Reads all bytes of an input, and records it.
 ///
 /// # Errors
 ///
-/// As [`std::fs::read`].
+/// The same as of [`std::fs::read`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The text of a list, which is recorded.
+/// Reads the text of a list, and records it as an input.
 ///
 /// # Errors
 ///
-/// As [`File::open`] and [`lists::text_of`].
+/// The same as of [`File::open`] and [`lists::text_of`].
 pub fn read_list(path: &Path) -> io::Result<String> {
     lists::text_of(open(path)?)
 }
 
-/// The reason why `path` must not be an output: completes a sentence that begins with its name.
+/// The reason why `path` must not be an output, to follow the path in a message; `None` if it may
+/// be.
 pub fn fault_of_output(path: &Path) -> Option<String> {
     let inputs = inputs();
     let inputs = inputs.as_ref()?;
@@ -231,10 +234,10 @@ pub fn fault_of_output(path: &Path) -> Option<String> {
     Some(format!("lies in {folder}, whose files are read; name an output outside of it"))
 }
 
-/// Distinguishes a file from a replacement, or from itself after a change, even with the same name,
-/// length and modification time: the number of the file, and the time of the last change of its
+/// A text that changes when a file is replaced or changed, even if its name, length and
+/// modification time are the same: the number of the file, and the time of the last change of its
 /// inode, which programs cannot set. On systems other than Unix it is the creation time. The disk
-/// number is excluded, because it may differ after a restart of the machine.
+/// number is not part of it, because it may change when the machine restarts.
 pub fn stamp_of(path: &Path) -> Option<String> {
     let found = path.metadata().ok()?;
     #[cfg(unix)]
@@ -295,7 +298,7 @@ mod tests {
             assert_eq!(fault_of_output(&at(name)), None, "{name}");
         }
         assert!(fault_of_output(&at("read/missing/new")).is_some());
-        // Outputs of options, by any of their names.
+        // Outputs set by options, under any of their names.
         note_input("--pairs", &at("other.txt"));
         fs::write(at("old.tsv"), "").unwrap();
         fs::hard_link(at("old.tsv"), at("linked.tsv")).unwrap();

@@ -1,34 +1,34 @@
-//! The recipe: a canonical text that defines how fingerprints are computed. A store has one recipe.
+//! The recipe: a canonical text that defines how fingerprints are computed. Each store has one.
 
 use std::fmt;
 
 use crate::Width;
 
-/// The first line of the recipe of fingerprints made elsewhere.
+/// The first line of the recipe of fingerprints that another program computed.
 const EXTERNAL: &str = "external";
-/// The prefix of the line with the width of such fingerprints, if it is not 64 bits.
+/// The start of the line with the width of such fingerprints, if the width is not 64 bits.
 const BITS: &str = "bits=";
 
-/// The definition of how fingerprints are computed, as a canonical text; equal texts are equal
-/// recipes.
+/// A canonical text that defines how fingerprints are computed. Recipes are equal if their texts
+/// are.
 ///
 /// Two fingerprints can be compared only if they have the same recipe, so a store has one recipe
-/// and refuses segments of another.
+/// and rejects segments with another recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
     text: String,
 }
 
 impl Recipe {
-    /// The longest recipe text in bytes (R-21).
+    /// The maximum length of a recipe in bytes (R-21).
     pub const TEXT_LEN_MAX: u64 = 65_536;
 
-    /// The recipe of 64-bit fingerprints made elsewhere.
+    /// The recipe of fingerprints of 64 bits that another program computed.
     pub fn external() -> Self {
         Recipe { text: EXTERNAL.into() }
     }
 
-    /// The recipe of fingerprints of a width, made elsewhere.
+    /// The recipe of fingerprints of the given width that another program computed.
     ///
     /// ```
     /// use fpstore_base::{Recipe, Width};
@@ -44,23 +44,23 @@ impl Recipe {
         }
     }
 
-    /// Whether the fingerprints were made elsewhere, of any width.
+    /// Whether another program computed the fingerprints; they can have any width.
     pub fn is_external(&self) -> bool {
         *self == Recipe::external_of(self.width())
     }
 
-    /// The width of the fingerprints: the width of [`Recipe::external_of`], or 64 bits.
+    /// The width of the fingerprints: the width given to [`Recipe::external_of`], or 64 bits.
     pub fn width(&self) -> Width {
         self.external_lines().and_then(declared).unwrap_or_default()
     }
 
-    /// Whether the recipe is external, with further lines that this release does not understand
-    /// (R-31): the width may be any.
+    /// Whether the recipe is external and has further lines that this release does not know (R-31),
+    /// so that the width is unknown.
     pub fn is_unknown_external(&self) -> bool {
         self.external_lines().is_some_and(|lines| declared(lines).is_none())
     }
 
-    /// The lines after the first line of the recipe of fingerprints made elsewhere.
+    /// The lines after the first line, if the recipe is external.
     fn external_lines(&self) -> Option<&str> {
         self.text.strip_prefix(EXTERNAL)?.strip_prefix('\n')
     }
@@ -74,14 +74,14 @@ impl Recipe {
         allowed.then(|| Recipe { text: text.into() })
     }
 
-    /// Describes in a line the difference between this recipe, which is the recipe of the store,
-    /// and another.
+    /// Describes in one line the difference between this recipe, the recipe of the store, and
+    /// another recipe.
     pub fn difference(&self, given: &Recipe) -> String {
         self.difference_of(given, ["the store", "the given one"])
     }
 
-    /// Describes in a line the difference between this recipe and another, with the names of their
-    /// owners.
+    /// Describes in one line the difference between this recipe and another one; `names` are the
+    /// names of their owners.
     pub fn difference_of(&self, other: &Recipe, names: [&str; 2]) -> String {
         let only = |ours: &Recipe, others: &Recipe| {
             let lines = ours.text.lines().filter(|line| !others.text.lines().any(|l| l == *line));
@@ -102,10 +102,10 @@ impl Recipe {
     }
 }
 
-/// The width that the lines after the first one declare.
+/// The width declared by the lines after the first line.
 fn declared(lines: &str) -> Option<Width> {
     let width = Width::new(lines.strip_prefix(BITS)?.parse().ok()?)?;
-    // A single text for each width: equal recipes are equal texts.
+    // Only one text is valid for each width, because recipes are equal if their texts are.
     (width != Width::FULL && lines == format!("{BITS}{width}")).then_some(width)
 }
 

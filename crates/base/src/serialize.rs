@@ -1,6 +1,6 @@
-//! Serde forms of fingerprints, ids, kinds of ids and recipes, shared by all JSON of the project.
+//! The JSON forms of fingerprints, ids, id kinds and recipes, shared by all JSON of the project.
 //!
-//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id
+//! A fingerprint is a text of 16 hex digits, or of fewer if its width is less than 64 bits. An id
 //! is a text, even if it is a number, because JavaScript and jq round numbers above 2^53. The rows
 //! of the package `fpstore` consist of these forms.
 

@@ -1,7 +1,7 @@
-//! Setters of options: methods that take the options and return them with one field changed.
+//! Setters for options: methods that take the options and return them with one field changed.
 
-/// Defines setters: either documented setters with their parameter types, or shared setters by
-/// their names. Types are resolved at the call site.
+/// Defines setters: either new ones, given by documentation, name and type, or shared ones, given
+/// by name only. Types are resolved at the call site.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
@@ -15,8 +15,8 @@ macro_rules! setters {
     )+ };
     ($($name:ident),+) => { $($crate::setters!(@$name);)+ };
     (@label) => {
-        /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
-        /// characters; empty for none.
+        /// Sets the label of new segments, such as `2026-11`: at most 255 bytes, no control
+        /// characters; an empty text sets no label.
         #[must_use]
         pub fn label(mut self, label: impl Into<String>) -> Self {
             self.label = label.into();
@@ -24,7 +24,7 @@ macro_rules! setters {
         }
     };
     (@wait) => {
-        /// Sets how long to wait for another process that is writing to the store, or making it.
+        /// Sets how long to wait for another process that is writing or creating the store.
         #[must_use]
         pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
             self.wait = most.into();
@@ -41,7 +41,8 @@ macro_rules! setters {
         }
     };
     (@observer) => {
-        /// Sets the observer, which receives progress, also during a wait, and can end the work.
+        /// Sets the observer, which receives the progress, also while waiting, and can end the
+        /// work.
         #[must_use]
         pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
             self.observer = observer.into();

@@ -1,7 +1,8 @@
-//! Sketches: one byte from each of 32 to 128 minima. They describe a text more exactly than a
-//! fingerprint, which has one bit from each of 64 minima.
+//! Sketches: one byte from each of 32 to 128 minimum hashes. They describe a text more exactly than
+//! a fingerprint, which has one bit from each of 64 minimum hashes.
 //!
-//! The least hash of each bin gives a byte of the sketch, as the bins of MinHash give its bits:
+//! The minimum hash of each bin gives a byte of the sketch, as the bins of MinHash give the bits of
+//! a fingerprint:
 //!
 //! ```text
 //! for round in 0, 1, ... until no bin is empty:
@@ -12,29 +13,29 @@
 //! byte i of the sketch = the low 8 bits of least[i]
 //! ```
 //!
-//! Two sets with Jaccard similarity J share each minimum with probability J, and then the byte;
-//! otherwise two bytes are equal by chance once in 256 times.
+//! Two sets with Jaccard similarity J have each minimum in common with probability J, and then also
+//! the byte; different minima have equal bytes once in 256 times, by chance.
 //!
-//! Stores keep sketches, and a join uses short sketches as outlines of documents; `fpstore-text`
-//! computes them from texts. This module processes hashes only.
+//! Stores contain sketches, and a join uses short sketches as outlines of documents; `fpstore-text`
+//! computes them from texts. This module gets hashes, never texts.
 //!
-//! Sources: bins are Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; the rounds are
-//! Dahlgaard, Knudsen and Thorup, "Fast Similarity Sketching", FOCS 2017; several bits of a minimum
-//! are Li and Konig, "b-Bit Minwise Hashing", WWW 2010.
+//! Sources: for bins, Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; for the rounds,
+//! Dahlgaard, Knudsen and Thorup, "Fast Similarity Sketching", FOCS 2017; for several bits of a
+//! minimum, Li and Konig, "b-Bit Minwise Hashing", WWW 2010.
 
-/// The lengths that a sketch can have, in bytes.
+/// The valid lengths of a sketch in bytes.
 pub const SKETCH_LENS: [u8; 3] = [32, 64, 128];
 
-/// The first round, chosen so that the hashes differ from the hashes of fingerprints.
+/// The number of the first round, so large that its hashes differ from the hashes for fingerprints.
 const FIRST_ROUND: u64 = 1 << 32;
-/// Rounds in which the hash chooses the bin.
+/// The number of rounds in which the hash selects the bin.
 const FREE_ROUNDS: u64 = 64;
 
-/// The sketch of a set of features, given by their hashes, each once and in any order: `len` bytes,
-/// which must be in [`SKETCH_LENS`]. Empty without features.
+/// The sketch of a set of features, given by their hashes, each once and in any order. Its length
+/// `len` in bytes must be in [`SKETCH_LENS`]; without features the sketch is empty.
 ///
-/// The part of equal bytes of two sketches, less the chance of 1 in 256, is the estimate of the
-/// Jaccard similarity; with 128 bytes its standard deviation is at most 0.045.
+/// The fraction of equal bytes in two sketches, corrected for equality by chance (1 in 256),
+/// estimates the Jaccard similarity; with 128 bytes the standard deviation is at most 0.045.
 ///
 /// # Panics
 ///
@@ -77,8 +78,8 @@ pub fn sketch(features: &[u64], len: u8) -> Vec<u8> {
     least.iter().flatten().map(|least| (least >> bits) as u8).collect()
 }
 
-/// Another hash for the same feature: a step and the finalizer of SplitMix64 (Steele, Lea and
-/// Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+/// A new hash of the same feature for each round: a step and the finalizer of SplitMix64 (Steele,
+/// Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[inline]
 pub fn mix(hash: u64, round: u64) -> u64 {
     let mut z = hash.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -1,7 +1,7 @@
-//! Opening an input: a file, a compressed file, or standard input.
+//! Opens an input: a file, a compressed file, or standard input.
 //!
-//! The extension determines the compression, and for texts the first bytes do, too. All readers
-//! open inputs here, so that they accept the same files and report them under the same names.
+//! The file extension determines the compression; for texts, the first bytes do, too. All readers
+//! open inputs here, so that they accept the same files and use the same names in messages.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,40 +13,40 @@ use crate::packed::{self, PACKERS, Packer, TAR_MAGIC, TAR_MAGIC_AT};
 use crate::waiting::{self, WaitingFile};
 use crate::{IoError, read_inputs};
 
-/// The buffer size of an input in bytes.
+/// The length of the buffer for an input in bytes.
 pub const BUFFER_LEN: usize = 1 << 18;
 
-/// The bytes of an input, decompressed.
+/// An open input.
 pub struct Source {
-    /// The bytes, decompressed.
+    /// A reader of the decompressed bytes.
     pub reader: Box<dyn Read + Send>,
-    /// Its name in messages.
+    /// The name of the input in messages.
     pub name: String,
-    /// The operation on its bytes: completes the words "cannot ... it".
+    /// The operation on the bytes, `decompress` or `read`, for messages such as "cannot read it".
     pub doing: &'static str,
     /// The length of the file in bytes, if it is a regular file.
     pub file_len: Option<u64>,
-    /// The number of bytes read so far, before decompression.
+    /// The number of bytes read so far, counted before decompression.
     pub taken: Arc<AtomicU64>,
 }
 
 impl Source {
-    /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
+    /// Opens the file at `path`, or standard input if `path` is `-`. Decompresses it if its name
     /// ends in `.gz` or `.zst`, or if it starts with the magic bytes of such a file; no text starts
-    /// with these bytes. Files of other packers and archives are refused by name, with the command
-    /// that unpacks them.
+    /// with these bytes. Rejects files of other packers and archives; the error contains the
+    /// command that unpacks them.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, true, None)
     }
 
-    /// As [`Source::open`]; after a damaged member of gzip, which is an error, reading resumes with
-    /// the next member found; see [`GzipReader::resuming`].
+    /// Like [`Source::open`], but after the error for a damaged gzip member, reading resumes with
+    /// the next member; see [`GzipReader::resuming`].
     pub fn open_resuming(path: &Path, members: Arc<AtomicU64>) -> Result<Self, IoError> {
         Source::open_as(path, true, Some(members))
     }
 
-    /// As [`Source::open`], but only the name determines the compression, because binary data can
-    /// start with any bytes.
+    /// Like [`Source::open`], but only the file extension determines the compression, because
+    /// binary data can start with any bytes.
     pub fn open_binary(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, false, None)
     }
@@ -87,14 +87,14 @@ impl Source {
 }
 
 type BoxedReader = Box<dyn Read + Send>;
-/// The number of members of gzip begun, if reading resumes after damaged ones.
+/// If reading resumes after damaged gzip members: the number of members that have begun.
 type Resuming = Option<Arc<AtomicU64>>;
 
-/// A reader that decompresses data that starts with the magic bytes of a compressed file, and
-/// refuses the content of archives.
+/// A reader that checks the first bytes: decompresses compressed data, and rejects archives.
 enum Sniffed {
     Unread(BoxedReader, Resuming, PathBuf),
-    /// The reader, and its first bytes with the path until they are known to be a text.
+    /// The reader. While its first bytes may still be those of an archive, also these bytes and the
+    /// path.
     Started(BoxedReader, Option<(Vec<u8>, PathBuf)>),
 }
 
@@ -127,8 +127,8 @@ impl Read for Sniffed {
     }
 }
 
-/// Reads the magic bytes of a compressed input, and no further bytes: a typed line must not wait
-/// for the next line.
+/// Reads only the magic bytes of a compressed input: waiting for more would make a typed line wait
+/// for the next one.
 fn start(mut reader: BoxedReader, resuming: Resuming, path: &Path) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
     let content = loop {
@@ -154,22 +154,22 @@ fn start(mut reader: BoxedReader, resuming: Resuming, path: &Path) -> io::Result
     }
 }
 
-/// Opens a text: the file at `path`, or standard input if it is `-`; see [`Source::open`].
+/// Opens a text: the file at `path`, or standard input if `path` is `-`; see [`Source::open`].
 ///
 /// # Errors
 ///
-/// [`IoError`] if there is no such file, it is a folder, or the system refuses.
+/// [`IoError`] if there is no such file, if it is a folder, or if the system cannot open it.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, IoError> {
     let source = Source::open(path)?;
     Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, source.reader)))
 }
 
-/// The name of an input in messages.
+/// The name of the input at `path` in messages.
 pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The operation on the bytes of an input, for messages: `decompress` or `read`.
+/// The operation on the bytes of the input at `path`, for messages: `decompress` or `read`.
 pub fn doing(path: &Path) -> &'static str {
     if Compression::of(path).is_some() { "decompress" } else { "read" }
 }
@@ -188,7 +188,7 @@ impl Read for Counted {
     }
 }
 
-/// The compression of a file.
+/// A format of compressed files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Gzip, RFC 1952.
@@ -197,7 +197,7 @@ pub enum Compression {
     Zstandard,
 }
 
-/// A writer with optional compression.
+/// A writer that compresses, or does not compress, its bytes.
 pub enum Encoder<W: Write> {
     /// Without compression.
     Plain(W),
@@ -208,7 +208,7 @@ pub enum Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
-    /// Compresses to `to`, at the default level of each format.
+    /// A writer of compressed data to `to`, at the default level of the format.
     pub fn new(compression: Option<Compression>, to: W) -> io::Result<Self> {
         Ok(match compression {
             None => Encoder::Plain(to),
@@ -223,7 +223,7 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// Writes the end of the compressed data; without it the file is damaged.
+    /// Writes the end of the compressed data, without which the file would be damaged.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Encoder::Plain(to) => Ok(to),
@@ -251,7 +251,7 @@ impl<W: Write> Write for Encoder<W> {
     }
 }
 
-/// The kind of content, judged by its first bytes.
+/// The kind of an input, judged by its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     Is(Compression),
@@ -261,10 +261,10 @@ enum Content {
 }
 
 impl Content {
-    /// Judges the first bytes. All magic bytes are invalid in texts of any encoding in use.
+    /// Judges by the first bytes. No text starts with magic bytes, in any encoding in use.
     fn of(head: &[u8]) -> Self {
-        // Zstandard and LZ4 share 16 magic numbers of skippable frames, which some Zstandard files
-        // begin with.
+        // Zstandard and LZ4 have 16 magic numbers of skippable frames in common, and some Zstandard
+        // files begin with such a frame.
         let skippable = [head.first().map_or(0x50, |first| 0x50 | first & 0xf), 0x2a, 0x4d, 0x18];
         let known = [
             (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),
@@ -287,8 +287,8 @@ impl Content {
 }
 
 impl Compression {
-    /// The compression with which [`Source::open`] reads the file at `path`: by its extension, else
-    /// by its first bytes.
+    /// The compression that [`Source::open`] uses for the file at `path`: by its extension,
+    /// otherwise by its first bytes.
     pub fn of_file(path: &Path) -> Result<Option<Self>, IoError> {
         if let Some(compression) = Compression::of(path) {
             return Ok(Some(compression));
@@ -314,7 +314,7 @@ impl Compression {
         })
     }
 
-    /// The compression of an extension, in upper or lower case.
+    /// The compression that the extension of `path` names, in upper or lower case.
     pub fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         if extension.eq_ignore_ascii_case("gz") {
@@ -331,7 +331,7 @@ impl Compression {
 mod tests {
     use super::*;
 
-    /// A pipe that returns a byte at a time and counts them.
+    /// A pipe that returns one byte in each read and counts the reads.
     struct Drip(Vec<u8>, Arc<AtomicU64>);
 
     impl Read for Drip {

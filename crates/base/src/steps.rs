@@ -1,11 +1,11 @@
-//! Counters of the steps of loops over input, for tests of complexity: quadratic work hurts only
-//! for large inputs, which are too slow for a test.
+//! Counts the steps of loops over input, for tests: a loop that takes quadratic time hurts only for
+//! large inputs, which tests cannot wait for.
 //!
-//! Time is unreliable on a busy machine. A loop that might become quadratic counts a step for each
-//! comparison; a test runs it on n and on 4n elements.
+//! Times vary on a busy machine. So a loop that might become quadratic counts a step for each
+//! comparison, and a test compares the steps for n and for 4n elements.
 
-/// Defines `step()` in the calling module, which does nothing outside the tests of that package,
-/// and, in its tests, `counter`, which counts the steps.
+/// Defines `step()` in the calling module. In the tests of that package it counts, and `counter`
+/// reads the count; elsewhere it does nothing.
 #[macro_export]
 macro_rules! counted_steps {
     (keys) => {
@@ -40,7 +40,7 @@ macro_rules! counted_steps {
         impl<T: Ord> Eq for Counted<T> {}
     };
     () => {
-        /// Counts a step. Does nothing outside tests.
+        /// Counts a step. Does nothing outside of tests.
         #[inline]
         pub(crate) fn step() {
             #[cfg(test)]
@@ -56,15 +56,15 @@ macro_rules! counted_steps {
                 pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
             }
 
-            /// The number of steps made by this thread in `act`.
+            /// The number of steps that this thread makes in `act`.
             pub(crate) fn steps_of<T>(act: impl FnOnce() -> T) -> u64 {
                 let before = STEPS.get();
                 drop(act());
                 STEPS.get() - before
             }
 
-            /// Runs work on `n` and on `4 * n` elements. Sorting and trees take slightly more than
-            /// four times the steps, nested loops sixteen times.
+            /// Compares the steps for `n` and for `4 * n` elements. Sorting and trees take slightly
+            /// more than four times the steps, nested loops sixteen times.
             pub(crate) fn assert_not_quadratic(n: usize, steps_for: impl Fn(usize) -> u64) {
                 let (one, four) = (steps_for(n), steps_for(4 * n));
                 assert!(one >= n as u64, "{one} steps for {n}: they are not counted");

@@ -1,13 +1,13 @@
-//! Reading and writing that a signal can interrupt.
+//! Reads and writes that a signal can interrupt while they wait.
 //!
 //! A read from a pipe waits until its writer writes, a write to a pipe until its reader reads, and
 //! opening a named pipe waits for the other end. The system restarts these calls after a signal, so
-//! a program that handles signals would not end. A program registers a flag, set by its signal
-//! handler, with [`end_waits_on`]. From then on every wait here ends within [`PATIENCE`] of setting
-//! the flag, with an error for which [`Interrupted::is_in`] returns `true`.
+//! a program that handles signals would not end. Such a program registers a flag, set by its signal
+//! handler, with [`end_waits_on`]. From then on every wait here ends within [`PATIENCE`] after the
+//! flag is set, with an error for which [`Interrupted::is_in`] returns `true`.
 //!
-//! Without a flag, as in a program that only uses the library, and on systems without `poll`, the
-//! system's reads and writes are used. Regular files never wait.
+//! Without a flag, as in programs that only use the library, and on systems without `poll`, plain
+//! reads and writes are used. Regular files never wait.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,16 +18,17 @@ use std::time::Duration;
 
 use crate::Interrupted;
 
-/// The longest time between two checks of the flag.
+/// The maximum time between two checks of the flag.
 pub const PATIENCE: Duration = Duration::from_millis(100);
-/// A pipe that is ready for writing takes this many bytes at once (POSIX: at least 512; 4096 on
+/// A pipe that is ready for writing takes at least this many bytes at once (512 by POSIX, 4096 on
 /// Linux).
 #[cfg(unix)]
 const PIPE_LEN: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Ends all waits of this process, from now on, while `flag` is set. Only the first call counts.
+/// From now on, ends all waits of this process while `flag` is set. Only the first call has an
+/// effect.
 pub fn end_waits_on(flag: Arc<AtomicBool>) {
     let _ = FLAG.set(flag);
 }
@@ -40,22 +41,22 @@ fn check() -> io::Result<()> {
     }
 }
 
-/// A file, pipe, terminal or socket whose waits end with the flag.
+/// A file, pipe, terminal or socket; setting the flag ends its waits.
 #[derive(Debug)]
 pub struct WaitingFile {
     file: File,
-    /// Whether it is not a regular file.
+    /// Whether reads and writes can wait: it is not a regular file.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing waits where there is no poll"))]
     can_wait: bool,
 }
 
 impl WaitingFile {
-    /// Opens the file at `path` for reading. A named pipe is opened at once; its first read waits
-    /// for a writer.
+    /// Opens the file at `path` for reading. A named pipe is opened at once, and its first read
+    /// waits for a writer.
     ///
     /// # Errors
     ///
-    /// As [`File::open`].
+    /// The same as of [`File::open`].
     pub fn open(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         if FLAG.get().is_some() && is_pipe(path) {
@@ -65,12 +66,11 @@ impl WaitingFile {
         WaitingFile::of(File::open(path)?)
     }
 
-    /// Opens the device or named pipe at `path` for writing, at its end. Waits for the reader of a
-    /// pipe.
+    /// Opens the device or named pipe at `path` for appending. Waits until a pipe has a reader.
     ///
     /// # Errors
     ///
-    /// As [`File::open`], and an interruption.
+    /// The same as of [`File::open`]; [`Interrupted`] if the flag ends the wait.
     pub fn append(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         if FLAG.get().is_some() && is_pipe(path) {
@@ -105,10 +105,10 @@ impl WaitingFile {
     }
 }
 
-/// Standard input.
+/// A reader of standard input.
 pub fn stdin() -> Box<dyn Read + Send> {
-    // Unbuffered, because bytes in the buffer of the standard library would not end a wait. Nothing
-    // else reads standard input in a program with a flag.
+    // Unbuffered: `poll` does not see bytes in the buffer of the standard library. In a program
+    // with a flag, nothing else reads standard input.
     #[cfg(unix)]
     if FLAG.get().is_some() {
         use std::os::fd::AsFd;
@@ -152,7 +152,7 @@ impl Write for WaitingFile {
     }
 }
 
-/// The error of opening a pipe without a reader for writing, without waiting: ENXIO.
+/// The error ENXIO: a pipe without a reader was opened for writing, without waiting.
 #[cfg(unix)]
 const NO_READER: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
@@ -170,7 +170,7 @@ fn without_waiting() -> std::fs::OpenOptions {
     options
 }
 
-/// Waits until a file is ready, or fails with an interruption.
+/// Waits until a file is ready; fails with [`Interrupted`] if the flag is set.
 #[cfg(unix)]
 fn wait(file: &File, events: rustix::event::PollFlags) -> io::Result<()> {
     use rustix::event::{PollFd, Timespec, poll};
@@ -180,7 +180,7 @@ fn wait(file: &File, events: rustix::event::PollFlags) -> io::Result<()> {
         check()?;
         match poll(&mut [PollFd::new(file, events)], Some(&patience)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // The file is ready, at its end, or broken; the next call reports it.
+            // The file is ready, at its end, or broken; the next read or write returns which.
             Ok(_) => return Ok(()),
             Err(refused) => return Err(refused.into()),
         }

@@ -1,9 +1,9 @@
-//! Progress and interruption of long work.
+//! The progress and the interruption of long work.
 //!
 //! A caller that wants progress passes an [`Observer`]. The working code has a [`Watch`] for each
-//! phase and calls `tick` with the units done. The observer may end the work: `tick` then returns
-//! [`Interrupted`], which the work returns as its error. [`Throttle`] limits the rate of reading
-//! and writing.
+//! phase and calls `tick` with the number of finished units. The observer can end the work: `tick`
+//! then returns [`Interrupted`], which the work returns as its error. [`Throttle`] limits the rate
+//! of reading and writing.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 
 use crate::Interrupted;
 
-/// The observer is called each time this many more units are done.
+/// The observer is called whenever this many more units are finished.
 const STEP: u64 = 1 << 16;
-/// The observer is also called each time this has passed since the last call.
+/// The observer is also called whenever this much time has passed since its last call.
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
-/// The clock is read each time this many more units are done.
+/// The clock is read whenever this many more units are finished.
 const CLOCK_STEP: u64 = 1 << 6;
-/// Shorter pauses are skipped and added to the next one.
+/// Shorter pauses are skipped, and their time is added to the next pause.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// In longer pauses the observer is called again each time this has passed.
+/// During longer pauses, the observer is called whenever this much time has passed.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 crate::named! {
@@ -47,17 +47,18 @@ crate::named! {
         Ids = "ids",
         /// Syncing and publishing.
         Publish = "publish",
-        /// Finding near pairs. Counts fingerprints, once for each block on which they may agree.
+        /// Finding pairs of near fingerprints. Counts fingerprints, once for each block of bits in
+        /// which they may agree.
         Join = "join",
         /// Answering queries. Counts queries.
         Search = "search",
         /// Comparing the features of candidate pairs. Counts pairs.
         Confirm = "confirm",
-        /// Forming clusters of near fingerprints. Counts fingerprints that are near others.
+        /// Forming clusters of near fingerprints. Counts fingerprints that are near another one.
         Cluster = "cluster",
         /// Waiting for another process that has a lock. Counts seconds.
         Wait = "wait",
-        /// Verifying a store. Counts bytes read, repeated reads included.
+        /// Verifying a store. Counts bytes read; bytes read twice count twice.
         Verify = "verify",
     }
 }
@@ -68,26 +69,26 @@ crate::named! {
 pub struct Progress {
     /// The phase.
     pub phase: Phase,
-    /// The number of units of the phase done.
+    /// The number of finished units of the phase.
     pub done: u64,
     /// The total number of units, if known.
     pub total: Option<u64>,
-    /// The step of the work, if it has several. A step may have several phases, and the same phase
-    /// more than once.
+    /// The step, if the work has several steps. A step can have several phases, and also the same
+    /// phase several times.
     pub step: Option<Step>,
 }
 
-/// A step of work with several steps.
+/// A step of work that consists of several steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// Its number, from 1 on. Work that finds a fault may return to an earlier step.
+    /// The number of the step, from 1 on. Work that finds a fault can return to an earlier step.
     pub number: u32,
     /// The number of steps.
     pub count: u32,
 }
 
-/// The current step of work.
+/// Keeps the current step of work that consists of several steps.
 #[derive(Debug)]
 pub struct Steps {
     number: Arc<AtomicU32>,
@@ -95,12 +96,12 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Work of `count` steps, at the first step.
+    /// Work that consists of `count` steps, at its first step.
     pub fn new(count: u32) -> Self {
         Steps { number: Arc::new(AtomicU32::new(1)), count }
     }
 
-    /// An observer that adds the current step to the progress passed to the given observer.
+    /// An observer that adds the current step to the progress before it calls the given observer.
     pub fn observed(&self, observer: Option<Observer>) -> Option<Observer> {
         let (number, count) = (self.number.clone(), self.count);
         Some(observer?.of_part(move |mut progress| {
@@ -109,7 +110,7 @@ impl Steps {
         }))
     }
 
-    /// Begins the step with this number, from 1 on.
+    /// Begins the step with this number, counted from 1.
     pub fn begin(&self, number: u32) {
         self.number.store(number, Ordering::Relaxed);
     }
@@ -120,19 +121,19 @@ impl Steps {
     }
 }
 
-/// A function called with the progress of long work from time to time, from any of its threads. If
+/// A function that long work calls with its progress from time to time, from any of its threads. If
 /// it returns `Break`, the work ends with [`Interrupted`], and existing files are unchanged.
 #[derive(Clone)]
 pub struct Observer(Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>);
 
 impl Observer {
-    /// An observer that calls this function.
+    /// An observer that calls the function `watch`.
     pub fn new(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Observer(Arc::new(watch))
     }
 
-    /// An observer that calls this one with the progress changed by `change`, for one of several
-    /// parts of a phase.
+    /// An observer for one of several parts of a phase: it calls this observer with the progress as
+    /// changed by `change`.
     #[must_use]
     pub fn of_part(&self, change: impl Fn(Progress) -> Progress + Send + Sync + 'static) -> Self {
         let whole = self.clone();
@@ -146,7 +147,7 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// Counts the work of one phase.
+/// Counts the finished units of one phase, and calls the observer.
 #[derive(Clone, Debug)]
 pub struct Watch {
     observer: Option<Observer>,
@@ -159,19 +160,19 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch of a phase, with the total number of units if known.
+    /// A watch for a phase, with the total number of units if it is known.
     pub fn new(observer: Option<Observer>, phase: Phase, total: Option<u64>) -> Self {
         let (done, asked) = (Arc::default(), Arc::default());
         Watch { observer, phase, total, done, since: Instant::now(), asked }
     }
 
-    /// A watch of another phase with the same observer.
+    /// A watch for another phase, with the same observer.
     pub fn next(&self, phase: Phase, total: Option<u64>) -> Self {
         Watch::new(self.observer.clone(), phase, total)
     }
 
-    /// Counts `count` more units as done. After many units or a few hundredths of a second, it
-    /// calls the observer, which may end the work.
+    /// Counts `count` more units as finished. After many units or a few hundredths of a second it
+    /// calls the observer, which can end the work.
     #[inline]
     pub fn tick(&self, count: u64) -> Result<(), Interrupted> {
         let before = self.done.fetch_add(count, Ordering::Relaxed);
@@ -182,8 +183,8 @@ impl Watch {
         if before / STEP == after / STEP { self.look() } else { self.report() }
     }
 
-    /// Calls the observer if it was not called for a while; fails if it ends the work. Reads the
-    /// clock, so it is for long steps that are not units of the phase.
+    /// Calls the observer if its last call was some time ago; fails if the observer ends the work.
+    /// Reads the clock each time, so call it only for long steps that are not units of the phase.
     pub fn look(&self) -> Result<(), Interrupted> {
         let now = self.since.elapsed().as_millis() as u64;
         let asked = self.asked.load(Ordering::Relaxed);
@@ -193,12 +194,12 @@ impl Watch {
         self.report()
     }
 
-    /// Calls the observer with the progress; fails if the observer ends the work.
+    /// Calls the observer with the current progress; fails if the observer ends the work.
     pub fn report(&self) -> Result<(), Interrupted> {
         self.report_with(0)
     }
 
-    /// As [`Watch::report`], with `under_way` more units than counted.
+    /// Like [`Watch::report`], but with `under_way` more units than counted so far.
     pub fn report_with(&self, under_way: u64) -> Result<(), Interrupted> {
         let Some(observer) = &self.observer else { return Ok(()) };
         self.asked.store(self.since.elapsed().as_millis() as u64, Ordering::Relaxed);
@@ -210,7 +211,7 @@ impl Watch {
     }
 }
 
-/// Limits work to a rate by pausing.
+/// Limits the rate of work by pauses.
 #[derive(Clone, Debug)]
 pub struct Throttle {
     since: Instant,
@@ -219,7 +220,7 @@ pub struct Throttle {
     observed: Option<Arc<LastProgress>>,
 }
 
-/// The last progress received by the observer, sent again in pauses.
+/// The last progress that the observer received, for calls in pauses.
 #[derive(Debug)]
 struct LastProgress {
     observer: Observer,
@@ -242,8 +243,8 @@ impl LastProgress {
 }
 
 impl Throttle {
-    /// A limit of `bytes_per_second` from now on. The observer is also called in pauses, so the
-    /// work must use the returned observer in place of the given one.
+    /// Limits work to `bytes_per_second` from now on. The work must use the returned observer in
+    /// place of the given one, so that it is also called in pauses.
     pub fn new(bytes_per_second: u64, observer: Option<Observer>) -> (Self, Option<Observer>) {
         let bytes_per_second = bytes_per_second.max(1) as f64;
         let observed = observer.map(|observer| {
@@ -260,7 +261,7 @@ impl Throttle {
         (throttle, observer)
     }
 
-    /// As [`Throttle::new`] if there is a rate; else no throttle, and the given observer.
+    /// Like [`Throttle::new`] if a rate is given; otherwise no throttle, and the given observer.
     pub fn at_most(
         bytes_per_second: Option<u64>,
         observer: Option<Observer>,
@@ -274,8 +275,8 @@ impl Throttle {
         }
     }
 
-    /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work;
-    /// the next tick then returns [`Interrupted`].
+    /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work. In
+    /// the latter case the next tick returns [`Interrupted`].
     pub fn spend(&self, bytes: u64) {
         let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);

@@ -1,16 +1,17 @@
-//! The width: the number of bits of the fingerprints of a store, and their hex digits.
+//! The width: the number of bits of the fingerprints of a store, which sets their number of hex
+//! digits.
 //!
 //! A fingerprint of fewer than 64 bits is stored as a number of 64 bits whose upper bits are zero.
-//! So searches, joins and files process a single kind of value; the width only adds a bound for
-//! input values and the number of digits of output values. The [`Recipe`](crate::Recipe) of a store
-//! contains its width, so that fingerprints of two widths are never compared.
+//! So searches, joins and files process one kind of value; the width only adds a bound for input
+//! values and the number of digits of output values. The [`Recipe`](crate::Recipe) of a store
+//! contains its width, so that fingerprints of different widths are never compared.
 
 use std::fmt;
 
 use crate::{Fingerprint, Radix};
 
-/// The number of bits of a fingerprint: a multiple of 8 from 8 to 64. A byte is two hex digits, so
-/// digits and bytes of a fingerprint are always used in full.
+/// The number of bits of a fingerprint: a multiple of 8 from 8 to 64. So a fingerprint always uses
+/// all bits of its bytes and hex digits.
 ///
 /// ```
 /// use fpstore_base::{Fingerprint, Width};
@@ -28,7 +29,7 @@ impl Width {
     /// 64 bits, the width of every fingerprint computed by fpstore itself.
     pub const FULL: Width = Width(64);
 
-    /// The valid widths, in words.
+    /// Describes the valid widths, for messages.
     pub const EXPECTED: &'static str = "a multiple of 8 from 8 to 64";
 
     /// The width of `bits` bits, or `None` if it is invalid.
@@ -50,17 +51,17 @@ impl Width {
         self.0 as usize / 4
     }
 
-    /// The largest fingerprint: all bits set.
+    /// The largest fingerprint of this width: all bits set.
     pub const fn max(self) -> Fingerprint {
         Fingerprint::new(u64::MAX >> (64 - self.0))
     }
 
-    /// Whether a fingerprint has no bit above the width.
+    /// Whether a fingerprint has no set bit above the width.
     pub const fn fits(self, fingerprint: Fingerprint) -> bool {
         fingerprint.value() <= self.max().value()
     }
 
-    /// A fingerprint in its written form.
+    /// A fingerprint that is written with the hex digits of this width.
     pub const fn hex(self, fingerprint: Fingerprint) -> HexFingerprint {
         HexFingerprint { fingerprint, width: self }
     }
@@ -75,8 +76,8 @@ impl Width {
         }
     }
 
-    /// Converts a number of 64 bits, spelled in `radix`, to a fingerprint of this width: a signed
-    /// number as in [`Width::of_signed`], any other number unchanged. `None` if it does not fit.
+    /// Converts a number of 64 bits, spelled in `radix`, to a fingerprint of this width: signed
+    /// numbers as in [`Width::of_signed`], all others unchanged. `None` if the number does not fit.
     pub fn narrowed(self, number: Fingerprint, radix: Radix) -> Option<Fingerprint> {
         match radix {
             Radix::SignedDecimal => self.of_signed(number.value().cast_signed()),
@@ -84,10 +85,10 @@ impl Width {
         }
     }
 
-    /// The default tuning distance of a store, if nothing else is known about its fingerprints: 3,
-    /// or less where a query within 3 bits would find too much by chance. It is the largest
-    /// distance within which, with a million random fingerprints, less than one in a hundred
-    /// queries finds a fingerprint.
+    /// The default distance for which a store is tuned, if nothing else is known about its
+    /// fingerprints: 3, or less if a query within 3 bits would find too many fingerprints by
+    /// chance. It is the largest distance up to 3 within which less than one in a hundred queries
+    /// finds one of a million random fingerprints.
     ///
     /// ```
     /// use fpstore_base::Width;
@@ -96,8 +97,8 @@ impl Width {
     /// assert_eq!([64, 48, 40, 32, 24, 16].map(usual), [3, 3, 3, 1, 0, 0]);
     /// ```
     pub fn usual_k(self) -> u32 {
-        // There are sum C(bits, i) values within k bits. They are rare enough if fewer than 1 of
-        // 100 queries finds one of 10^6 random values.
+        // sum C(bits, i) values are within k bits of a query. They are few enough if less than 1 of
+        // 100 queries finds one of 10^6 random values among them.
         let allowed = (1_u128 << self.bits()) / 100_000_000;
         let bits = u128::from(self.bits());
         let (mut within, mut level) = (1_u128, 1_u128);
@@ -120,29 +121,29 @@ impl Default for Width {
     }
 }
 
-/// The bits.
+/// Writes the number of bits.
 impl fmt::Display for Width {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// A fingerprint in its written form: lower-case hex digits, as many as its width has.
+/// A fingerprint to be written in lower-case hex, with as many digits as its width has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HexFingerprint {
     /// The fingerprint.
     pub fingerprint: Fingerprint,
-    /// The width of its store or input.
+    /// The width of the fingerprint's store or input.
     pub width: Width,
 }
 
 impl HexFingerprint {
-    /// Parses a text of hex digits as a fingerprint of the width with that many digits. A text of
-    /// another length is a fingerprint of 64 bits.
+    /// Parses hex digits as a fingerprint of the width that has that many digits. A text with any
+    /// other number of digits is a fingerprint of 64 bits.
     ///
     /// # Errors
     ///
-    /// As [`Fingerprint::parse`].
+    /// The same as of [`Fingerprint::parse`].
     pub fn parse(text: &str) -> Result<Self, crate::ParseFingerprintError> {
         let fingerprint = Fingerprint::parse(text, Radix::Hex)?;
         let bits = u32::try_from(4 * text.len()).unwrap_or(0);
@@ -150,7 +151,7 @@ impl HexFingerprint {
     }
 }
 
-/// A fingerprint of 64 bits.
+/// Converts to a fingerprint that is written as 64 bits.
 impl From<Fingerprint> for HexFingerprint {
     fn from(fingerprint: Fingerprint) -> Self {
         Width::FULL.hex(fingerprint)

@@ -1,4 +1,4 @@
-//! Lines of columns: splitting a line into columns, and the columns of the fingerprint and the id.
+//! Splits lines into columns, and reads the fingerprint and the id from their columns.
 
 use super::record::LineRecord;
 use crate::{Fingerprint, IdRef, Radix};
@@ -13,23 +13,23 @@ crate::named! {
         Semicolon = "semicolons",
         /// Commas, with quotes as in CSV.
         Comma = "commas",
-        /// The last space or colon of a line, of two columns: `some name.jpg: 0123456789abcdef`.
+        /// The last space or colon of a line, for two columns: `some name.jpg: 0123456789abcdef`.
         Last = "the last space or colon",
-        /// No separator: a line is one column.
+        /// No separator: each line is one column.
         None = "nothing",
     }
 }
 
 impl Separator {
-    /// All separators, most reliable first.
+    /// All separators, the most reliable first.
     pub(super) const ALL: [Separator; 5] =
         [Separator::Tab, Separator::Semicolon, Separator::Comma, Separator::Last, Separator::None];
 
-    /// The columns of a line. Except between tabs, spaces around a column are removed.
+    /// The columns of a line. Spaces around a column are removed, except with tabs.
     ///
     /// # Errors
     ///
-    /// Names the quote that has no end in the line, or has text after it.
+    /// Names the quote that is not closed in the line, or that has text after its end.
     pub(super) fn split(self, line: &str) -> Result<Vec<&str>, String> {
         match self {
             Separator::Tab => Ok(line.split('\t').collect()),
@@ -48,8 +48,8 @@ impl Separator {
         }
     }
 
-    /// The id in a column of a line, as CSV readers read it: without the quotes of a quoted column,
-    /// and with the spaces around an unquoted column.
+    /// The id in a column of `line`, as CSV readers read it: a quoted column without its quotes, an
+    /// unquoted column with the spaces around it.
     fn id_of<'a>(self, line: &'a str, column: &'a str) -> std::borrow::Cow<'a, str> {
         match self {
             Separator::Comma | Separator::Semicolon if column.starts_with('"') => unquoted(column),
@@ -67,7 +67,7 @@ impl Separator {
     }
 }
 
-/// Splits a line at each `separator` outside quotes. A column keeps its quotes.
+/// Splits a line at each `separator` outside quotes. Quoted columns keep their quotes.
 fn split_quoted(line: &str, separator: u8) -> Result<Vec<&str>, String> {
     let mut columns = Vec::new();
     let bytes = line.as_bytes();
@@ -96,7 +96,7 @@ fn split_quoted(line: &str, separator: u8) -> Result<Vec<&str>, String> {
     }
 }
 
-/// The length of the quoted text at the start of `text`, including both quotes.
+/// The length of the quoted text at the start of `text`, with both quotes.
 fn quoted_len(text: &str, column: usize) -> Result<usize, String> {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -122,24 +122,24 @@ pub(super) fn unquoted(column: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The columns of the fingerprint and the id.
+/// The columns that contain the fingerprint and the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     pub(super) separator: Separator,
-    /// The number of columns of each line; `None` for any number.
+    /// The required number of columns of each line; `None` if any number is allowed.
     pub(super) count: Option<usize>,
     /// The column of the fingerprint, counted from 0.
     pub(super) fingerprint: usize,
-    /// The column of the id, counted from 0.
+    /// The column of the id, counted from 0, if there are ids.
     pub(super) id: Option<usize>,
     pub(super) radix: Radix,
-    /// The length of the input up to the end of its header, if the first relevant line is a header.
+    /// The number of input bytes up to the end of the header, if there is a header.
     pub header_end: Option<u64>,
 }
 
 impl Columns {
-    /// Calls `take` with the record of a line, or with the reason why the line is invalid; `None`
-    /// for a blank line or a comment.
+    /// Calls `take` with the record of a line, or with the reason why the line is invalid. Returns
+    /// `None` for a blank line or a comment.
     pub fn parse<T>(
         &self,
         line: &str,

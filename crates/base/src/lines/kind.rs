@@ -1,31 +1,31 @@
 //! Detects columns of fingerprints by the spelling of their values.
 //!
 //! All readers share this rule. A column contains fingerprints of a width if nearly all of its
-//! values, at least three of four, have all digits of the width. Up to half of the hex values may
-//! lack a fifth of the digits, because programs print numbers without leading zeros; decimal
-//! fingerprints have more digits than the width has in hex. Shorter numbers are ids.
+//! values, at least three of four, have all digits of that width. Up to half of the hex values may
+//! lack a fifth of the digits, because programs print numbers without leading zeros. Decimal
+//! fingerprints must have more digits than hex fingerprints of the width. Shorter numbers are ids.
 
 use crate::{Fingerprint, Radix, Width};
 
-/// The kind of nearly all values of a column.
+/// The kind of the values of a column; it holds for at least three of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
-    /// Fingerprints in this spelling.
+    /// Fingerprints in this radix.
     Fingerprints(Radix),
-    /// Numbers with as many digits as the width has in hex, and no letter: hex or decimal.
+    /// Numbers without letters, with as many digits as a hex fingerprint: hex or decimal.
     HexOrDecimal,
-    /// Hashes of 32 bits, where fingerprints have 64: 8 hex digits, some with letters.
+    /// Hashes of 32 bits where fingerprints have 64 bits: 8 hex digits, some with letters.
     HashesOf32Bits,
-    /// Shorter whole numbers.
+    /// Whole numbers with fewer digits than fingerprints.
     Numbers,
-    /// Shorter hex numbers, some with letters.
+    /// Hex numbers with fewer digits than fingerprints, some with letters.
     ShortHex,
     /// Anything else.
     Other,
 }
 
 impl ColumnKind {
-    /// The kind of these values; `radix` is the spelling of fingerprints if the user has set it.
+    /// The kind of these values; `radix` is the radix of fingerprints if the user has set it.
     pub(super) fn of<'a>(
         values: impl IntoIterator<Item = &'a str>,
         radix: Option<Radix>,
@@ -85,22 +85,22 @@ impl ColumnKind {
     }
 }
 
-/// The spelling of a value.
+/// The kind of a single value.
 enum Value {
-    /// A hex number of nearly all digits that is not a decimal number.
+    /// A hex number with all or nearly all digits of the width that is not a decimal number.
     Hex {
         is_whole: bool,
     },
-    /// A number with as many digits as the width has in hex, and no letter.
+    /// A number without letters, with as many digits as a hex fingerprint of the width.
     Plain,
-    /// A decimal number with more digits than the width has in hex.
+    /// A decimal number with more digits than a hex fingerprint of the width.
     Decimal {
         fits_unsigned: bool,
         fits_signed: bool,
     },
-    /// A shorter decimal number.
+    /// A decimal number with fewer digits than fingerprints.
     Number,
-    /// A shorter hex number.
+    /// A hex number with fewer digits than fingerprints.
     ShortHex,
     Other,
 }
@@ -141,21 +141,21 @@ fn digit_count(value: &str) -> usize {
     value.trim_start_matches("0x").trim_start_matches("0X").len()
 }
 
-/// Whether a single value has the spelling of a fingerprint: all hex digits of the width and not a
-/// decimal number, or a decimal number with more digits.
+/// Whether a single value is certainly a fingerprint: all hex digits of the width and not a decimal
+/// number, or a decimal number with more digits.
 pub(super) fn is_spelled_out(value: &str, width: Width) -> bool {
     matches!(Value::of(value.trim(), width), Value::Hex { is_whole: true } | Value::Decimal { .. })
 }
 
-/// Whether a hex number is also a valid decimal number: digits only, without a leading zero.
+/// Whether a hex number is also a valid decimal number: only digits, no leading zero.
 pub fn is_plain(value: &str) -> bool {
     !value.is_empty()
         && value.bytes().all(|byte| byte.is_ascii_digit())
         && (value.len() == 1 || !value.starts_with('0'))
 }
 
-/// Whether the values of a column of fingerprints may be hex or decimal, with different results:
-/// all hex numbers among them are plain, and some have several digits.
+/// Whether a column of fingerprints may be hex or decimal, with different results: each of its hex
+/// numbers is also a valid decimal number, and some have several digits.
 pub(super) fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
     let is_hex = |value: &&str| Fingerprint::parse(value, Radix::Hex).is_ok();
     let mut values = values.into_iter().map(str::trim).filter(is_hex).peekable();
@@ -184,10 +184,10 @@ mod tests {
         for (values, radix, bits, expected) in [
             ("0123456789abcdef fedcba9876543210", None, 64, HEX),
             ("0x0123456789ABCDEF 0xfedcba9876543210", None, 64, HEX),
-            // Numbers printed without leading zeros.
+            // Hex numbers printed without leading zeros.
             ("123456789abcd fedcba9876543210 aedcba9876543210", None, 64, HEX),
             ("0000000000000001 0000000000000002", None, 64, HEX),
-            // A few values of another kind.
+            // A few values that are not fingerprints.
             ("0123456789abcdef NULL fedcba9876543210 aedcba9876543210", None, 64, HEX),
             ("0123456789abcdef NULL fedcba9876543210", None, 64, ColumnKind::Other),
             ("deadbeef 00c0ffee", None, 64, ColumnKind::HashesOf32Bits),
@@ -209,7 +209,7 @@ mod tests {
             ("1 2 3", None, 64, ColumnKind::Numbers),
             ("a1 b2 3", None, 64, ColumnKind::ShortHex),
             ("photo.jpg 0123456789abcdef", None, 64, ColumnKind::Other),
-            // Keys of another length.
+            // Keys with another number of digits than fingerprints.
             ("68a1b2c3d4e5f 68a1b2c3d4e60", None, 64, ColumnKind::ShortHex),
             ("68a1b2c3d4e5f 68a1b2c3d4e60 fedcba9876543210", None, 64, ColumnKind::ShortHex),
             ("0123456789abcdef0123456789abcdef", None, 64, ColumnKind::Other),

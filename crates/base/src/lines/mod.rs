@@ -1,23 +1,24 @@
-//! Identifies the columns of fingerprints and ids, for all readers of lines.
+//! Finds the columns of fingerprints and ids, for all readers of lines.
 //!
 //! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
 //! 1. The first hundred lines or 256 KiB decide (`sample`); in a stream, whose lines are processed
 //!    as they arrive, only the first line, and the second line after a header. If nearly all of
 //!    these lines start with a fingerprint (`ColumnKind`), the input has the documented form.
-//! 2. Otherwise lines are split at tabs, else semicolons, else commas, else at their last space or
-//!    colon. The column with fingerprints is taken, unless its header is the name of ids. If the
-//!    first line has a name in this column, it is a header.
+//! 2. Otherwise lines are split at tabs, else at semicolons, else at commas, else at their last
+//!    space or colon. The column with fingerprints is used, unless its header is a usual name of
+//!    ids. If the first line has a name in this column, the line is a header.
 //! 3. The other column is the id. Of several other columns, the id is the column named `id` in the
 //!    header, else the only column with a name in [`fields::ID`].
-//! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
-//!    they are ids, unless the user names the column or the radix.
+//! 4. Numbers with fewer digits are fingerprints only if each line contains nothing else. Next to
+//!    another column they are ids, unless the user sets the columns or the radix.
 //! 5. If another column has a value that could be a fingerprint (`is_rival`), or no column has
+//!    fingerprints, the input is rejected, even if bad records are skipped.
 //!    fingerprints, the input is rejected. Skipping bad records does not change this.
 //!
 //! A value that does not fit its column is a bad record, and so is a line whose id could be a
-//! fingerprint. A bad record among the first lines makes the guess of a table fail, unless bad
-//! records are skipped.
+//! fingerprint. If one of the first lines of a table is a bad record, the input is rejected, unless
+//! bad records are skipped.
 
 mod columns;
 mod kind;
@@ -40,20 +41,20 @@ const SAMPLE_COUNT: usize = 100;
 const SAMPLE_LEN: usize = 1 << 18;
 /// The maximum length of a column name in a header.
 const NAME_LEN_MAX: usize = 60;
-/// The minimum number of hex digits of a hash with more than 64 bits: shorter ones are more likely
+/// The minimum number of hex digits of a hash of more than 64 bits: shorter numbers are more likely
 /// dates or keys.
 const LONG_HASH_MIN: usize = 24;
 
-/// The settings that are known before the input is read.
+/// Settings that the user makes before the input is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuessSettings {
-    /// The spelling of fingerprints, if it is set.
+    /// The radix of fingerprints, if it is set.
     pub radix: Option<Radix>,
-    /// The columns of the fingerprint and of the id, counted from 0.
+    /// The columns of the fingerprint and of the id, counted from 0, if they are set.
     pub columns: Option<(usize, Option<usize>)>,
-    /// Whether bad records are skipped.
+    /// Whether bad records are skipped, instead of ending with an error.
     pub skip_bad: bool,
-    /// Whether all lines have the documented form.
+    /// Whether all lines are known to have the documented form.
     pub is_exact: bool,
     /// Whether each line is processed before the next one arrives.
     pub is_stream: bool,
@@ -61,16 +62,16 @@ pub struct GuessSettings {
     pub width: Width,
 }
 
-/// How the lines of an input are read.
+/// How to read the lines of an input.
 #[derive(Clone, Debug)]
 pub enum LineForm {
-    /// In the documented form: the fingerprint, then optionally a separator and the id.
+    /// In the documented form: a fingerprint, then optionally a separator and an id.
     Documented(Radix),
-    /// Hex numbers in the documented form, by a guess that each line must fit.
+    /// Hex numbers in the documented form. This is a guess, so every line must fit it.
     Guessed(Width),
-    /// By columns, with a description of the guess.
+    /// In columns. The text describes the guess, if it is one.
     Columns(Columns, Option<String>),
-    /// Rejected.
+    /// Not at all: it is unclear which columns to read.
     Unclear(Unclear),
 }
 
@@ -81,14 +82,14 @@ impl Default for LineForm {
 }
 
 impl LineForm {
-    /// Whether the line that ends after `read_len` bytes of the input belongs to its header.
+    /// Whether the line that ends after `read_len` bytes of the input is part of the header.
     pub fn is_header(&self, read_len: u64) -> bool {
         let LineForm::Columns(columns, _) = self else { return false };
         columns.header_end.is_some_and(|end| read_len <= end)
     }
 
-    /// Calls `take` with the record of a line without its end, or with the reason why the line is
-    /// invalid; `None` for a blank line or a comment.
+    /// Calls `take` with the record of a line without its line end, or with the reason why the line
+    /// is invalid. Returns `None` for a blank line or a comment.
     pub fn parse<T>(
         &self,
         line: &[u8],
@@ -114,23 +115,23 @@ impl LineForm {
     }
 }
 
-/// The reason why columns are unclear, and settings that would make them clear.
+/// The reason why it is unclear which columns to read, and settings that would make it clear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unclear {
     /// The reason, for a message.
     pub reason: String,
     /// The most likely columns, counted from 0.
     pub columns: Option<(usize, Option<usize>)>,
-    /// The spelling, if it must be set.
+    /// The radix, if the user must set it.
     pub radix: Option<Radix>,
-    /// The width, if it must be set.
+    /// The width, if the user must set it.
     pub width: Option<Width>,
-    /// The line without a record, if the input is of another kind.
+    /// The number of a line without a record, if the input is probably not a table of fingerprints.
     pub line: Option<usize>,
 }
 
-/// Decides how the lines of an input are read from its first bytes, which start a line; `None` if
-/// more bytes are needed. `is_whole` if there are no more.
+/// Decides how to read the lines of an input, from its first bytes, which must start a line.
+/// Returns `None` if more bytes are needed; with `is_whole` there are no more.
 pub fn decide(bytes: &[u8], is_whole: bool, wish: &GuessSettings) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
     if wish.is_exact && wish.columns.is_none() {
@@ -158,7 +159,7 @@ pub fn decide(bytes: &[u8], is_whole: bool, wish: &GuessSettings) -> Option<Line
     Some(found.and_then(|form| all.checked(form)).unwrap_or_else(LineForm::Unclear))
 }
 
-/// The first lines of an input.
+/// The first lines of an input, and the settings.
 struct Sample<'a> {
     lines: &'a [Line<'a>],
     wish: &'a GuessSettings,
@@ -173,21 +174,21 @@ impl<'a> Sample<'a> {
         Separator::ALL.iter().filter_map(|one| Layout::of(self, *one)).collect()
     }
 
-    /// The kind of the values at the starts of the lines.
+    /// The kind of the values at the start of each line.
     fn starts(&self) -> ColumnKind {
         let start = |line: &Line<'a>| line.text.split(['\t', ',', ':', ' ']).next().unwrap_or("");
         self.held(self.lines.iter().map(start))
     }
 
-    /// Whether each line holds one value.
+    /// Whether each line consists of one value.
     fn is_bare(&self) -> bool {
         let is_bare =
             |line: &Line<'_>| !line.text.trim_matches(' ').contains(['\t', ';', ',', ':', ' ']);
         self.lines.iter().all(is_bare)
     }
 
-    /// The form of the lines, or the reason why two columns could hold the fingerprints; `None` if
-    /// no column holds them.
+    /// How to read the lines, or the reason why two columns could contain the fingerprints; `None`
+    /// if no column contains them.
     fn find(&self) -> Option<Result<LineForm, Unclear>> {
         if let Some((fingerprint, id)) = self.wish.columns {
             return Some(self.with_columns(fingerprint, id));
@@ -198,7 +199,7 @@ impl<'a> Sample<'a> {
             None => LineForm::Guessed(self.wish.width),
         };
         let (layouts, starts, is_bare) = (self.layouts(), self.starts(), self.is_bare());
-        // A single number is not a table of ids.
+        // A single number alone is a fingerprint, not the only id of a table.
         let is_alone = is_bare && self.lines.len() == 1 && !self.wish.is_stream;
         let is_fingerprint = starts == ColumnKind::Fingerprints(radix)
             || starts == ColumnKind::HexOrDecimal && is_alone;
@@ -211,7 +212,7 @@ impl<'a> Sample<'a> {
         if let Some(taken) = layouts.iter().find_map(Layout::take) {
             return Some(taken);
         }
-        // The radix is set, so shorter numbers are intended.
+        // If the user sets the radix, shorter numbers are intended as fingerprints.
         let is_read = |line: &Line<'_>| parse_record(line.text.as_bytes(), radix).is_ok();
         let is_said = self.wish.radix.is_some()
             && self.lines.iter().all(is_read)
@@ -221,7 +222,7 @@ impl<'a> Sample<'a> {
         (is_short || is_said).then_some(Ok(documented))
     }
 
-    /// The reason why no column holds fingerprints.
+    /// The reason why no column contains fingerprints.
     fn refusal(&self) -> Unclear {
         let layouts = self.layouts();
         if self.is_bare() && self.starts() == ColumnKind::HashesOf32Bits {
@@ -241,14 +242,14 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Rejects lines without a column of fingerprints.
+    /// The reason, for lines in which no column looks like fingerprints.
     fn without_fingerprints(&self, layouts: &[Layout<'_>]) -> Unclear {
         let digits = self.wish.width.digits();
         let mut unclear = Unclear {
             reason: format!("no column holds fingerprints, which have {digits} hex digits"),
             ..Unclear::default()
         };
-        // A missing value may be a fingerprint in later lines.
+        // A column with missing values may have fingerprints in later lines.
         let likely = layouts.first().and_then(|layout| {
             let named = layout.named_place();
             let missing = || (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
@@ -268,7 +269,7 @@ impl<'a> Sample<'a> {
         unclear
     }
 
-    /// Rejects a guess that does not fit a sampled line, unless bad records are skipped.
+    /// Rejects a guess if one of the first lines does not fit it, unless bad records are skipped.
     fn checked(&self, form: LineForm) -> Result<LineForm, Unclear> {
         let LineForm::Columns(columns, _) = &form else { return Ok(form) };
         if self.wish.skip_bad || self.wish.columns.is_some() {
@@ -296,7 +297,7 @@ impl<'a> Sample<'a> {
         Ok(form)
     }
 
-    /// Applies the columns given by the user.
+    /// Uses the columns set by the user.
     fn with_columns(&self, fingerprint: usize, id: Option<usize>) -> Result<LineForm, Unclear> {
         let most = fingerprint.max(id.unwrap_or(0));
         let cut = |separator: &Separator| {
@@ -351,15 +352,15 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// A split of lines in which nearly all lines have the same number of columns.
+/// A way to split the lines that gives nearly all lines the same number of columns.
 struct Layout<'a> {
     separator: Separator,
     sample: &'a Sample<'a>,
     count: usize,
-    /// Lines with another number of columns become empty texts.
+    /// The columns of each line; empty texts for a line with another number of columns.
     rows: Vec<Vec<&'a str>>,
-    /// For each column its kind of values, and whether the first line is excluded because it has a
-    /// name.
+    /// For each column, the kind of its values, and whether its first value is a name and so not
+    /// counted.
     held: Vec<(ColumnKind, bool)>,
 }
 
@@ -400,7 +401,7 @@ impl<'a> Layout<'a> {
         unquoted(self.rows[0][place]).trim().to_string()
     }
 
-    /// The designation of a column in messages.
+    /// How messages call a column.
     fn call(&self, place: usize, has_header: bool) -> String {
         match has_header {
             true => format!("column {} ({})", place + 1, self.name(place)),
@@ -408,7 +409,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether the header is the name of ids, so that a column cannot hold fingerprints.
+    /// Whether the column has a usual name of ids, so that it cannot contain fingerprints.
     fn is_named_id(&self, place: usize) -> bool {
         self.count > 1 && self.has_name(place) && {
             let name = self.name(place);
@@ -416,23 +417,24 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The first column whose header is a name of fingerprints.
+    /// The first column that has a usual name of fingerprints.
     fn named_place(&self) -> Option<usize> {
         let is_named =
             |place: &usize| self.has_name(*place) && fields::is_of_fingerprints(&self.name(*place));
         (0..self.count).find(is_named)
     }
 
-    /// Whether the first line has a name in a column.
+    /// Whether the first line has a name in this column.
     fn has_name(&self, place: usize) -> bool {
         self.held[place].1
     }
 
-    /// The other column that could hold the fingerprints in place of `place`, as a refusal.
+    /// The reason to reject the input if a column other than `place` could contain the
+    /// fingerprints.
     fn rival_of(&self, place: usize) -> Option<Unclear> {
         let (ColumnKind::Fingerprints(radix), has_header) = self.held[place] else { return None };
         let width = self.sample.wish.width;
-        // If no value has a letter, the numbers may be counters.
+        // Without any letters, the numbers may be counters.
         let is_counted =
             !self.values(place).skip(usize::from(has_header)).any(|it| has_letter(&it));
         let could_be = |other: usize| {
@@ -450,8 +452,8 @@ impl<'a> Layout<'a> {
                     .any(|it| is_rival(&it, width) || is_counted && is_spelled_out(&it, width))
                 || is_counted && self.foreign_in(other).is_some()
         };
-        // The only rivals of a column named as fingerprints are other columns named as
-        // fingerprints.
+        // If this column has a usual name of fingerprints, only other columns with such names are
+        // rivals.
         let of_fingerprints = |place| fields::is_of_fingerprints(&self.name(place));
         let is_named = has_header && of_fingerprints(place);
         let mut others = (0..self.count).filter(|it| {
@@ -470,7 +472,7 @@ impl<'a> Layout<'a> {
         Some(Unclear { reason, columns, radix, ..Unclear::default() })
     }
 
-    /// Takes the column that holds fingerprints, if it is unique.
+    /// Reads the column that contains fingerprints, if there is only one.
     fn take(&self) -> Option<Result<LineForm, Unclear>> {
         let found = (0..self.count).filter_map(|place| match self.held[place] {
             (ColumnKind::Fingerprints(radix), has_header) if !self.is_named_id(place) => {
@@ -478,7 +480,7 @@ impl<'a> Layout<'a> {
             }
             _ => None,
         });
-        // Hex numbers are less likely ids than decimal ones.
+        // Prefer hex numbers: decimal numbers are more often ids.
         let (place, radix, has_header) = found.min_by_key(|it| it.1 != Radix::Hex)?;
         let id = self.likely_id(place);
         if let Some(unclear) = self.rival_of(place) {
@@ -510,7 +512,7 @@ impl<'a> Layout<'a> {
                 self.call(place, has_header)
             ));
         }
-        // A single line cannot distinguish a missing id from a missing fingerprint.
+        // A single line does not show whether the id is missing or the fingerprint.
         if self.rows.len() == 1 && id.is_some_and(|id| is_missing(self.rows[0][id])) {
             return unclear(format!("the id in {} is missing", self.call(id.unwrap_or(0), false)));
         }
@@ -533,7 +535,8 @@ impl<'a> Layout<'a> {
         Some(Ok(LineForm::Columns(columns, Some(note))))
     }
 
-    /// Whether decimal numbers ascend by small steps, like ids that were assigned in sequence.
+    /// Whether the decimal numbers of a column ascend in small steps, like ids assigned in
+    /// sequence.
     fn is_ascending(&self, place: usize) -> bool {
         let numbers: Vec<i128> =
             self.values(place).filter_map(|value| value.trim().parse().ok()).collect();
@@ -541,7 +544,7 @@ impl<'a> Layout<'a> {
         numbers.len() > 2 && numbers.is_sorted() && (last - first) < last / 16
     }
 
-    /// Whether the header identifies a unique id column among several.
+    /// Whether the header names exactly one id column among several other columns.
     fn has_one_id(&self, fingerprint: usize, has_header: bool) -> bool {
         let names = (0..self.count).filter(|place| *place != fingerprint);
         let names: Vec<String> = names.map(|place| self.name(place)).collect();
@@ -564,21 +567,21 @@ impl<'a> Layout<'a> {
         named.or_else(|| others.iter().find(distinct)).or(others.first()).copied()
     }
 
-    /// Rejects a column of numbers that may be hex or decimal.
+    /// The reason to reject the input if a column contains numbers that may be hex or decimal.
     fn hex_or_decimal(&self) -> Option<Unclear> {
         let place =
             (0..self.count).find(|place| self.held[*place].0 == ColumnKind::HexOrDecimal)?;
         Some(hex_or_decimal(place, self.likely_id(place)))
     }
 
-    /// Rejects hashes of 32 bits for a width of 64: they would be stored with 32 leading zeros.
+    /// The reason to reject hashes of 32 bits for a width of 64: they would get 32 leading zeros.
     fn hashes_of_32_bits(&self) -> Option<Unclear> {
         (0..self.count)
             .find(|place| self.held[*place].0 == ColumnKind::HashesOf32Bits)
             .map(of_32_bits)
     }
 
-    /// Rejects hashes of more than 64 bits, binary digits and rounded numbers.
+    /// The reason to reject hashes of more than 64 bits, binary digits, and rounded numbers.
     fn foreign(&self) -> Option<Unclear> {
         let (place, kind) = (0..self.count).find_map(|it| Some((it, self.foreign_in(it)?)))?;
         let has_header = self.has_name(place) && foreign_spelling(&self.name(place)).is_none();
@@ -586,7 +589,7 @@ impl<'a> Layout<'a> {
         Some(Unclear { reason, ..Unclear::default() })
     }
 
-    /// The kind of nearly all values of a column, if they are hashes in an unsupported spelling.
+    /// The name of an unsupported spelling, if nearly all values of a column are hashes in it.
     fn foreign_in(&self, place: usize) -> Option<String> {
         let hex_len = |value: &str| {
             let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -609,8 +612,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Rejects a line whose columns may be exchanged: a short number next to another value, or an id
-/// with the spelling of a fingerprint.
+/// Rejects a line whose columns may be in the wrong order: a short number before another value, or
+/// an id that looks like a fingerprint.
 fn refuse_doubtful<'a>(
     line: &[u8],
     parsed: Option<LineRecord<'a>>,
@@ -631,8 +634,8 @@ fn refuse_doubtful<'a>(
     Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
 }
 
-/// Whether a value next to a hex number with letters could be the fingerprint instead. Values of
-/// narrow fingerprints are too short to be distinguished from ids.
+/// Whether a value in another column could be the fingerprint. Narrow fingerprints are too short to
+/// be told from ids.
 fn is_rival(value: &str, width: Width) -> bool {
     width.bits() >= 32 && has_letter(value) && is_spelled_out(value, width)
 }
@@ -641,12 +644,12 @@ fn has_letter(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The radix that must be given as an option.
+/// The radix, if the user must set it because it is not the default.
 fn said(radix: Radix) -> Option<Radix> {
     Some(radix).filter(|radix| *radix != Radix::Hex)
 }
 
-/// The description of fingerprints that are not in hex.
+/// Describes fingerprints in a radix other than hex.
 fn words(radix: Radix) -> &'static str {
     match radix {
         Radix::SignedDecimal => "signed decimal numbers",
@@ -696,16 +699,16 @@ fn is_name(value: &str) -> bool {
         && (value.len() < 8 || 4 * hex < 3 * value.len())
 }
 
-/// A sampled line, neither blank nor a comment.
+/// One of the first lines, neither blank nor a comment.
 struct Line<'a> {
     text: &'a str,
-    /// The length of the input up to the end of the line.
+    /// The number of input bytes up to the end of the line.
     end: usize,
     /// The line number, counted from 1.
     number: usize,
 }
 
-/// The sampled lines, and whether the sample is complete.
+/// The first lines, and whether they suffice for a decision.
 fn sample(bytes: &[u8], is_whole: bool) -> (Vec<Line<'_>>, bool) {
     let mut lines = Vec::new();
     let is_whole = is_whole || bytes.len() >= SAMPLE_LEN;

@@ -1,12 +1,12 @@
-//! The record of a line in the documented form: a fingerprint, then optionally a separator and the
-//! id.
+//! Reads the record of a line in the documented form: a fingerprint, then optionally a separator
+//! and an id.
 
 use crate::{Fingerprint, IdRef, Radix};
 
 /// The fingerprint and the id of a line.
 pub type LineRecord<'a> = (Fingerprint, Option<IdRef<'a>>);
 
-/// A line as text.
+/// The line as text, or the reason why it is not text.
 #[inline]
 pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
     if memchr::memchr2(0, b'\r', line).is_some()
@@ -19,7 +19,7 @@ pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// A description of the probable file format, for a line with NUL or CR.
+/// The name of the probable file format of a line with NUL or CR.
 fn foreign(line: &[u8]) -> Option<String> {
     let nuls = |start| line.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count();
     let name = match (line, nuls(0), nuls(1)) {
@@ -37,7 +37,7 @@ fn foreign(line: &[u8]) -> Option<String> {
     has_cr.then(|| r"the line contains CR, expected LF or CR LF: tr '\r' '\n' converts it".into())
 }
 
-/// The record of a line, or `None` for a blank line or a comment.
+/// The record of a line in the documented form; `None` for a blank line or a comment.
 #[inline]
 pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<LineRecord<'_>>, String> {
     if radix == Radix::Hex
@@ -52,12 +52,13 @@ pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<LineRecor
     }
     let end = text.find(['\t', ',', ':', ' ']).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    // After an empty column the id would be mistaken for the fingerprint.
+    // An empty first column is an error, because the id in the next column could look like a
+    // fingerprint.
     if digits.is_empty() {
         return Err(no_fingerprint(rest, radix));
     }
     let fingerprint = Fingerprint::parse(digits, radix).map_err(|fault| fault.to_string())?;
-    // The id after a tab is taken verbatim; it may start with a space.
+    // After a tab, the id is used unchanged; it may start with a space.
     let id = match rest.strip_prefix('\t') {
         Some(id) => id,
         None => rest.strip_prefix([',', ':', ' ']).unwrap_or(rest).trim_start_matches(' '),
@@ -66,7 +67,7 @@ pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<LineRecor
     Ok(Some((fingerprint, id)))
 }
 
-/// The fault of a line with an empty first column; `rest` starts with the separator.
+/// The fault of a line whose first column is empty; `rest` starts with the separator.
 fn no_fingerprint(rest: &str, radix: Radix) -> String {
     let separator = match rest.as_bytes().first() {
         Some(b'\t') => "tab",
@@ -77,8 +78,8 @@ fn no_fingerprint(rest: &str, radix: Radix) -> String {
     format!("no fingerprint before the first {separator}, expected {}", radix.expected())
 }
 
-/// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
-/// form. `None` for every other line, which [`parse_record`] handles.
+/// The record of a line in the most frequent form: 16 hex digits, then optionally a tab and an id.
+/// Returns `None` for all other lines, which [`parse_record`] handles.
 #[inline]
 fn parse_plain(line: &[u8]) -> Option<LineRecord<'_>> {
     let (digits, rest) = line.split_first_chunk::<16>()?;
@@ -142,8 +143,8 @@ mod tests {
         assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
     }
 
-    /// If the fingerprint is missing, as in a column with NULLs, the id must not be read in its
-    /// place.
+    /// If the fingerprint is missing, as in a column with NULLs, the id must not be read as the
+    /// fingerprint.
     #[test]
     fn an_empty_fingerprint_column_is_refused_in_every_radix() {
         for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {
