@@ -1,11 +1,12 @@
-//! Batches of the reader alone: compiled and run without the feature `write`, too.
+//! Tests batches of queries with only the reader: also compiled and run without the feature
+//! `write`.
 
 use std::path::Path;
 
 use fpstore::join::{BatchMode, JoinOptions, near_pairs_across, nearest_many, search_many};
 use fpstore::{Error, Fingerprint, Limits, Store};
 
-/// The golden stores, and their fingerprints.
+/// The golden stores, each with its fingerprints.
 fn stores() -> Vec<(Store, Vec<u64>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let names = ["worked", "crowded", "lived", "empty", "syndromes"];
@@ -22,7 +23,8 @@ fn stores() -> Vec<(Store, Vec<u64>)> {
     names.map(open).into()
 }
 
-/// Queries at the distances 0 to 4 of stored values, some of them repeated, and distant values.
+/// Queries 0 to 4 bits away from stored values, some of them twice, and queries far from all
+/// values.
 fn queries(values: &[u64]) -> Vec<Fingerprint> {
     let near = values.iter().step_by(151).zip(0_u32..).flat_map(|(value, at)| {
         let flips = [0, 1, 0b11, 0b111, 0b1111_u64];

@@ -1,4 +1,4 @@
-//! Join results as plain values.
+//! Join results as plain values, for comparisons.
 
 use fpstore::join::{JoinInput, JoinOptions, Pair, SortedPairs, document_pairs, near_pairs};
 use fpstore::{Error, Id, Store};
@@ -22,7 +22,7 @@ pub fn pairs<'a>(input: impl Into<JoinInput<'a>>, options: &JoinOptions) -> Vec<
     found
 }
 
-/// The pairs in join order.
+/// The pairs of fingerprints in join order.
 pub fn in_order(pairs: &SortedPairs) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     pairs
@@ -34,7 +34,7 @@ pub fn in_order(pairs: &SortedPairs) -> Vec<(u64, u64)> {
     found
 }
 
-/// Two documents: fingerprints, distance, ids.
+/// A pair of documents: two fingerprints, their distance, two ids.
 pub type Row = (u64, u64, u32, Option<Id>, Option<Id>);
 
 /// The document pairs in join order.

@@ -1,4 +1,4 @@
-//! Shared parts of the tests: repeatable records, stores of these records, and expected answers.
+//! Code that several tests share: repeatable records, stores of these records, expected answers.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
@@ -21,8 +21,8 @@ pub use stores::{
     store_of, take_away,
 };
 
-/// Sets a flag at the end of a scope, even if a test fails there: other threads of the scope watch
-/// the flag and end, so the scope does not wait for them forever.
+/// Sets a flag when dropped, even after a failed assertion. Other threads of the scope watch the
+/// flag and end, so that the scope does not wait for them for ever.
 pub struct Ends<'a>(pub &'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -31,7 +31,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// The root folder of the project, read by tests of several packages.
+/// The root folder of the project; tests of several packages use it.
 pub fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().find(|folder| folder.join("format-spec.md").exists()).unwrap().into()
@@ -46,8 +46,8 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The command that runs one test of this binary in a separate process. `name` is the path of the
-/// test within the binary; an unknown name would run no test and succeed.
+/// A command that runs one test of this binary in a separate process. `name` must be the full path
+/// of the test, because with an unknown name no test would run, and that counts as success.
 pub fn test_process(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--nocapture"]);
@@ -70,13 +70,13 @@ pub fn number(id: u64) -> Option<Id> {
     Some(Id::U64(id))
 }
 
-/// Random values; the id of each value is its position.
+/// Random values; the id of each value is its position in the list.
 pub fn uniform(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     (0..count).map(|id| (random.next(), number(id))).collect()
 }
 
-/// Values, a fifth of them near-duplicates: 0 to 6 flipped bits away from an earlier value.
+/// Random values, but a fifth of them are 0 to 6 flipped bits away from an earlier value.
 pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let mut values: Vec<u64> = Vec::new();
@@ -93,7 +93,8 @@ pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     values.into_iter().zip(0..).map(|(value, id)| (value, number(id))).collect()
 }
 
-/// Dense values: leading zeros, few distinct prefixes, runs of neighbouring values, extreme values.
+/// Values that fill a small range: leading zeros, few distinct prefixes, runs of consecutive
+/// values, extremes.
 pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let value = |random: &mut Random| match random.below(6) {
@@ -107,7 +108,7 @@ pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     (0..count).map(|id| (value(&mut random), number(id % 7))).collect()
 }
 
-/// Records as input lines for the program.
+/// Records as lines of input for the program.
 pub fn record_lines(records: &[Record]) -> String {
     let line = |(value, id): &Record| match id {
         Some(id) => format!("{value:016x}\t{id}\n"),
@@ -116,12 +117,12 @@ pub fn record_lines(records: &[Record]) -> String {
     records.iter().map(line).collect()
 }
 
-/// The fingerprints of records, as input for the oracle.
+/// The fingerprints of records, as input for [`oracle`].
 pub fn values_of(records: &[Record]) -> impl Iterator<Item = u64> {
     records.iter().map(|record| record.0)
 }
 
-/// The answer of the oracle; ids are in input order, each once.
+/// The expected answer, from the oracle; the ids of a match are in input order, each once.
 pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
     oracle::scan(values_of(records), needle, k)
         .chunk_by(|a, b| a.1 == b.1)
@@ -134,7 +135,7 @@ pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
 }
 
 /// Queries: stored fingerprints, stored fingerprints with 1 to k + 1 flipped bits, random values,
-/// extremes.
+/// and the extreme values.
 pub fn needles(records: &[Record], count: usize, k: u32, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut needles = vec![0, u64::MAX];
@@ -151,7 +152,7 @@ pub fn needles(records: &[Record], count: usize, k: u32, seed: u64) -> Vec<u64> 
     needles
 }
 
-/// Fails unless the store and the scan give the same answers.
+/// Fails unless a search of the store and a scan of the records give the same answers.
 pub fn assert_exact(store: &Store, records: &[Record], needles: &[u64], k: u32, case: &str) {
     let mut searcher = store.searcher();
     for &needle in needles {

@@ -1,5 +1,5 @@
-//! The oracle: expected results, found by exhaustive comparison. It does not use the library, whose
-//! unit tests include this file by its path.
+//! The oracle: expected results, found by comparing all values. It does not use the library,
+//! because the unit tests of the library include this file by its path.
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use std::borrow::Borrow;
@@ -12,13 +12,13 @@ pub fn distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// Each item once, in the order of the first occurrences.
+/// The items without repetitions, in the order of first occurrence.
 pub fn once<T: Clone + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = HashSet::new();
     items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
-/// The values within `k` bits of the needle, in answer order: distance, value, position.
+/// The values within `k` bits of the needle, as distance, value and position, in answer order.
 pub fn scan(
     values: impl IntoIterator<Item = impl Borrow<u64>>,
     needle: u64,
@@ -31,8 +31,8 @@ pub fn scan(
     near
 }
 
-/// All pairs of positions with near values, the lesser value first. The order is the order of
-/// document pairs: by the values, then by the positions.
+/// All pairs of positions whose values are within `k` bits, the lesser value first, sorted by
+/// values, then by positions: the order of document pairs.
 pub fn pairs_of_positions(
     values: impl IntoIterator<Item = impl Borrow<u64>>,
     k: u32,
@@ -49,13 +49,13 @@ pub fn pairs_of_positions(
     pairs
 }
 
-/// All pairs of near values, each pair once, the lesser value first.
+/// All pairs of distinct values within `k` bits, each pair once, the lesser value first.
 pub fn pairs(values: impl IntoIterator<Item = impl Borrow<u64>>, k: u32) -> Vec<(u64, u64)> {
     let distinct: BTreeSet<u64> = values.into_iter().map(|value| *value.borrow()).collect();
     pairs_of_positions(distinct, k).into_iter().map(|(values, _)| values).collect()
 }
 
-/// All pairs of near values from two sets, each pair once.
+/// All pairs of a value of `left` and a value of `right` within `k` bits, each pair once.
 pub fn pairs_across(left: &[u64], right: &[u64], k: u32) -> Vec<(u64, u64)> {
     let near = |&one: &u64| scan(right, one, k);
     let pairs =
@@ -63,8 +63,8 @@ pub fn pairs_across(left: &[u64], right: &[u64], k: u32) -> Vec<(u64, u64)> {
     pairs.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The connected components of the nearness graph. Each is in ascending order; components are
-/// sorted by their first member.
+/// The connected components of the graph whose edges are the near pairs. Each component is in
+/// ascending order; the list is sorted by their first members.
 pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut left: BTreeSet<usize> = (0..count).collect();
     let mut components = Vec::new();
@@ -81,8 +81,8 @@ pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<
     components
 }
 
-/// Visits the items in order and keeps each item that is not near a held or kept item. Returns the
-/// dropped items, each with the first held or kept item near it.
+/// Visits the items in order and keeps each item that is not near an already stored or kept item.
+/// Returns the dropped items, each with the first stored or kept item near it.
 pub fn dropped(
     held: Range<usize>,
     order: impl IntoIterator<Item = usize>,
@@ -100,14 +100,14 @@ pub fn dropped(
     dropped
 }
 
-/// The Jaccard similarity of two feature sets; 1 if both are empty.
+/// The Jaccard similarity of two sets of features; 1 if both are empty.
 pub fn similarity(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> f64 {
     let all = one.union(other).count();
     if all == 0 { 1.0 } else { one.intersection(other).count() as f64 / all as f64 }
 }
 
-/// The near pairs of document positions with a similarity of at least `threshold`, with the
-/// similarity.
+/// The pairs of document positions within `k` bits whose similarity is at least `threshold`, each
+/// with its similarity.
 pub fn confirmed_pairs(
     values: &[u64],
     k: u32,

@@ -1,4 +1,4 @@
-//! A small repeatable generator for tests and benches, which include this file by its path.
+//! A small generator of repeatable random numbers. Tests and benches include this file by its path.
 #![allow(dead_code, reason = "each test and bench uses its own part")]
 
 /// The generator splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -27,7 +27,7 @@ impl Random {
         values[self.below(values.len() as u64) as usize]
     }
 
-    /// `value` with exactly `count` different bits flipped.
+    /// `value` with exactly `count` bits flipped, chosen at random.
     pub fn flip(&mut self, value: u64, count: u32) -> u64 {
         let mut flips = 0_u64;
         while flips.count_ones() < count {

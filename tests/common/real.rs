@@ -1,7 +1,7 @@
-//! Real fingerprints, with the lists of near-duplicates published with them.
+//! Real fingerprints, and lists of their near-duplicates found without fpstore.
 //!
-//! `tests/data` contains an extract; the environment variable `FPSTORE_DATA` can name the folder of
-//! the full collection.
+//! `tests/data` contains an extract of the collection; the environment variable `FPSTORE_DATA` can
+//! name the folder of the whole collection.
 
 use std::env;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub fn records(path: &Path) -> Vec<Record> {
     records
 }
 
-/// The rows of a table of three columns with the given header.
+/// The rows of a file with three columns, whose first line must be `header`.
 pub fn table(path: &Path, header: &str) -> Vec<[String; 3]> {
     let bytes = zstd::decode_all(File::open(path).unwrap()).unwrap();
     let text = String::from_utf8(bytes).unwrap();

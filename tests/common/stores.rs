@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{Record, names_in, oracle};
 
-/// A temporary store, removed on drop.
+/// A store in a temporary folder, removed on drop.
 pub struct TempStore {
     pub store: Store,
     pub folder: TempDir,
@@ -21,8 +21,8 @@ impl TempStore {
     }
 }
 
-/// Removes a file of a store, even if an open store has mapped it. Windows does not remove mapped
-/// files, so there the file is moved out of the store.
+/// Removes a file from a store, even if an open store has mapped the file. Windows cannot remove
+/// mapped files, so there the file is moved out of the store.
 pub fn take_away(path: &Path) {
     if cfg!(not(windows)) {
         return fs::remove_file(path).unwrap();
@@ -32,13 +32,13 @@ pub fn take_away(path: &Path) {
     fs::rename(path, names.find(|name| !name.exists()).unwrap()).unwrap();
 }
 
-/// The scheme with this name for 3 bits.
+/// The scheme with this name, for searches within 3 bits.
 pub fn scheme_named(name: &str) -> Scheme {
     Scheme::named(name, 3).unwrap()
 }
 
-/// Every scheme with a fixed name, and some schemes with syndromes: short syndromes, which name
-/// many values, and syndromes in overlapping tables.
+/// Every scheme that has a fixed name, and some schemes with syndromes: short syndromes, which name
+/// many values, and syndromes in tables whose masks overlap.
 pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
     let whole = ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
         .map(|name| (name, Scheme::named(name, k).unwrap()));
@@ -85,7 +85,7 @@ pub fn add(path: &Path, records: &[Record], options: BuildOptions) -> Store {
     builder.finish().unwrap()
 }
 
-/// The ids of each fingerprint in a store, as stored; an answer has each of them once.
+/// The ids of each fingerprint in a store, repeated ids included; an answer has each id once.
 pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
     let mut all = BTreeMap::new();
     let listed = store.for_each(|hit| {
@@ -100,7 +100,7 @@ pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
     all
 }
 
-/// The file names of a store, without pure lock files.
+/// The names of the files of a store, except its lock files.
 pub fn names_of(store: &Path) -> Vec<String> {
     let mut names = names_in(store);
     names.retain(|name| !["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()));

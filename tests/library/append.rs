@@ -1,4 +1,4 @@
-//! Records added to a store appear as one new segment: all of them or no record.
+//! Records added to a store become one new segment; if that fails, no record is added.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn sorted_ids(matches: Vec<Match>) -> Vec<(u32, Fingerprint, Vec<Id>)> {
     sorted.collect()
 }
 
-/// Answers do not depend on the division of records into segments, nor on the schemes of the
+/// Answers depend neither on how records are divided into segments, nor on the schemes of the
 /// segments.
 #[test]
 fn a_store_that_grew_answers_as_one_built_at_once() {

@@ -1,4 +1,4 @@
-//! A backup equals the store at one generation, even if the store changes meanwhile.
+//! A backup equals the store at one generation, even if the store changes during the backup.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ fn files_in(path: &Path) -> Vec<(String, u64)> {
     files
 }
 
-/// Changes the store in a random way.
+/// Changes the store: additions, deletions, expiries or compactions, chosen at random.
 pub fn change(path: &Path, step: u64, random: &mut Random) {
     let options = WriterOptions::default().label(format!("2026-{:02}", 1 + step % 9));
     let mut writer = Writer::with_options(path, options.compact(step.is_multiple_of(3))).unwrap();
@@ -76,7 +76,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
         let before: Vec<String> = files_in(&to).into_iter().map(|(name, _)| name).collect();
         let done = take(&path, &to).unwrap();
         let store = Store::open(&path).unwrap();
-        // The files are equal, byte for byte: same id, generation, labels and runs.
+        // The files are equal byte for byte, and so are store id, generation, labels and runs.
         assert_eq!(files_in(&to), files_in(&path), "step {step}");
         for (name, _) in files_in(&path) {
             let is_same = fs::read(path.join(&name)).unwrap() == fs::read(to.join(&name)).unwrap();
@@ -90,7 +90,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
         let again = take(&path, &to).unwrap();
         assert_eq!((again.is_new, again.copied), (false, 0), "step {step}");
     }
-    // A restored store is a copy of the folder and accepts changes.
+    // A copy of the backup folder is a restored store, which accepts changes.
     let restored = folder.path().join("restored.fps");
     fs::create_dir(&restored).unwrap();
     for (name, _) in files_in(&to) {
@@ -104,7 +104,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
     assert!(fpstore::verify(&restored, &Default::default()).unwrap().is_sound());
 }
 
-/// A writer changes the store as fast as it can; each backup equals one of its states.
+/// A writer changes the store as fast as it can. Each backup equals one generation of the store.
 #[test]
 fn a_backup_of_a_living_store_is_one_of_its_states() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,7 +137,8 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
                     assert!(report.is_sound(), "{:?}", report.faults);
                     found.push((done.generation, records_of(&Store::open(&to).unwrap())));
                 }
-                // A commit with a merge makes two generations; `note` records only the second.
+                // A commit with a merge makes two generations, of which `note` records only the
+                // second.
                 Err(error) => panic!("{error}"),
             }
         }
@@ -168,14 +169,14 @@ fn a_folder_with_anything_else_is_refused_and_left_alone() {
     assert!(refusal("other.fps").to_string().contains("holds another store"));
     assert!(refusal("store.fps").to_string().contains("is the store itself"));
     assert_eq!(files_in(&at("files")), [("letter.txt".to_string(), 8)]);
-    // The backup is newer than `old.fps`, an earlier copy of the store.
+    // The backup is newer than `old.fps`, which is an earlier backup.
     take(&at("store.fps"), &at("backup.fps")).unwrap();
     take(&at("backup.fps"), &at("old.fps")).unwrap();
     change(&at("store.fps"), 3, &mut Random::new(1));
     take(&at("store.fps"), &at("backup.fps")).unwrap();
     let later = take(&at("old.fps"), &at("backup.fps")).unwrap_err();
     assert!(later.to_string().contains("holds generation 2 and the store has 1"), "{later}");
-    // Both copies were changed independently.
+    // The store and the old copy are changed independently of each other.
     change(&at("old.fps"), 3, &mut Random::new(2));
     for (from, to) in [("old.fps", "backup.fps"), ("backup.fps", "old.fps")] {
         let other = take(&at(from), &at(to)).unwrap_err().to_string();
@@ -215,7 +216,7 @@ fn damage_is_not_copied_and_a_damaged_copy_is_made_again() {
     assert!(take(&path, &to).is_ok(), "nothing is to be copied");
 }
 
-/// Copies that were changed independently can use one number for different deletion files.
+/// Two copies of a store that change independently can give one number to different deletion files.
 #[test]
 fn deletions_of_both_copies_are_another_history() {
     let folder = tempfile::tempdir().unwrap();
@@ -230,12 +231,13 @@ fn deletions_of_both_copies_are_another_history() {
     };
     delete("copy.fps", &["old 1"]);
     delete("store.fps", &["old 2", "old 3"]);
-    // The state of the store has a later generation, and the number of the deletions is gone.
+    // The store has a later generation than the copy, and no file with the number of the copy's
+    // deletions.
     let before = records_of(&Store::open(at("copy.fps")).unwrap());
     let refused = take(&at("store.fps"), &at("copy.fps")).unwrap_err().to_string();
     assert!(refused.contains("outside the history"), "{refused}");
     assert_eq!(records_of(&Store::open(at("copy.fps")).unwrap()), before);
-    // A state that differs only by further deletions is accepted as the next state.
+    // A generation that differs from the copy only by further deletions is accepted.
     take(&at("store.fps"), &at("third.fps")).unwrap();
     delete("store.fps", &["old 4"]);
     take(&at("store.fps"), &at("third.fps")).unwrap();
@@ -263,7 +265,7 @@ fn a_follower_accepts_changes_after_its_promotion_alone() {
         let error = refused.unwrap_err();
         assert!(matches!(&error, Error::Follower { followed, .. } if followed == "the store"));
     }
-    // A backup continues to copy, and keeps the mark.
+    // A backup can still update the copy, which remains a follower.
     change(&at("store.fps"), 3, &mut Random::new(1));
     store.refresh().unwrap();
     assert_eq!(take(&at("store.fps"), &at("copy.fps")).unwrap().generation, 2);

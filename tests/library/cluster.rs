@@ -1,4 +1,4 @@
-//! Clusters, and the kept and dropped documents, match their definitions.
+//! Clusters, and the documents kept and dropped from them, match their definitions.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::common::{
 use fpstore::join::{ClusterMethod, Fate, KeepRule, clusters, dedup};
 use fpstore::{Choice, Error, Id};
 
-/// Number, size, diameter, then fingerprint, distance and ids of each member.
+/// A cluster: number, size, diameter; then fingerprint, distance and ids of each member.
 type Row = (u64, u64, u32, Vec<(u64, u32, Vec<Id>)>);
 
-/// Each fingerprint with its ids, each once, in fingerprint order.
+/// Each fingerprint with its ids, each id once, in the order of the fingerprints.
 fn nodes(records: &[Record]) -> Vec<(u64, Vec<Id>)> {
     let mut nodes: BTreeMap<u64, Vec<Id>> = BTreeMap::new();
     for (value, id) in oracle::once(records.iter().cloned()) {
@@ -65,7 +65,7 @@ fn expected_rows(records: &[Record], k: u32, method: ClusterMethod) -> Vec<Row> 
 const METHODS: [ClusterMethod; 3] =
     [ClusterMethod::Components, ClusterMethod::Star, ClusterMethod::Leader];
 
-/// Families of values around centers, with copies: large clusters and long chains.
+/// Values around a few centers, and copies of them: large clusters and long chains.
 fn families(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let centers: Vec<u64> = (0..4).map(|_| random.next()).collect();
@@ -87,7 +87,7 @@ fn sets() -> [(&'static str, Vec<Record>); 7] {
         ("skewed", skewed(500, 104)),
         ("families", families(500, 105)),
         ("bare", bare),
-        // Too many pairs to be kept in lists.
+        // So many pairs that a join cannot keep them in lists.
         ("dense", (0..512).map(|low| (0xabcd << 32 | low, number(low % 400))).collect()),
         (
             "texts",
@@ -131,7 +131,7 @@ fn clusters_are_what_their_method_says() {
     }
 }
 
-/// Each document of the store is kept or dropped exactly once, consistently with its cluster.
+/// Each document of the store is either kept or dropped, consistently with its cluster.
 #[test]
 fn rules_keep_one_document_of_each_cluster() {
     for (name, records) in sets() {
@@ -145,7 +145,7 @@ fn rules_keep_one_document_of_each_cluster() {
             let largest = stars.iter().find(|star| Some(star.1) == largest).map(|star| star.0);
             for (value, ids) in nodes(&records) {
                 let star = stars.iter().find(|star| star.3.iter().any(|m| m.0 == value));
-                // The kept document, as fingerprint and position of its id.
+                // The kept document, as its fingerprint and the position of its id.
                 let position = |ids: &[Id]| {
                     let least = ids.iter().min();
                     ids.iter().position(|id| Some(id) == least).unwrap_or(0)
@@ -198,7 +198,7 @@ fn clusters_that_persist_keep_their_numbers() {
         })
         .unwrap();
     assert!(count > 50);
-    // The same documents and a few more; some new documents join two old clusters.
+    // The same documents and a few more, some of which connect two old clusters.
     let mut more = records.clone();
     let mut random = Random::new(108);
     for id in 10_000..10_200 {
@@ -218,7 +218,7 @@ fn clusters_that_persist_keep_their_numbers() {
             had.sort_unstable();
             match had.first() {
                 None => assert!(cluster.number > 5000),
-                // Clusters of the first run were whole components, so no cluster is split.
+                // In the first run clusters were whole components, so no cluster is split now.
                 Some(_) => {
                     kept += 1;
                     assert!(had.contains(&cluster.number));
@@ -255,7 +255,7 @@ fn crowds_of_copies_and_neighbours_are_one_cluster() {
     }
 }
 
-/// The definition: visits the new documents one by one, in id order.
+/// The definition of the kept documents: visits the new documents one by one, in the order of ids.
 fn expected_kept(new: &[Record], stored: &[Record], within: bool, k: u32) -> Vec<(u64, Id)> {
     let mut in_order: Vec<(Id, u64)> =
         new.iter().map(|(value, id)| (id.clone().unwrap(), *value)).collect();
@@ -275,7 +275,7 @@ fn expected_kept(new: &[Record], stored: &[Record], within: bool, k: u32) -> Vec
 #[test]
 fn what_stays_is_what_comes_first() {
     for (few, seed) in [(10, 110), (300, 111), (900, 112)] {
-        // The second half of the same families; the ids are positions.
+        // The stored records and the new records come from the same clusters; ids are positions.
         let all = clustered(1800, seed);
         let (new, stored) = (all[1800 - few..].to_vec(), all[..1800 - few].to_vec());
         let mut new: Vec<Record> =
@@ -317,7 +317,8 @@ fn what_stays_is_what_comes_first() {
                         let nearest = against.iter().min_by_key(|record| order(record)).unwrap();
                         assert_eq!(reason, (nearest.0, nearest.1.clone().unwrap()));
                     } else {
-                        // The first kept document, by id, near this document.
+                        // The reason is the first kept document, in the order of ids, that is near
+                        // this document.
                         let near = kept.iter().filter(|kept| oracle::distance(own, kept.0) <= k);
                         assert_eq!(Some(&reason), near.min_by_key(|kept| &kept.1));
                     }

@@ -1,4 +1,4 @@
-//! Segment files written by tasks become a store in one step, or no file is added; repeating a
+//! A commit makes segment files written by tasks a store in one step, or adds no file; repeating a
 //! commit changes nothing.
 
 use std::fs;
@@ -26,7 +26,7 @@ fn segment(path: &Path, records: &[Record], options: BuildOptions) -> SegmentRec
     builder.finish_segment().unwrap()
 }
 
-/// Receipts of the records in `count` parts.
+/// Writes the records as `count` segment files and returns their receipts.
 fn parts(folder: &Path, records: &[Record], count: usize) -> Vec<SegmentReceipt> {
     let parts = records.chunks(records.len().div_ceil(count)).enumerate();
     let part = |(at, records): (usize, &[Record])| {
@@ -67,13 +67,13 @@ fn parts_become_a_store_whatever_the_order_of_their_receipts() {
     assert_eq!((done.added, done.generation, done.copied), (7, 1, 0));
     assert!(!done.tables_differ && done.repeated == 0);
     assert_holds(&path, &records);
-    // Segments are in path order, so ids are in record order.
+    // The segments have the order of their paths, so ids have the order of the records.
     let store = Store::open(&path).unwrap();
     let counts: Vec<u64> = store.info().segments.iter().map(|of| of.fingerprint_count).collect();
     receipts.sort_by(|one, other| one.path.cmp(&other.path));
     assert_eq!(counts, receipts.iter().map(|of| of.fingerprint_count).collect::<Vec<_>>());
     assert_eq!(JoinPlan::of(&store, 3).unwrap().reads(), PlanReads::Ranges);
-    // The source files are kept; the store has its own names for them.
+    // The source files are not removed; the store has links to them under its own names.
     assert!(receipts.iter().all(|of| of.path.exists()));
     assert_eq!(names_of(&path).len(), 8);
 }
@@ -84,7 +84,8 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let receipts = parts(folder.path(), &records, 5);
     let path = folder.path().join("pages.fps");
-    // The first attempt had only some of the segments, and another attempt of one task.
+    // In the first attempt the job had only some of the segments, and one of them from another
+    // attempt of its task.
     let again = segment(&folder.path().join("attempt-2.fps"), &records[..400], options("blocks-5"));
     assert_eq!(again.digest, receipts[0].digest, "equal work has an equal digest");
     let some = [&receipts[..3], &[again], &receipts[..1]].concat();
@@ -103,8 +104,8 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     assert_holds(&path, &records);
 }
 
-/// The masks are equal, but one table stores values and the other only names them, so shares read
-/// everything.
+/// The tables have equal masks, but one stores values and the other only names them, so the shares
+/// of a join read everything.
 #[test]
 fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,8 +132,8 @@ fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
     }
 }
 
-/// After a compaction the committed segments are no longer in the manifest, but the job name is.
-/// Repeating the commit must not restore records deleted since.
+/// After a compaction the manifest no longer lists the committed segments, but it lists the job
+/// name. So repeating the commit does not restore records that were deleted since.
 #[test]
 fn a_segment_that_is_there_is_not_added_again_whatever_was_deleted_of_it() {
     let records = clustered(400, 611);
@@ -203,7 +204,7 @@ fn all_are_agreed_on_before_any_is_placed() {
     let error = refused(&path, &foreign);
     assert!(error.contains("recipes differ") && error.contains("zz-foreign.fps"), "{error}");
 
-    // The task was repeated with other records.
+    // The task was repeated, but with other records.
     let changed = of_last(options("2"), "zz-changed.fps");
     segment(&folder.path().join("zz-changed.fps"), &records[..51], options("2").replace(true));
     let error = refused(&path, &changed);
@@ -234,7 +235,7 @@ fn all_are_agreed_on_before_any_is_placed() {
     let names = names_of(folder.path());
     assert!(names.iter().all(|name| !name.contains("tmp")), "{names:?}");
 
-    // A segment file of a store cannot be committed to another store.
+    // A segment file that is in a store cannot be committed to another store.
     committed(&path, &receipts);
     let of_store = Store::open(&path).unwrap().info().segments[0].path.clone();
     let other = folder.path().join("other.fps");
@@ -262,7 +263,7 @@ fn a_segment_file_is_whole_or_not_there() {
     let path = folder.path().join("part.fps");
     let records = uniform(100, 606);
     let first = segment(&path, &records, options("2"));
-    // On other systems the protection is lost when the temporary file is renamed.
+    // On other systems than Unix, the rename of the temporary file removes the write protection.
     assert!(fs::metadata(&path).unwrap().permissions().readonly() || cfg!(not(unix)));
     let exists = Builder::segment_file(&path, options("2")).unwrap_err().to_string();
     assert!(exists.contains("part.fps") && exists.contains("exists"), "{exists}");
@@ -309,7 +310,7 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);
 
-    // The snapshot preserves its state, whatever happens to the store.
+    // The snapshot folder keeps its contents, whatever happens to the store.
     let mut writer = Writer::with_options(&path, WriterOptions::default()).unwrap();
     let gone: Vec<Fingerprint> = records.iter().map(|of| of.0.into()).collect();
     writer.delete_fingerprints(&gone).unwrap();
@@ -320,7 +321,7 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     assert_holds(&snapshot, &records[..400]);
 }
 
-/// The store and the parts on two file systems, if this machine has two.
+/// The store and the segment files are on two file systems, if this machine has two.
 #[cfg(target_os = "linux")]
 #[test]
 fn parts_on_another_file_system_are_copied_and_verified() {
@@ -332,7 +333,7 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     if fs::hard_link(&receipts[0].path, folder.path().join("link")).is_ok() {
         return;
     }
-    // A byte of the last segment is damaged, outside its header.
+    // A byte of the last segment file is damaged, outside of its header.
     let last = &receipts[2].path;
     let sound = fs::read(last).unwrap();
     let mut damaged = sound.clone();
@@ -353,8 +354,8 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     assert!(!memory.path().join("snapshot.fps").exists());
 }
 
-/// Parts that only their owner can read become readable in the store, and a private snapshot does
-/// not make the store private.
+/// Segment files that only their owner can read become readable in the store, and a private
+/// snapshot folder does not make the store private.
 #[cfg(unix)]
 #[test]
 fn segments_can_be_read_by_those_who_can_read_the_store() {

@@ -1,4 +1,4 @@
-//! A compaction preserves concurrent additions, deletions and expiries of a writer.
+//! A compaction preserves what a writer adds, deletes and expires at the same time.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ fn make(path: &Path) {
     make_empty(path, scheme_named("2"));
 }
 
-/// Compacts, and calls `act` at progress report number `at`.
+/// Compacts the store, and calls `act` when progress is reported for the `at`-th time.
 fn compact_and(
     path: &Path,
     what: Compaction,
@@ -72,8 +72,8 @@ fn some_records(random: &mut Random, pool: &[u64]) -> Vec<(u64, Option<u64>)> {
 /// A change of a store.
 type Act = Box<dyn Fn(&Path) + Send + Sync>;
 
-/// Two stores get the same changes, and one store is merged meanwhile: both contain the same
-/// records.
+/// Two stores get the same changes, one of them during a merge: both contain the same records
+/// afterwards.
 #[test]
 fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
     let mut acted = 0;
@@ -98,7 +98,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             }
         }
         let before = records_of(&Store::open(&path).unwrap());
-        // The changes are chosen here and later applied to both stores.
+        // The changes are chosen once here, and later made in both stores.
         let mut acts: Vec<Act> = Vec::new();
         for _ in 0..1 + random.below(3) {
             match random.below(8) {
@@ -141,8 +141,8 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             acts.iter().for_each(|act| act(&twin));
             let expected = records_of(&Store::open(&twin).unwrap());
             let found = records_of(&store);
-            // After segments of different labels are merged into one, the last ids of a label can
-            // be the last ids of all labels.
+            // A merge of segments with different labels can make the last id of a label the last id
+            // of all labels, and a deleted last id takes more records with it.
             if what == Compaction::All || found != expected {
                 let lost: Vec<_> = expected.iter().filter(|of| !found.contains_key(of.0)).collect();
                 assert!(
@@ -197,8 +197,8 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
         })
     };
     has_started.recv().unwrap();
-    // The compactor has started but not published. A writer opens the store twice and merges
-    // nothing.
+    // The compaction has started, but is not published. A writer opens the store twice and merges
+    // no segments.
     let mut writer =
         Writer::with_options(&path, WriterOptions::default().scheme(scheme_named("2"))).unwrap();
     assert!(matches!(
@@ -228,7 +228,8 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert!(verify(&path, &samples(20)).unwrap().is_sound());
 }
 
-/// Otherwise a compaction might never end while a writer keeps adding segments.
+/// Such segments are not merged, because otherwise a compaction might never end while a writer adds
+/// segments.
 #[test]
 fn segments_that_are_added_while_a_compaction_runs_are_left_alone() {
     for what in [Compaction::All, Compaction::Tier] {
@@ -263,7 +264,7 @@ fn a_store_that_is_replaced_meanwhile_stays_replaced() {
     assert_eq!(records_of(&Store::open(&path).unwrap()).into_keys().collect::<Vec<_>>(), [77]);
 }
 
-/// An interrupted merge leaves no files, even if it was waiting when interrupted.
+/// An interrupted merge leaves no files, even if it was waiting for a lock when interrupted.
 #[test]
 fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -284,8 +285,6 @@ fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     }
 }
 
-/// A million records, added a thousand at a time: every round number of batches is merged into one
-/// segment, and at most ten times the bytes of the final store are written.
 #[test]
 fn what_a_compaction_would_do_is_what_it_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -295,7 +294,8 @@ fn what_a_compaction_would_do_is_what_it_does() {
         make(&path);
         let mut next = 0;
         for _ in 0..random.below(12) {
-            // Equal fingerprints would be merged, and their number is known only after the merge.
+            // Equal fingerprints would be merged, and then their number would be known only after
+            // the merge.
             let most = [3, 30, 300][random.below(3) as usize];
             let count = 1 + random.below(most);
             let records: Vec<_> = (next..next + count).map(|value| (value, Some(value))).collect();
@@ -318,6 +318,8 @@ fn what_a_compaction_would_do_is_what_it_does() {
     }
 }
 
+/// A million records, added a thousand at a time: 10, 100 and 1000 batches are merged into one
+/// segment each, and at most ten times the bytes of the final store are written.
 #[test]
 fn a_thousand_writers_leave_one_segment() {
     let folder = tempfile::tempdir().unwrap();
@@ -345,8 +347,8 @@ fn a_thousand_writers_leave_one_segment() {
     }
     let info = Store::open(&path).unwrap().info();
     assert_eq!(info.fingerprint_count(), 1_000_000);
-    // The number of segments left by the merge rule: 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 for each
-    // decimal digit of the number of batches.
+    // The number of segments that the merge rule leaves: for each decimal digit (0 to 9) of the
+    // number of batches 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 segments.
     assert_eq!((most, count), (12, 5701));
     let times = written as f64 / info.file_len() as f64;
     assert!((8.0..10.0).contains(&times), "{times} times the store");

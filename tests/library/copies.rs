@@ -1,5 +1,5 @@
-//! General copy tools copy a store while it changes: each copy is a state of the store, or it is
-//! rejected. The page on operations lists the result for each tool.
+//! General tools copy a store while it changes: each copy is one generation of the store, or is
+//! rejected. docs/operations.md lists the result for each tool.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,11 +21,12 @@ type Content = (u64, Records);
 /// Number of copies made with each tool.
 const COPIES: usize = 4;
 
-/// A tool that copies a folder: its name, and the arguments before both paths.
+/// A tool that copies a folder: its name, and its arguments before the two paths.
 const TOOLS: [(&str, &[&str]); 4] =
     [("tar", &[]), ("cp", &["-r"]), ("cp", &["-r", "--reflink=always"]), ("rsync", &["-a"])];
 
-/// Copies a folder. Returns whether the tool reported success; `None` if the tool is unavailable.
+/// Copies a folder. Returns whether the tool reported success; `None` if the tool cannot be used
+/// here.
 fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
     let (name, args) = tool;
     let run = |args: &[&OsStr]| {
@@ -57,7 +58,7 @@ fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
     }
 }
 
-/// The records of a copy, if it opens and every byte is intact.
+/// The generation and the records of a copy, if it can be opened and every byte is intact.
 fn content(copy: &Path) -> Option<Content> {
     let store = Store::open(copy).ok()?;
     let is_sound = fpstore::verify(copy, &Default::default()).is_ok_and(|report| report.is_sound());
@@ -72,7 +73,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut builder = Builder::new(&path).unwrap();
     let mut random = Random::new(3);
     (0..3000).for_each(|at| builder.push(Fingerprint::new(random.next()), at).unwrap());
-    // Records added later have text ids.
+    // The first records have number ids; later records have text ids.
     builder.push(Fingerprint::new(1), "text").unwrap();
     builder.finish().unwrap();
     let states: Mutex<Vec<Records>> = Mutex::default();
@@ -81,7 +82,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let is_over = AtomicBool::new(false);
     let mut found: Vec<(String, bool, Option<Content>)> = Vec::new();
     std::thread::scope(|scope| {
-        // Ends the threads even if an assertion fails, since the scope waits for them.
+        // Ends the other threads even if an assertion fails, because the scope waits for them.
         let _ends = Ends(&is_over);
         scope.spawn(|| {
             let mut random = Random::new(11);
@@ -95,14 +96,15 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
         for round in 0..COPIES {
             for (number, tool) in TOOLS.into_iter().enumerate() {
                 let name = format!("{} {}", tool.0, tool.1.join(" "));
-                // The store itself, while it changes.
+                // The tool copies the store itself, which changes during the copy.
                 let to = at(&format!("{round}-{number}-living"));
                 let Some(done) = copy(tool, &path, &to) else {
                     println!("{name}: not to be had here, so it was not tried");
                     continue;
                 };
                 found.push((name.clone(), done, content(&to)));
-                // The results of `backup` and `export --hard-link` do not change.
+                // The tool copies the results of `backup` and `export --hard-link`, which do not
+                // change.
                 let to_backup = at("backup.fps");
                 backup(&Store::open(&path).unwrap(), &to_backup, &BackupOptions::default())
                     .unwrap();
@@ -122,8 +124,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut refused = BTreeMap::<&str, (usize, usize)>::new();
     for (name, done, content) in &found {
         match content {
-            // Between two changes of one step lies an unrecorded state; its records equal the
-            // records of an adjacent state.
+            // Between the two changes of one step the store has a generation that `states` lacks,
+            // with the records of the generation before or after.
             Some((generation, records)) => {
                 assert!(states.contains(records), "{name}: generation {generation}");
             }
@@ -141,8 +143,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     }
 }
 
-/// Additional hard links to a file, made by `cp -al` and `rsync --link-dest` snapshots, are
-/// harmless.
+/// Snapshots made with `cp -al` and `rsync --link-dest` add hard links to the files of a store,
+/// which is harmless.
 #[test]
 fn a_snapshot_of_hard_links_stays_as_it_was_and_the_store_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +160,7 @@ fn a_snapshot_of_hard_links_stays_as_it_was_and_the_store_goes_on() {
         println!("cp -al: not to be had here, so it was not tried");
         return;
     }
-    // Files that another copy already contains are hard-linked from there.
+    // rsync makes hard links to the files that the snapshot already contains.
     let link = format!("--link-dest={}", snapshot.display());
     let (from, to) = (format!("{}/", path.display()), format!("{}/", kept.display()));
     let synced = Command::new("rsync").args(["-a", &link, &from, &to]).status();

@@ -1,4 +1,4 @@
-//! Arbitrary bytes cause no wrong answer and no panic.
+//! Arbitrary bytes in a store cause neither wrong answers nor panics.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
 
-/// A copy of a store that can be damaged and repaired.
+/// A copy of a store, to be damaged and repaired.
 struct Patient {
     folder: TempDir,
     questions: Vec<(Fingerprint, u32)>,
@@ -58,7 +58,7 @@ impl Patient {
         self.folder.path().join(name)
     }
 
-    /// Runs every query again: each returns the right answer or a typed error.
+    /// Repeats every query: each must return the right answer or a typed error.
     fn check(&self, case: &str) {
         let store = match Store::open(self.folder.path()) {
             Ok(store) => store,
@@ -105,7 +105,7 @@ fn flip_every_byte(patient: &Patient, name: &str, step: usize) {
     let path = patient.file(name);
     let intact = fs::read(&path).unwrap();
     for at in (0..intact.len()).step_by(step) {
-        // A single bit, a different one each time, and then all bits.
+        // Flips a single bit, at each step another one, and then all bits of the byte.
         for flip in [1 << (at / step % 8), 0xff] {
             overwrite(&path, at as u64, &[intact[at] ^ flip]);
             let case = format!("{name}, byte {at:#x} ^ {flip:#x}");
@@ -129,7 +129,7 @@ fn flipping_any_byte_of_a_store_with_syndromes_is_found_too() {
     flip_every_byte(&Patient::of(&golden("syndromes.fps")), SEGMENT, 1);
 }
 
-/// If checksums are right, only the sum of the keys reveals a wrong syndrome.
+/// If all checksums are right, only the sum of the keys reveals a wrong syndrome.
 #[test]
 fn a_wrong_syndrome_is_reported() {
     let patient = Patient::of_any(&golden("syndromes.fps"));
@@ -138,7 +138,7 @@ fn a_wrong_syndrome_is_reported() {
     let segment = &Store::open(patient.folder.path()).unwrap().info().segments[0];
     let tails = segment.sections.iter().find(|of| of.section.to_string() == "tails of table 1");
     let at = tails.unwrap().offset as usize;
-    // The lowest bit of the first stored number, whose head is unique.
+    // Flips the lowest bit of the first stored number; no other value has the head of this number.
     bytes[at] ^= 1;
     sign(&mut bytes);
     fit_manifest(&mut manifest, &bytes);
@@ -218,7 +218,7 @@ fn a_page_moved_to_another_place_is_refused() {
     }
 }
 
-/// Recomputes every checksum and digest of a segment, as an attacker would.
+/// Recomputes all checksums and digests of a segment, as an attacker would.
 fn sign(bytes: &mut [u8]) {
     let u64_at =
         |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -259,7 +259,7 @@ fn sign(bytes: &mut [u8]) {
     }
 }
 
-/// Updates the manifest entry of the only segment to match these bytes.
+/// Changes the manifest entry of the only segment so that it fits these bytes.
 fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
     let header_len = u32::from_le_bytes(segment[12..16].try_into().unwrap()) as usize;
     manifest[56..64].copy_from_slice(&(segment.len() as u64).to_le_bytes());
@@ -271,7 +271,7 @@ fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
     manifest[136..140].copy_from_slice(&crc);
 }
 
-/// Content with right checksums is accepted, so an answer can be wrong; but each query must quickly
+/// Bytes with right checksums are accepted, so answers may be wrong; but each query must soon
 /// return an answer or a typed error.
 #[test]
 fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
@@ -283,7 +283,7 @@ fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
         for round in 0..3000 {
             let mut bytes = intact.clone();
             for _ in 0..1 + random.below(3) {
-                // Half of the changes are in the header, which contains the counts.
+                // Half of the changes are in the header, because it contains the counts.
                 let limit = if random.below(2) == 0 { 0x180 } else { bytes.len() as u64 };
                 let at = random.below(limit) as usize;
                 let value = [0, 1, 0x7f, 0x80, 0xff, random.next() as u8][random.below(6) as usize];
@@ -313,14 +313,14 @@ fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
     }
 }
 
-/// A full read of a table also detects an index that skips a byte, even though all checksums are
+/// Reading a whole table also detects an index that leaves out a byte, even if all checksums are
 /// right.
 #[test]
 fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     let patient = Patient::of_any(&golden("worked.fps"));
     let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
     let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
-    // 16 blocks of 5 values and 27 bytes: the index now states one byte less for each.
+    // There are 16 blocks of 5 values and 27 bytes; the changed index says 26 bytes.
     for end in bytes[0x2010..0x2040].chunks_mut(3) {
         assert_eq!(end, [0x05, 0xb0, 0x01]);
         end[1] = 0xa0;
@@ -336,7 +336,7 @@ fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     assert!(!verify(patient.folder.path(), &samples(0)).unwrap().is_sound());
 }
 
-/// A page changed together with its checksum passes every check except the digest.
+/// If a page and its checksum are changed, only the digest of the checksums reveals it.
 #[test]
 fn a_page_changed_with_its_checksum_is_reported() {
     let patient = Patient::of_any(&golden("worked.fps"));
@@ -345,7 +345,7 @@ fn a_page_changed_with_its_checksum_is_reported() {
     let text = bytes.windows(6).position(|bytes| bytes == b"b.html").unwrap();
     bytes[text] = b'B';
     sign(&mut bytes);
-    // The original header: its content digest does not match any more.
+    // The original header, whose content digest does not match the changed checksums.
     bytes[..4096].copy_from_slice(&intact[..4096]);
     assert_ne!(bytes, intact);
     fs::write(patient.file(SEGMENT), &bytes).unwrap();
@@ -357,7 +357,7 @@ fn a_page_changed_with_its_checksum_is_reported() {
     assert!(matches!(fault, fpstore::Fault::Rule { rule: 27, .. }), "{fault}");
 }
 
-/// A segment of another store with the same length and count replaces the right segment.
+/// The right segment is replaced by a segment of another store with the same length and count.
 #[test]
 fn a_segment_of_another_store_is_refused() {
     let temp = |seed| store_of(&uniform(500, seed), scheme_named("2"));
@@ -377,7 +377,7 @@ fn a_segment_of_another_store_is_refused() {
 }
 
 impl Patient {
-    /// Like `of`, for a store that can be empty.
+    /// Like `of`, but the store can be empty.
     fn of_any(store: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for file in ["MANIFEST", SEGMENT] {
@@ -406,8 +406,8 @@ fn masks_made_to_be_hard_do_not_hold_up_a_query() {
     }
 }
 
-/// A segment that states too few ids can be queried and dumped; deleting more ids than stated would
-/// make a manifest that readers reject.
+/// A segment whose header states too few ids can be queried and dumped. But deleting more ids than
+/// stated would give a manifest that readers reject, so the deletion is refused.
 #[test]
 fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
     let patient = Patient::of_any(&golden("worked.fps"));
@@ -434,7 +434,7 @@ fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
     Store::open(patient.folder.path()).unwrap();
 }
 
-/// A store of one segment, changed as by an attacker: all checksums are right.
+/// A store of one segment, changed as by an attacker, with right checksums.
 fn forged(store: &Store, change: impl FnOnce(&mut Vec<u8>)) -> Patient {
     let patient = Patient::of_any(&store.info().path);
     let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
@@ -454,7 +454,7 @@ fn place_of(store: &Store, section: &str) -> (usize, usize) {
     (place.offset as usize, place.len as usize)
 }
 
-/// The bits `from..from + count` of packed numbers, the lowest bit first.
+/// The bits `from..from + count` of packed numbers, in order from the lowest bit on.
 fn bits_of(bytes: &[u8], from: usize, count: usize) -> Vec<bool> {
     (from..from + count).map(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1).collect()
 }
@@ -465,8 +465,8 @@ fn put_bits(bytes: &mut [u8], from: usize, bits: &[bool]) {
     }
 }
 
-/// Two values with the same key have equal entries, and each entry names both values. If the
-/// entries are not adjacent, as they should be, the second entry names the values again.
+/// Two values with the same key have equal entries, and each entry names both values. Such entries
+/// should be adjacent; if they are not, the values are named twice, but must be found once.
 #[test]
 fn entries_with_syndromes_out_of_order_give_each_value_once() {
     // The syndrome of 12 bits of 0x65c is 0.
@@ -477,7 +477,7 @@ fn entries_with_syndromes_out_of_order_give_each_value_once() {
     let temp = store_of(&records, scheme_named("2").with_syndromes(12).unwrap());
     let table = temp.store.info().segments[0].tables[1].clone();
     assert_eq!(table.syndrome_bits, 12);
-    // The values without a lower half come first in the second table.
+    // Values whose lower half is 0 come first in the second table.
     let width = (table.tail_bits - table.tail_bits.min(32) + 12) as usize;
     let (tails, _) = place_of(&temp.store, "tails of table 1");
     let patient = forged(&temp.store, |bytes| {
@@ -495,14 +495,14 @@ fn entries_with_syndromes_out_of_order_give_each_value_once() {
     }
 }
 
-/// The parts of a segment read by threads must be contiguous, or ids would be assigned to the wrong
-/// values.
+/// Threads read parts of a segment. The parts must be contiguous, otherwise values would get the
+/// wrong ids.
 #[test]
 fn blocks_that_do_not_follow_on_each_other_end_a_merge_whatever_its_threads() {
     let temp = store_of(&uniform(30_000, 92), scheme_named("1"));
     let blocks = 1 << temp.store.info().segments[0].tables[0].block_bits;
     let (index, _) = place_of(&temp.store, "prefix index of table 0");
-    // In the second of four parts, the entries of 16 blocks give ranks that are too low by one.
+    // In the second of four parts, the index entries give ranks that are too low by one.
     let patient = forged(&temp.store, |bytes| {
         for entry in bytes[index..][blocks / 64 * 64..blocks / 32 * 64].chunks_mut(64) {
             let rank = u64::from_le_bytes(entry[8..16].try_into().unwrap());
@@ -519,7 +519,7 @@ fn blocks_that_do_not_follow_on_each_other_end_a_merge_whatever_its_threads() {
     }
 }
 
-/// A table is rebuilt from another table only if both contain the same values.
+/// A table is rebuilt from another table only if the other table has the same values.
 #[test]
 fn a_damaged_table_is_not_made_again_from_one_with_other_values() {
     let temp = store_of(&uniform(30_000, 93), scheme_named("2"));
@@ -528,7 +528,8 @@ fn a_damaged_table_is_not_made_again_from_one_with_other_values() {
     let (heads, len) = place_of(&temp.store, "heads of table 0");
     for threads in [1, 2] {
         let patient = forged(&temp.store, |bytes| {
-            // The first bit of the upper half: the value moves from before the damage to after it.
+            // Flips the first bit of an upper half, which moves the value from before the damage to
+            // after it.
             let bits = 0..30_000_usize;
             let bit = bits.map(|rank| rank * table.tail_bits as usize + 31);
             let bit = bit.into_iter().find(|&bit| !bits_of(&bytes[tails..], bit, 1)[0]).unwrap();

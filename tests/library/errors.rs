@@ -1,4 +1,4 @@
-//! The messages of all errors, as shown to users and scripts.
+//! The messages of all errors, as users and scripts see them.
 
 use std::error::Error as _;
 use std::io;

@@ -1,4 +1,4 @@
-//! A search finds every match within k, no value beyond k, and each match once, for every k.
+//! For every k, a search finds each value within k bits once and no other value.
 
 use crate::common::{
     Random, Record, add, assert_exact, clustered, needles, number, records_of, scan, scheme_named,
@@ -110,7 +110,7 @@ fn general_families_and_masks_of_ones_own_are_exact() {
         cases.push((format!("{masks:x?}"), Scheme::from_masks(masks, 3).unwrap()));
     }
     cases.push(("one bit".into(), Scheme::from_masks(vec![1, 1 << 63], 3).unwrap()));
-    // Tables with syndromes that do not directly follow the first table.
+    // The tables with syndromes do not directly follow the first table.
     for bits in [6, 12] {
         let masks = vec![u64::MAX << 32, 0xffff_ffff << 16, !0 << 48 | 0xffff, u64::MAX >> 32];
         for scheme in [

@@ -1,5 +1,5 @@
-//! The pages on formats are consistent: tables add up, rules are numbered, listed and cited
-//! correctly, and the worked file is the golden one.
+//! The pages on formats are consistent: the fields in tables leave no gap, rules are numbered,
+//! listed and cited correctly, and the worked file is a golden store.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,8 @@ fn cells(row: &str) -> Vec<&str> {
     row.trim().trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// Checks every table of fields: no gap between fields, lengths of types, the total length. Returns
-/// the number of tables.
+/// Checks each table of fields: no gap between fields, the length of each type, and the total
+/// length. Returns the number of tables.
 fn check_tables_of_fields(page: &str) -> usize {
     let mut lines = page.lines();
     let mut tables = 0;
@@ -65,7 +65,7 @@ fn check_tables_of_fields(page: &str) -> usize {
     tables
 }
 
-/// The rules stated on a page, in page order, each with the number of its section.
+/// The rules that a page states, in page order: rule number and section number.
 fn stated_rules(page: &str, letter: char) -> Vec<(usize, String)> {
     let mut section = String::new();
     let mut rules = Vec::new();
@@ -81,7 +81,7 @@ fn stated_rules(page: &str, letter: char) -> Vec<(usize, String)> {
     rules
 }
 
-/// The rows of the rule index of a page, without the header.
+/// The rows of the index of rules on a page, without its header.
 fn index_of_rules(page: &str, letter: char) -> Vec<Vec<&str>> {
     let row_of_rule = format!("| {letter}-");
     page.lines().filter(|line| line.starts_with(&row_of_rule)).map(cells).collect()
@@ -169,7 +169,7 @@ fn the_pages_wrap_at_100_columns() {
     }
 }
 
-/// The dumps omit rows of 16 zeros.
+/// Compares the dumps on the page with the golden store; dumps omit rows of 16 zeros.
 #[test]
 fn the_worked_file_is_the_golden_one() {
     let spec = format_spec();

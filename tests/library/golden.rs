@@ -1,4 +1,4 @@
-//! The current writer writes the golden stores byte for byte, and the current reader reads them.
+//! The current writer writes the golden stores byte for byte, and the current reader can read them.
 
 use crate::common::samples;
 use fpstore::{Fingerprint, Store, verify};
@@ -73,7 +73,8 @@ fn the_golden_stores_are_sound_and_answer() {
     let crowded = Store::open(golden().join("crowded.fps")).unwrap();
     let hits = crowded.query(Fingerprint::new(0xabcd_0000_0000_0064), 1).unwrap();
     assert_eq!(hits[0].ids.len(), 2);
-    // Flipping a bit gives a stored neighbour if the result is below 5000.
+    // The values up to 5000 are consecutive, so each flip with a result below 5000 gives a stored
+    // value.
     let stored = (0..64).filter(|bit| 0x64_u64 ^ 1 << bit < 5000).count();
     assert_eq!(hits.len(), 1 + stored);
 }

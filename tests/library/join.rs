@@ -1,5 +1,5 @@
-//! A join finds the same pairs as an exhaustive comparison, in a fixed order. A batch of queries
-//! gets the same answers as single queries.
+//! A join finds the same pairs as comparing all records, in a fixed order. A batch of queries gets
+//! the same answers as single queries.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use fpstore::join::{
 };
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Match};
 
-/// Every pair of different records, in the format of `document_pairs`.
+/// Every pair of distinct records within `k` bits, in the form of `document_pairs`.
 fn expected_rows(records: &[Record], k: u32, distinct: bool) -> Vec<Row> {
     let records = oracle::once(records.iter().cloned());
     let id = |at: usize| records[at].1.clone();
@@ -65,7 +65,7 @@ fn the_error_of_a_callback_is_that_of_the_join() {
     assert_eq!((done.unwrap_err().to_string().as_str(), calls), ("enough", 1));
 }
 
-/// The distance between fingerprints of two recipes has no meaning.
+/// Fingerprints of different recipes cannot be compared, so the join is refused.
 #[test]
 fn stores_of_two_recipes_are_not_joined() {
     let temp = store_of(&clustered(200, 85), scheme_named("2"));
@@ -105,7 +105,7 @@ fn edges_are_answered() {
     }
 }
 
-/// A center, and values at exactly `k` and `k + 1` flips from it, at many bit positions.
+/// Pairs of a center and a value with exactly `k` or `k + 1` flipped bits, at many positions.
 #[test]
 fn exactly_k_is_near_and_one_more_is_not() {
     let mut random = Random::new(84);

@@ -1,4 +1,4 @@
-//! Clusters constrained by judged pairs match their definition, document by document.
+//! Clusters that obey labelled pairs match their definition, document by document.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use fpstore::{Error, Id};
 /// A fingerprint and an id.
 type Document = (u64, String);
 
-/// Two ids, and whether they are duplicates.
+/// A labelled pair: two ids, and whether they are duplicates.
 type Row = (String, String, bool);
 
 fn judged(rows: &[Row]) -> Option<JudgedPairs> {
@@ -19,7 +19,7 @@ fn judged(rows: &[Row]) -> Option<JudgedPairs> {
     JudgedPairs::new(&LabelFile::parse(&text).unwrap()).ok()
 }
 
-/// The clusters with two or more documents, computed from all pairs by the definition.
+/// The clusters of two or more documents, computed by the definition from all pairs.
 fn expected(documents: &[Document], rows: &[Row], k: u32) -> BTreeSet<BTreeSet<String>> {
     let mut sorted = documents.to_vec();
     sorted.sort();
@@ -138,7 +138,7 @@ fn check(documents: &[Document], rows: &[Row], k: u32, name: &str) {
     }
 }
 
-/// Pairs of ids without contradictions; some ids are unknown.
+/// Labelled pairs without contradictions; some ids are not in the store.
 fn rows(documents: &[Document], count: usize, random: &mut Random) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for _ in 0..count {
@@ -167,7 +167,8 @@ fn row(one: impl ToString, other: impl ToString, same: bool) -> Row {
 fn judged_clusters_are_what_the_definition_says() {
     for seed in 0..40 {
         let mut random = Random::new(7000 + seed);
-        // Few bits, so that there are chains, ties and copies; the families are far apart.
+        // The values vary in few bits, which gives chains, ties and copies; their centers are far
+        // apart.
         let bits = 4 + random.below(8);
         let centers: Vec<u64> = (0..3).map(|_| random.next()).collect();
         let count = 2 + random.below(90);
@@ -191,7 +192,7 @@ fn few_documents_and_equal_ones_are_judged_as_many_are() {
     check(&[document(5, "a")], &[row("a", "b", false)], 3, "one");
     for distance in 0..6 {
         for same in [true, false] {
-            // Includes the distances k and k + 1.
+            // The distances include k and k + 1.
             let two = [document(0, "a"), document((1 << distance) - 1, "b")];
             check(&two, &[row("b", "a", same)], 3, "two");
         }
@@ -207,7 +208,7 @@ fn few_documents_and_equal_ones_are_judged_as_many_are() {
     }
 }
 
-/// Numeric ids are compared by their digits, and a program can store them inside longer texts.
+/// Number ids are compared by their digits. A program can also store them inside longer text ids.
 #[test]
 fn ids_are_compared_as_texts_that_the_caller_finds() {
     let numbers: Vec<Record> =
@@ -217,7 +218,7 @@ fn ids_are_compared_as_texts_that_the_caller_finds() {
     let (found, obeyed) =
         judged_clusters(&temp.store, &join_options(1, 1), &pairs, |id| id).unwrap();
     assert_eq!(obeyed.different_count, 1);
-    // Among equally near documents, the document with the smaller text comes first.
+    // Of equally near documents, the document whose id is the smaller text comes first.
     assert_eq!(found_sets(&found), BTreeSet::from([BTreeSet::from(["10".into(), "11".into()])]));
     let longer: Vec<Record> = numbers
         .iter()
@@ -243,8 +244,8 @@ fn an_id_of_several_records_cannot_be_judged() {
     assert!(refused.contains("several records have the id 'a'"), "{refused}");
 }
 
-/// Without judged pairs the clusters are ordinary clusters, with the same numbers, members and
-/// order.
+/// Without labelled pairs, the clusters are the ordinary clusters, with the same numbers, members
+/// and order.
 #[test]
 fn no_judged_pairs_change_nothing() {
     let mut random = Random::new(72);

@@ -1,4 +1,4 @@
-//! A changing store returns the same answers as a plain map with a linear scan, for any order of
+//! A store that changes returns the same answers as a plain map that is scanned, for any order of
 //! additions, deletions, expiries, compactions and crashes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use fpstore::{
     verify,
 };
 
-/// The model of a segment: ids by fingerprint, in stored order.
+/// The model of a segment: the ids of each fingerprint, in stored order.
 #[derive(Clone, Debug, Default)]
 struct Part {
     label: String,
     ids: BTreeMap<u64, Vec<String>>,
 }
 
-/// The model of a store: a list of maps.
+/// The model of a store: a list of segment models.
 #[derive(Clone, Debug, Default)]
 struct Model {
     parts: Vec<Part>,
@@ -45,7 +45,7 @@ impl Model {
         all
     }
 
-    /// Deletes fingerprints and returns the number of deleted stored fingerprints.
+    /// Deletes fingerprints from all parts and returns the number of stored fingerprints deleted.
     fn delete_fingerprints(&mut self, wanted: &[u64]) -> u64 {
         let all = self.all();
         for part in &mut self.parts {
@@ -54,7 +54,7 @@ impl Model {
         wanted.iter().filter(|value| all.contains_key(value)).count() as u64
     }
 
-    /// Deletes ids and returns the number of deleted stored ids.
+    /// Deletes ids from all parts and returns the number of stored ids deleted.
     fn delete_ids(&mut self, wanted: &[String]) -> u64 {
         let mut found = vec![false; wanted.len()];
         let mut emptied = BTreeSet::new();
@@ -74,8 +74,8 @@ impl Model {
                 before == 0 || !ids.is_empty()
             });
         }
-        // A fingerprint that was also added without an id is deleted with the last id of the label:
-        // a merge cannot distinguish the two cases.
+        // If a fingerprint was also added without an id, deleting its last id of the label deletes
+        // it, because a merge cannot tell its records with deleted ids from those without.
         for (label, value) in emptied {
             let of_label = |part: &&mut Part| part.label == label;
             let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
@@ -90,7 +90,7 @@ impl Model {
         self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
     }
 
-    /// Joins all parts into one part with the latest expiry, or without expiry.
+    /// Joins all parts into one; its label is the latest label, or none if a part has no label.
     fn join(&mut self) {
         // Parts without records do not affect the label.
         let labels = self.parts.iter().filter(|part| !part.ids.is_empty()).map(|part| &part.label);
@@ -119,12 +119,12 @@ fn shown(answer: &fpstore::Answer<'_>) -> Shown {
     matches.into_iter().map(one).collect()
 }
 
-/// Fails unless every way of reading the store agrees with the model.
+/// Fails unless every way to read the store agrees with the model.
 fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
     let all = model.all();
     assert_eq!(records_of(store), all, "{case}");
     let info = store.info();
-    // A fingerprint in two segments counts twice, until they are merged.
+    // A fingerprint in two segments is counted twice until the segments are merged.
     let parts: u64 = model.parts.iter().map(|part| part.ids.len() as u64).sum();
     assert!((all.len() as u64..=parts).contains(&info.fingerprint_count()), "{case}");
     assert_eq!(info.id_count(), all.values().map(|ids| ids.len() as u64).sum::<u64>(), "{case}");
@@ -165,12 +165,12 @@ fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
     done.unwrap();
 }
 
-/// A changing store and its model.
+/// A store that changes, and its model.
 struct Life {
     path: PathBuf,
     model: Model,
     random: Random,
-    /// The source of fingerprints: segments share some of them.
+    /// Fingerprints to choose from, so that segments have some in common.
     pool: Vec<u64>,
     next_id: u64,
 }
@@ -215,7 +215,7 @@ impl Life {
             .collect()
     }
 
-    /// Random ids, some of them stored.
+    /// Random ids, some of which are stored.
     fn some_ids(&mut self) -> Vec<String> {
         let count = 1 + self.random.below(6);
         let all: Vec<String> = self.model.all().into_values().flatten().collect();
@@ -253,8 +253,8 @@ impl Life {
         }
     }
 
-    /// Kills a writer in a separate process at a random time; the store then contains all of its
-    /// records or no record of it.
+    /// Kills a writer in a separate process at a random time. Afterwards the store must contain all
+    /// records of that writer, or none.
     fn crash(&mut self) -> String {
         let (records, generation) = (self.records(), Store::open(&self.path).unwrap().generation());
         let label = LABELS[self.random.below(5) as usize];
@@ -284,8 +284,8 @@ impl Life {
         format!("killed while adding {}: {moved}", records.len())
     }
 
-    /// One random change of the store and the model. The model has no merges, because a merge must
-    /// not change any answer.
+    /// Makes one random change to the store and to the model. Merges are not in the model, because
+    /// they must not change any answer.
     fn step(&mut self, writer: &mut Writer) -> String {
         match self.random.below(12) {
             0..=4 => {
@@ -327,13 +327,14 @@ impl Life {
                     writer.compact(&Compaction::Tier).unwrap();
                     return "tier".into();
                 }
-                // A compactor runs while the writer is open, and the writer is not notified.
+                // A compactor runs while the writer is open, and the writer is not told.
                 let what = [Compaction::Tier, Compaction::All][self.random.below(2) as usize];
                 Compactor::open(&self.path).unwrap().compact(&what).unwrap();
                 format!("beside: {what:?}")
             }
             _ => {
-                // Merged segments of different labels expire together, also in the model.
+                // Segments of different labels that are merged expire together, so the model is
+                // merged, too.
                 if self.random.below(4) == 0 {
                     writer.compact(&Compaction::One).unwrap();
                     self.model.join();
@@ -347,12 +348,12 @@ impl Life {
     }
 }
 
-/// The store, the label and the records of the killed process.
+/// Environment variables that give the killed process its store, its label and its records.
 const KILLED: &str = "FPSTORE_TEST_KILLED";
 const KILLED_LABEL: &str = "FPSTORE_TEST_KILLED_LABEL";
 const KILLED_RECORDS: &str = "FPSTORE_TEST_KILLED_RECORDS";
 
-/// The code of the killed process; does nothing when run as an ordinary test.
+/// The killed process runs this test; without the environment variable the test does nothing.
 #[test]
 fn a_writer_that_is_killed() {
     let Ok(path) = std::env::var(KILLED) else { return };
@@ -371,11 +372,11 @@ fn a_writer_that_is_killed() {
         }
     }
     writer.commit().unwrap();
-    // The process ends without any cleanup.
+    // The process ends without cleanup.
     std::process::abort();
 }
 
-/// Number of steps of each life.
+/// The number of steps in each test of a changing store.
 fn step_count() -> u64 {
     std::env::var("FPSTORE_TEST_STEPS").map_or(700, |steps| steps.parse().unwrap())
 }
@@ -415,7 +416,7 @@ fn live(seed: u64) {
         }
     }
     drop(writer);
-    // The exported store contains the same records, and so does a store that imports it.
+    // An exported store contains the same records, and so does a store that imports it.
     reader.refresh().unwrap();
     let shipped = folder.path().join("shipped.fps");
     export(&reader, &shipped, None).unwrap();
@@ -425,7 +426,7 @@ fn live(seed: u64) {
     taker.import(std::slice::from_ref(&shipped)).unwrap();
     check(taker.store(), &life.model, &mut life.random, "imported");
     assert!(matches!(taker.import(&[shipped]), Err(Error::InvalidOptions { .. })));
-    // Once no reader has the old files open, the next writer removes all of them.
+    // When no reader has old files open, the next writer removes all old files.
     drop(reader);
     Writer::open(&life.path).unwrap().compact(&Compaction::One).unwrap();
     assert_eq!(crate::common::names_of(&life.path).len(), 2, "the manifest and one segment");
@@ -451,11 +452,11 @@ fn a_fourth_life_answers_as_a_map_does() {
     live(4);
 }
 
-/// A segment without records: initially empty, or with all of its records deleted.
+/// Makes a store whose only segment has no records: because it was empty, or all were deleted.
 fn make_hollow(path: &Path, label: &str, deleted: bool) {
     let options = BuildOptions::default().scheme(scheme_named("2")).label(label);
     let mut builder = Builder::with_options(path, options).unwrap();
-    // Both stores must not create identical segments, so each uses a different value.
+    // Another value for each store, so that no two stores have identical segments.
     let value = Fingerprint::new(path.as_os_str().len() as u64);
     if deleted {
         builder.push(value, 1).unwrap();
@@ -493,12 +494,12 @@ fn a_segment_without_records_takes_no_label_off_others() {
         assert_eq!(planned[0].label, "2026-03", "'{hollow}', {deleted}");
         writer_of(&path, "").compact(&Compaction::One).unwrap();
         assert_eq!(labels_of(&path), ["2026-03"], "'{hollow}', {deleted}");
-        // The merged label supports expiry.
+        // The label of the merged segment can be used for an expiry.
         let expiry = Expiry::before("2026-04").all(true);
         assert_eq!(writer_of(&path, "").expire(&expiry).unwrap().segments.len(), 1);
         assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 0);
-        // The expiry left a segment without a label; merged or imported, it has no effect on labels
-        // either.
+        // The expiry left a segment without records and label, which is merged or imported without
+        // any effect on labels.
         add_one(&path, "2026-05", 7);
         let other = folder.path().join("other.fps");
         make_hollow(&other, "", false);
@@ -509,7 +510,7 @@ fn a_segment_without_records_takes_no_label_off_others() {
     }
 }
 
-/// Neighbouring segments of one label are merged even if an empty segment lies between them.
+/// Adjacent segments of one label are merged even if an empty segment is between them.
 #[test]
 fn a_segment_without_records_keeps_no_neighbours_apart() {
     for what in [Compaction::Tier, Compaction::All] {
@@ -529,7 +530,7 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
     for deleted in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.fps");
-        // The empty segment has a date as its label, but other labels need not be dates.
+        // The label of the empty segment is a date, but labels of other segments need not be dates.
         make_hollow(&path, "2026-01-01", deleted);
         add_one(&path, "crawl-7", 7);
         let other = folder.path().join("another.fps");
@@ -537,20 +538,21 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
         let mut writer = writer_of(&other, "");
         writer.import(std::slice::from_ref(&path)).unwrap();
         assert_eq!(writer.store().query(Fingerprint::new(7), 0).unwrap().len(), 1);
-        // The empty segment has a label other than a date, and is imported into a store of date
-        // labels.
+        // The imported empty segment has a label that is not a date; all labels of the store are
+        // dates.
         let (dates, hollow) = (folder.path().join("dates.fps"), folder.path().join("hollow.fps"));
         make_hollow(&dates, "", false);
         add_one(&dates, "2026-02-01", 9);
         make_hollow(&hollow, "foo", deleted);
         writer_of(&dates, "").import(&[hollow]).unwrap();
-        // Ignoring the empty segments, the expiry would remove all records of the store.
+        // Empty segments do not count, so this expiry would remove all records of the store, and is
+        // refused.
         let expiry = Expiry::before("2026-02-02");
         let refused = writer_of(&dates, "").expire(&expiry).unwrap_err().to_string();
         assert!(refused.contains("the only segment has a label before '2026-02-02'"), "{refused}");
         let expired = writer_of(&dates, "").expire(&expiry.all(true)).unwrap();
         assert_eq!(expired.segments.len(), 1);
-        // A label without records is no reason to reject a bound.
+        // A label of a segment without records is no reason to refuse a bound.
         let store = Store::open(&path).unwrap();
         for (bound, says) in [("d7", "label 'crawl-7', which is not"), ("d-8", "the only segment")]
         {
@@ -560,9 +562,9 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
     }
 }
 
-/// A merge cannot distinguish a record without an id from a record that lost its ids. So deleting
-/// the last id deletes all records of the fingerprint under that label, in any segment, and no
-/// records of other labels.
+/// A merge cannot tell a record without an id from a record whose ids were deleted. So deleting the
+/// last id of a fingerprint under a label deletes all its records under that label, in any segment,
+/// and no records under other labels.
 #[test]
 fn the_last_id_of_a_fingerprint_takes_its_records_without_id_along() {
     for order in [[true, false], [false, true]] {
@@ -590,7 +592,7 @@ fn the_last_id_of_a_fingerprint_takes_its_records_without_id_along() {
     }
 }
 
-/// A repeated `add` stores a record again; answers, pairs and clusters have it once.
+/// A repeated `add` stores records again, but answers, pairs and clusters contain each once.
 #[test]
 fn a_record_that_was_added_twice_is_in_an_answer_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -609,7 +611,8 @@ fn a_record_that_was_added_twice_is_in_an_answer_once() {
     for label in ["", "monday", "tuesday"] {
         let options = WriterOptions::default().label(label).compact(false);
         let mut writer = Writer::with_options(&path, options).unwrap();
-        // A segment of numbers has the number for the text of another segment.
+        // This segment has number ids, among them the number 7; another segment has the text id
+        // "7".
         writer.push(many, 7_u64).unwrap();
         writer.commit().unwrap();
         for id in ["a", "b", "a", "c"] {
@@ -635,7 +638,7 @@ fn a_record_that_was_added_twice_is_in_an_answer_once() {
             Ok::<(), Error>(())
         };
         pairs.for_each(&mut count).unwrap();
-        // Three pairs among a, b and c, and each of them with the near record.
+        // Three pairs of a, b and c, and three pairs of one of them with the near record.
         assert_eq!((found, pairs.len()), (6, 6), "{label}");
         let shares = (1..=3).map(|number| {
             let share = Share { number: number - 1, count: 3 };
@@ -644,7 +647,7 @@ fn a_record_that_was_added_twice_is_in_an_answer_once() {
         assert_eq!(shares.sum::<u64>(), 6, "{label}");
         assert!(verify(&path, &samples(10)).unwrap().is_sound(), "{label}");
     }
-    // A deleted id is stored again by a later addition.
+    // A deleted id can be stored again by a later addition.
     let mut writer = Writer::open(&path).unwrap();
     writer.delete_ids([IdRef::from("a")]).unwrap();
     assert_eq!(ids_at(writer.store(), one), ["b", "c"]);

@@ -1,5 +1,5 @@
-//! A store of many segments returns the same answers and joins as a store of few segments, and an
-//! empty segment costs nothing.
+//! A store of many segments gives the same answers and joins as a store of few segments, and an
+//! empty segment costs no time.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,14 +31,14 @@ fn batch(
     answers
 }
 
-/// Forty segments with shared fingerprints, two schemes and deletions; some segments are empty or
-/// tiny.
+/// A store of forty segments with common fingerprints, two schemes and deletions; some segments are
+/// empty or tiny.
 fn forty_segments() -> (TempStore, Vec<Record>) {
     let records = clustered(2400, 401);
     let temp = store_of(&records[..60], scheme_named("2"));
     let path = temp.path();
     for part in 1..40_usize {
-        // Each segment begins with the last ten records of the segment before.
+        // Each segment begins with the last ten records of the previous segment.
         let range = part * 60 - 10..(part + 1) * 60;
         let range = match part % 10 {
             3 => 0..0,
@@ -114,8 +114,8 @@ fn batches_over_forty_segments_get_the_answers_of_each_query() {
     }
 }
 
-/// The number of blocks probed by a search, after three hundred other searches of the same
-/// searcher.
+/// The number of blocks that a search probes after three hundred searches of the same searcher,
+/// when small segments are gathered in memory.
 fn late_probes(searcher: &mut Searcher) -> u64 {
     for query in 0..300_u64 {
         let _ = searcher.search(query.into(), 3).unwrap();
@@ -144,8 +144,8 @@ fn a_searcher_that_asks_often_gathers_small_segments_and_finds_the_same() {
             assert_eq!(nearest, expected[..expected.len().min(3)]);
         }
     }
-    // Tables gathered in memory are kept for later snapshots, but deleted records are not found
-    // there.
+    // Later snapshots use the tables gathered in memory, too, but do not find deleted records in
+    // them.
     let options = WriterOptions::default().compact(false);
     let mut writer = Writer::with_options(temp.path(), options).unwrap();
     let gone = Fingerprint::new(records[3].0);
@@ -154,7 +154,7 @@ fn a_searcher_that_asks_often_gathers_small_segments_and_finds_the_same() {
     searcher.follow(&store);
     assert!(searcher.search(gone, 0).unwrap().is_empty());
     assert_eq!(searcher.search(7.into(), 3).unwrap().outcome().stats.probes, 4);
-    // Other searchers use the gathered tables at once.
+    // Other searchers use the gathered tables from their first search on.
     for store in [&store, &temp.store] {
         assert_eq!(store.searcher().search(7.into(), 3).unwrap().outcome().stats.probes, 4);
     }
@@ -187,8 +187,8 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
         if number % 8 == 5 {
             older.push((store.searcher(), live.clone()));
         }
-        // Older searchers query their own snapshots, while the tables in memory are replaced by
-        // newer ones.
+        // Searchers of older snapshots still search their own snapshot, while newer tables replace
+        // the tables in memory.
         let states = older.iter_mut().map(|(searcher, live)| (searcher, &*live));
         for (searcher, live) in states.chain([(&mut follower, &live)]) {
             for query in needles(live, 130, 3, 408 + number as u64) {
@@ -201,8 +201,8 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
     assert!(store.info().segments.len() > least, "segments were merged meanwhile");
 }
 
-/// The tables in memory belong to the newest queried snapshot; a searcher of an older snapshot
-/// keeps using its own tables and shares no other tables.
+/// The shared tables are for the newest searched snapshot. A searcher of an older snapshot keeps
+/// its own tables and does not share them.
 #[test]
 fn a_searcher_of_an_older_state_changes_nothing_for_those_of_a_newer_one() {
     let records = uniform(3_200, 409);
@@ -241,7 +241,7 @@ fn crowded_values_are_not_gathered() {
     assert_eq!((late_probes(&mut searcher), store.info().segments.len()), (first, 2));
 }
 
-/// The phases of a batch of ten queries.
+/// The progress phases that a batch of ten queries reports.
 fn phases(store: &Store, mode: BatchMode) -> Vec<Phase> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -309,7 +309,7 @@ fn one_segment_can_be_asked_alone() {
     assert!(refused.contains("no segment 9999"), "{refused}");
 }
 
-/// The processes of a job have different memory limits; their shares must still fit together.
+/// The processes of a job can have different memory limits; their shares must fit together.
 #[test]
 fn shares_with_different_memory_and_threads_fit_together() {
     let records = clustered(30_000, 406);

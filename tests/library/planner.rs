@@ -1,11 +1,12 @@
-//! The cost model predicts the size of stores and the cost of queries.
+//! The cost model predicts the sizes of stores and the costs of queries.
 
 use crate::common::{Random, schemes, store_of};
 use fpstore::info::StoreInfo;
 use fpstore::plan::{Budget, FAMILIES, Plan, PlanPath, PlanRequest, Sample, SchemeEstimate};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, SchemeChoice, Store};
 
-/// If set, all schemes are also checked at 10^7 records: about 6 GB of disk and some minutes.
+/// If this variable is set, all schemes are also checked with 10^7 records, which takes about 6 GB
+/// of disk and some minutes.
 const ALL_LARGE: &str = "FPSTORE_PLAN_ALL";
 const QUERY_COUNT: u64 = 4000;
 
@@ -15,7 +16,7 @@ fn tables_len(info: &StoreInfo) -> f64 {
     bits * segment.fingerprint_count as f64 / 8.0
 }
 
-/// Probes and candidates of the average query.
+/// The mean numbers of probes and of candidates of a query.
 fn work(store: &Store, needles: &[u64], k: u32) -> (f64, f64) {
     let mut searcher = store.searcher();
     let (mut probes, mut candidates) = (0, 0);
@@ -50,7 +51,8 @@ fn check_uniform(count: u64, name: &str, scheme: Scheme) {
     let request = PlanRequest::new(made.store.info().fingerprint_count(), 3);
     let expected: SchemeEstimate = request.estimate(name, &scheme).unwrap();
     assert_within("bytes", &case, expected.tables_len, tables_len(&made.store.info()), 1.1);
-    // Candidates are few and vary; many random and stored queries give a stable average.
+    // Candidates are few and their number varies, so the average needs many random and stored
+    // queries.
     let anywhere: Vec<u64> = (0..QUERY_COUNT).map(|_| random.next()).collect();
     let (probes, candidates) = work(&made.store, &anywhere, 3);
     assert_within("probes", &case, expected.estimate.probes, probes, 1.1);
@@ -102,7 +104,7 @@ const REAL: [&str; 4] = [
     "tlsh_malware_w0.hex.zst",
 ];
 
-/// Whether a reader, which plans without a sample, probes the same tables with the same radii.
+/// Whether a store's plan, made without a sample, has the tables and radii of the estimate.
 fn probes_alike(store: &Store, estimate: &SchemeEstimate, k: u32) -> bool {
     let Some(Plan { path: PlanPath::Probe { tables }, .. }) =
         store.plans(k).unwrap().into_iter().next()
@@ -126,7 +128,7 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
         let values = real(name);
         let records: Vec<crate::common::Record> =
             values.iter().map(|&value| (value, None)).collect();
-        // All values, and a sample of a quarter of them.
+        // The first sample contains all values, the second a quarter of them.
         let samples = [values.len(), values.len() / 4].map(|count| sample_of(&values, count));
         for (scheme_name, scheme) in schemes(3) {
             let made = store_of(&records, scheme.clone());
@@ -138,7 +140,8 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
                 let case = format!("{name}, scheme {scheme_name}, sample of {}", sample.count());
                 assert_within("bytes", &case, expected.tables_len, found_len, 2.0);
                 cases += 1;
-                // Short syndromes confuse near copies; the model does not predict this.
+                // Short syndromes name many values for needles with near copies; the model does not
+                // predict this.
                 if (1..12).contains(&scheme.syndrome_bits()) {
                     continue;
                 }
@@ -157,7 +160,7 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
 }
 
 /// The cost of tables, probes, candidates and scanned values, roughly in nanoseconds. It is
-/// counted, not timed, so it is the same on every machine.
+/// computed from counts, so it is the same on every machine.
 fn counted_cost(store: &Store, needles: &[u64], k: u32) -> f64 {
     let tables = match store.plans(k).unwrap().first() {
         Some(Plan { path: PlanPath::Probe { tables }, .. }) => tables.len() as u64,
@@ -228,7 +231,7 @@ fn one_fingerprint_with_half_of_the_ids_changes_nothing() {
     assert_eq!(tables(0), tables(5000));
 }
 
-/// `--scheme` accepts the names in the tables of the plan.
+/// The scheme names in the tables of a plan are valid values of `--scheme`.
 #[test]
 fn every_candidate_can_be_built_by_its_name() {
     for (mask, k) in [(u64::MAX, 3), (0xf3f0_7fcf_0fc3_fbcf, 3), (u64::MAX, 5), (u64::MAX >> 20, 1)]

@@ -1,4 +1,4 @@
-//! A search of real fingerprints finds every known near-duplicate and no other value.
+//! A search of real fingerprints finds every listed near-duplicate and no other value.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use fpstore::{Fingerprint, Match};
 
 const SCHEMES: &[&str] = &["1", "2", "4", "10", "14"];
 
-/// A needle and all its matches within the maximum distance of the list, in answer order.
+/// A needle and its listed matches, within the maximum distance of the list, in answer order.
 struct Question {
     needle: u64,
     matches: Vec<Match>,
@@ -39,7 +39,7 @@ fn the_near_pairs_of_emoji_pictures_are_found_as_listed() {
 #[test]
 fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data() {
     let Some(folder) = full_collection() else {
-        // The test harness captures eprintln; this message must stay visible.
+        // Not with `eprintln`, because the test harness would hide the message.
         let said = b"real_data: FPSTORE_DATA is not set, the full collection is not tested\n";
         io::stderr().write_all(said).unwrap();
         return;
@@ -51,7 +51,7 @@ fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data
     assert_pairs(&folder, "text_simhash_all", 3);
 }
 
-/// Searches a store of one edition for every poem of the other edition.
+/// Searches a store of the poems of one edition for every poem of the other edition.
 fn assert_tang_answers(folder: &Path) {
     let stored = records(&folder.join("tang_store.tsv.zst"));
     let queries = records(&folder.join("tang_queries.tsv.zst"));
@@ -85,8 +85,9 @@ fn assert_tang_answers(folder: &Path) {
     assert_answered(&stored, &questions, 10, "tang");
 }
 
-/// Searches a store of the values of `name` for each value: the answer must contain the value and
-/// its partners in the list of pairs. So each pair must be found from both ends.
+/// Builds a store of the values in the file `name` and searches for each of them. The answer must
+/// be the value itself and the values paired with it in the list, so each pair is checked from both
+/// ends.
 fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     let stored = records(&folder.join(format!("{name}.hex.zst")));
     let mut near: HashMap<u64, Vec<(u32, u64)>> =
@@ -112,7 +113,7 @@ fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     assert_answered(&stored, &questions, k_max, name);
 }
 
-/// Fails unless stores of all schemes answer every question as listed, for every `k` up to `k_max`.
+/// Fails unless stores with all schemes answer every question as listed, for every `k` to `k_max`.
 fn assert_answered(stored: &[Record], questions: &[Question], k_max: u32, case: &str) {
     assert_list_is_sound(questions, k_max, case);
     for &name in SCHEMES {
@@ -129,7 +130,7 @@ fn assert_answered(stored: &[Record], questions: &[Question], k_max: u32, case: 
     }
 }
 
-/// Ensures that a damaged list is not mistaken for a fault of the search.
+/// Checks the list itself, so that a damaged list is not taken for a fault of the search.
 fn assert_list_is_sound(questions: &[Question], k_max: u32, case: &str) {
     let mut farthest = 0;
     for Question { needle, matches } in questions {

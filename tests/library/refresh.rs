@@ -1,4 +1,4 @@
-//! A reader sees one snapshot of a store at a time, and a newer one after a refresh.
+//! A reader sees one snapshot of a store, and after a refresh the newest one.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn a_state_stays_until_a_newer_one_is_asked_for() {
     assert_eq!((store.generation(), count(&store)), (1, 1));
     assert!(store.refresh().unwrap());
     assert!(!store.refresh().unwrap());
-    // A refresh also refreshes clones; a searcher changes only by `follow`.
+    // A refresh also refreshes the clones of a store; a searcher needs a call of `follow`.
     assert_eq!((clone.generation(), clone.info().generation), (3, 3));
     assert_eq!(clone.query(Fingerprint::new(8), 0).unwrap().len(), 1);
     assert_eq!(searcher.generation(), 1);
@@ -58,7 +58,7 @@ fn a_store_made_anew_in_the_same_place_is_another_one() {
     };
     let store = build(7, 1);
     fs::remove_dir_all(&path).unwrap();
-    // The store is removed, but open segments stay readable.
+    // The store was removed, but its segments are open and can still be read.
     assert!(matches!(store.refresh(), Err(Error::NoStore { .. })));
     assert_eq!(store.query(Fingerprint::new(7), 0).unwrap().len(), 1);
     drop(build(8, 2));
@@ -66,7 +66,7 @@ fn a_store_made_anew_in_the_same_place_is_another_one() {
     assert_eq!(store.generation(), 1);
     assert!(store.query(Fingerprint::new(7), 0).unwrap().is_empty());
     assert_eq!(store.query(Fingerprint::new(8), 0).unwrap().len(), 1);
-    // Replacing the store continues its generation numbers.
+    // A replaced store continues with the next generation number.
     let options = BuildOptions::default().scheme(scheme_named("2")).replace(true);
     let mut builder = Builder::with_options(&path, options).unwrap();
     builder.push(Fingerprint::new(9), 3).unwrap();
@@ -89,7 +89,8 @@ fn a_damaged_newer_state_is_an_error_and_the_old_one_answers_on() {
     assert!(!temp.store.refresh().unwrap());
 }
 
-/// Threads that share a store and refresh it see only published states, and never an older state.
+/// Threads that share a store and refresh it see only published generations, none older than
+/// before.
 #[test]
 fn threads_refresh_and_search_side_by_side() {
     let temp = store_of(&[(1 << 40, number(0))], scheme_named("2"));
@@ -98,14 +99,14 @@ fn threads_refresh_and_search_side_by_side() {
     let values: Vec<u64> = (0..60).map(|_| random.next()).collect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Readers end with the writer, even if the writer fails.
+        // Ends the reading threads when the writer ends, even if the writer fails.
         let _ends = Ends(&stop);
         for _ in 0..3 {
             scope.spawn(|| {
                 let (mut searcher, mut before) = (temp.store.searcher(), 0);
                 while !stop.load(Ordering::Relaxed) {
-                    // On systems that cannot replace an open file, a writer needs a moment without
-                    // any active reader.
+                    // On systems that cannot replace an open file, a writer can publish only in
+                    // moments without an active reader.
                     #[cfg(not(unix))]
                     std::thread::sleep(std::time::Duration::from_millis(1));
                     temp.store.refresh().unwrap();
@@ -129,7 +130,7 @@ fn threads_refresh_and_search_side_by_side() {
     });
 }
 
-/// Readers need no write permission and leave no files behind.
+/// Reading needs no write permission and leaves no files behind.
 #[cfg(unix)]
 #[test]
 fn a_read_only_directory_can_be_read_and_refreshed() {
@@ -144,7 +145,7 @@ fn a_read_only_directory_can_be_read_and_refreshed() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A store that loses its last segment keeps its recipe and tuned distance.
+/// A store whose last segment is removed keeps its recipe and its tuned distance.
 #[test]
 fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
     let recipe = |text: &str| fpstore::Recipe::from_text(text).unwrap();
@@ -173,7 +174,7 @@ fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
         let mut again = Writer::open(&path).unwrap();
         add(&mut again, 9);
         let store = again.finish().unwrap();
-        // The empty segment was removed.
+        // The addition removed the empty segment.
         assert_eq!((store.info().fingerprint_count(), store.info().segments.len()), (1, 1));
         assert_eq!((store.recipe(), store.tuned_k()), (Some(recipe("mine")), 5));
     }
@@ -196,7 +197,7 @@ fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     assert_eq!(strict.recipe().text(), "external");
     let store = strict.finish().unwrap();
     assert_eq!(store.info().segments.last().unwrap().label, "x");
-    // Pushed but uncommitted records are lost.
+    // Records that were pushed but not committed are lost.
     let mut writer = Writer::open(&path).unwrap();
     writer.push_bare(Fingerprint::new(99)).unwrap();
     drop(writer);
@@ -205,8 +206,8 @@ fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     assert!(matches!(Writer::with_options(&path, label), Err(Error::InvalidOptions { .. })));
 }
 
-/// A directory swapped for another store with the same fingerprints returns the ids of the new
-/// store after the refresh.
+/// After another store with the same fingerprints gets the path of the store, a refresh makes
+/// searches return the ids of that store.
 #[test]
 fn another_store_in_the_same_place_is_opened_whole() {
     let folder = tempfile::tempdir().unwrap();

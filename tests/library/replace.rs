@@ -1,4 +1,4 @@
-//! Replacing records and remembering runs happen in the same step as the addition.
+//! Records are replaced, and the run is recorded, in the same step as the addition.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fpstore::{Builder, Error, Fingerprint, Id, IdRef, Store, Writer, WriterOptio
 
 use crate::common::Random;
 
-/// The fingerprints of each id, in ascending order.
+/// The fingerprints of the records with each id, in ascending order.
 fn by_id(store: &Store) -> BTreeMap<String, Vec<u64>> {
     let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     store
@@ -29,7 +29,7 @@ fn of_each_id_only_the_last_record_stays() {
         let mut builder = Builder::new(&path).unwrap();
         let mut model: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for id in 0..60_u64 {
-            // Some ids have two records; an upsert replaces both by one record.
+            // Some ids have two records. A replacement replaces both records by one.
             for copy in 0..=id % 2 {
                 builder.push(Fingerprint::new(id << 8 | copy), id).unwrap();
                 model.entry(id.to_string()).or_default().push(id << 8 | copy);
@@ -59,7 +59,7 @@ fn of_each_id_only_the_last_record_stays() {
             }
             let committed = writer.commit().unwrap();
             assert_eq!(committed.report.record_count, committed.replaced.wanted);
-            // A reader of an earlier snapshot still sees the old records.
+            // A reader of the previous snapshot still sees the old records.
             assert_eq!(by_id(&before), shown);
             let store = writer.finish().unwrap();
             assert!(by_id(&store) == model, "seed {seed}, round {round}");
@@ -105,31 +105,31 @@ fn a_run_is_remembered_with_its_records() {
         ));
     }
     let mut writer = Writer::with_options(&path, options("night 1")).unwrap();
-    // A commit without records changes nothing.
+    // A commit without records does not record the run.
     writer.commit().unwrap();
     assert!(!writer.store().has_run("night 1"));
     writer.push(Fingerprint::new(7), "a").unwrap();
     writer.commit().unwrap();
     assert!(writer.store().has_run("night 1") && !writer.store().has_run("night"));
-    // Other changes preserve the name of the run.
+    // Other changes of the store keep the name of the run.
     writer.delete_ids([IdRef::Text("a")]).unwrap();
     drop(writer);
     let mut writer = Writer::with_options(&path, options("night 2")).unwrap();
     writer.push(Fingerprint::new(8), "b").unwrap();
     writer.commit().unwrap();
-    // The next commit of this writer is not part of the run.
+    // Later commits of this writer do not belong to the run.
     writer.push(Fingerprint::new(9), "c").unwrap();
     writer.commit().unwrap();
     writer.compact(&fpstore::writer::Compaction::All).unwrap();
     drop(writer);
     let store = Store::open(&path).unwrap();
     assert!(store.has_run("night 1") && store.has_run("night 2"));
-    // A new store at the same path has no run names.
+    // A new store that replaces this one has no runs.
     let replaced = Builder::with_options(&path, fpstore::BuildOptions::default().replace(true));
     assert!(!replaced.unwrap().finish().unwrap().has_run("night 1"));
 }
 
-/// A single replacement does not affect later pushes.
+/// Replacing records once does not make later pushes replacements.
 #[test]
 fn a_replacement_leaves_the_writer_as_it_was() {
     for replaces in [false, true] {

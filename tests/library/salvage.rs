@@ -1,4 +1,4 @@
-//! A repair saves all records of damaged segments that are on intact pages, and no others.
+//! A repair saves all records on intact pages of damaged segments, and invents none.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::common::{Random, clustered, samples, scheme_named, store_of, take_awa
 use fpstore::writer::{Salvaged, repair};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, Writer, verify};
 
-/// Flips a bit of a read-only file.
+/// Flips a bit of a file, even if the file is read-only.
 fn flip(path: &Path, at: u64) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at as usize] ^= 0x10;
@@ -31,9 +31,9 @@ fn held(store: &Store) -> Held {
     held
 }
 
-/// Repairs a store with damaged segments and compares the remaining records with the earlier ones:
-/// no record is invented, deleted records are not restored, and the losses match the report.
-/// Returns the reported losses.
+/// Repairs a store with damaged segments and compares its records with the earlier records: no
+/// record is invented, no deleted record comes back, and the losses match the report. Returns the
+/// losses as reported.
 fn repaired(path: &Path, before: &Held, case: &str) -> Salvaged {
     let report = verify(path, &samples(0)).unwrap();
     assert!(!report.is_sound(), "{case}");
@@ -50,14 +50,14 @@ fn repaired(path: &Path, before: &Held, case: &str) -> Salvaged {
     }
     let [salvaged] = done.salvaged.as_slice() else { panic!("{case}: {done:?}") };
     assert_eq!(salvaged.kept, after.len() as u64, "{case}");
-    // A fingerprint with unknown ids may also have had no id.
+    // The report also counts fingerprints that had no id before, because their ids are unknown.
     assert!(salvaged.without_ids >= without_ids, "{case}: {salvaged:?}");
     assert!(salvaged.lost >= (before.len() - after.len()) as u64, "{case}: {salvaged:?}");
     salvaged.clone()
 }
 
-/// One damaged page of each section of each table, and of the ids: the contents of other pages are
-/// saved.
+/// Damages one page in each section of each table, and in the ids: everything on other pages must
+/// be saved.
 #[test]
 fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
     let records = clustered(20_000, 71);
@@ -77,7 +77,8 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
                 continue;
             }
             if bits > 0 && section == "prefix index of table 0" {
-                // The damage is one page, and the other table names values without storing them.
+                // The whole index is one page, and the other table names values but does not store
+                // them.
                 let report = verify(temp.path(), &samples(0)).unwrap();
                 let done = repair(&report, Duration::ZERO).unwrap();
                 assert!(done.manifest.is_none() && done.salvaged[0].kept == 0, "{case}");
@@ -93,8 +94,8 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
     }
 }
 
-/// Damage in many places, in stores with ids, texts, sketches or without ids; some records are
-/// deleted.
+/// Damage in many places of stores with number ids, text ids, sketches or no ids, in which some
+/// records are deleted.
 #[test]
 fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
     for seed in 0..80 {

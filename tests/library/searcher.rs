@@ -1,4 +1,4 @@
-//! Guarantees about searches for programs that link the library.
+//! What programs that link the library can rely on in searches.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,23 +13,24 @@ use fpstore::{
     WriterOptions,
 };
 
-/// Counts the allocations of the current thread.
+/// An allocator that counts the allocations of the current thread.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: each method passes its arguments unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller upholds the contract of `System`.
+        // SAFETY: the caller upholds the contract of `alloc`, which `System.alloc` has, too.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of `dealloc`, and `alloc` got `pointer` from
+        // `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -144,8 +145,8 @@ fn the_nearest_of_many_queries_are_those_of_a_scan() {
     }
 }
 
-/// There are more near records than a search keeps at once, and the nearest are deleted: deleted
-/// records must neither displace other records nor appear in answers.
+/// More near records than a search keeps at once, and the nearest of them are deleted: deleted
+/// records must neither displace other records nor be in answers.
 #[test]
 fn deleted_records_neither_fill_a_limit_nor_come_back_through_one() {
     let needle = 0x9c3a_51e7_0b6d_f284_u64;
@@ -203,7 +204,7 @@ fn a_limit_on_work_stops_and_says_so() {
     let scanned = searcher.search_with(needle, 50, &limits).unwrap().outcome();
     assert!(scanned.cut && scanned.stats.scanned <= 1256, "{scanned:?}");
     assert_eq!(scanned.cut_by, Some(CutBy::MaxCompared));
-    // Nearer matches than the two can be missing.
+    // With two limits, even matches nearer than the two returned can be missing.
     let two = searcher.search_with(needle, 50, &limits.limit(2)).unwrap();
     assert_eq!((two.len(), two.outcome().cut_by), (2, Some(CutBy::MaxCompared)));
     let few = searcher.search_with(needle, 3, &limits).unwrap();
@@ -227,7 +228,7 @@ fn a_warm_store_has_no_page_left_to_check() {
     }
 }
 
-/// A fingerprint with very many ids does not slow searches for its neighbours.
+/// A fingerprint with very many ids does not slow down reading the ids of its neighbours.
 #[test]
 fn the_ids_of_a_neighbour_of_many_ids_are_found() {
     let mut records: Vec<Record> = (0..40_000).map(|id| (500, number(id))).collect();
@@ -245,7 +246,7 @@ fn counters_tell_what_a_query_took() {
     let temp = store_of(&records, scheme_named("2"));
     let mut searcher = temp.store.searcher();
     let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().stats;
-    // A block is named by 11 bits, so each table needs 1 + 11 probes.
+    // Block numbers have 11 bits, so each table needs 1 + 11 probes.
     assert_eq!(work.probes, 24);
     assert!(work.candidates >= 1 && work.candidates < 100, "{work:?}");
     assert_eq!(work.scanned, 0);

@@ -1,4 +1,4 @@
-//! A store of several segments answers like a single segment, whatever their schemes.
+//! A store of several segments answers like a store of one segment, whatever their schemes.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,13 @@ use fpstore::{Error, Fingerprint, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
 
-/// The manifest entry of the only segment of a store, with another number (format-spec.md, 3).
+/// The manifest entry of a store's only segment, with another number (format-spec.md, section 3).
 fn entry(store: &Path, number: u64) -> Vec<u8> {
     let manifest = fs::read(store.join("MANIFEST")).unwrap();
     [&number.to_le_bytes()[..], &manifest[56..136]].concat()
 }
 
-/// Copies the segments of several stores into a new folder, numbered from 1.
+/// Makes a store of the segments of several stores, with numbers from 1 on.
 fn put_together(stores: &[TempStore], path: &Path) {
     fs::create_dir(path).unwrap();
     let count = stores.len() as u64;
@@ -43,7 +43,7 @@ fn join(stores: &[TempStore]) -> TempStore {
     TempStore { store: Store::open(&path).unwrap(), folder }
 }
 
-/// Three parts with shared fingerprints: a match can be in all of them.
+/// Three lists of records with common fingerprints, so a match can be in all three segments.
 fn parts() -> Vec<Vec<Record>> {
     let all = clustered(9000, 51);
     vec![all[..4000].to_vec(), all[2000..6000].to_vec(), all[5000..].to_vec()]
@@ -59,7 +59,7 @@ fn a_match_in_several_segments_is_one_match_with_all_ids() {
     let parts = parts();
     let stores = stores_of(&parts, ["2", "14", "4"]);
     let joined = join(&stores);
-    // The oracle receives the records segment by segment, so ids are in that order.
+    // The oracle gets the records segment by segment, because ids are in that order.
     let records: Vec<Record> = parts.concat();
     for k in [0, 3, 5, 20] {
         let needles = needles(&records, 60, k, 52);
@@ -121,7 +121,7 @@ fn segments_of_different_recipes_do_not_mix() {
     let stores = stores_of(&parts(), ["2"; 3]);
     let from = stores[1].path();
     let mut bytes = fs::read(from.join(SEGMENT)).unwrap();
-    // Another recipe of the same length; the checksum of its page is corrected.
+    // Changes the recipe to another of the same length, and then the checksum of its page.
     assert_eq!(&bytes[4096..4104], b"external");
     bytes[4096..4104].copy_from_slice(b"internal");
     let checksums = u64::from_le_bytes(bytes[80 + 32 + 9 * 24 + 8 + 48..][..8].try_into().unwrap());

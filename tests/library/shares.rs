@@ -1,5 +1,5 @@
-//! The shares of a join together find each pair once, whether they read ranges or whole tables, and
-//! so do the groups of a plan.
+//! All shares of a join together find each pair once, whether they read ranges or whole tables; so
+//! do the groups of a plan.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::common::{
 use fpstore::join::{JoinOptions, JoinPlan, PlanReads, Share, sorted_pairs};
 use fpstore::{BuildOptions, Error, Fingerprint, Scheme, Store, Writer, WriterOptions};
 
-/// A store of `records` in `count` segments; each segment also has some records of the next
+/// A store of `records` in `count` segments; each segment also contains some records of the next
 /// segment.
 fn divided(records: &[Record], scheme: &str, k: u32, count: usize) -> TempStore {
     let scheme = Scheme::named(scheme, k).unwrap();
@@ -29,7 +29,7 @@ fn divided(records: &[Record], scheme: &str, k: u32, count: usize) -> TempStore 
     TempStore { store, folder: temp.folder }
 }
 
-/// The pairs of all shares; each pair must occur once.
+/// The pairs of all shares, sorted; a pair that two shares find is in the list twice.
 fn in_shares(store: &Store, k: u32, count: u32) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for number in 0..count {
@@ -40,7 +40,8 @@ fn in_shares(store: &Store, k: u32, count: u32) -> Vec<(u64, u64)> {
     found
 }
 
-/// Values, a tenth of them with equal first 26 bits, and another tenth with equal last 26 bits.
+/// Clustered values; a tenth of all values have equal first 26 bits, another tenth equal last 26
+/// bits.
 fn crowds(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let records = clustered(count, seed + 1).into_iter();
@@ -126,7 +127,7 @@ fn few_and_equal_fingerprints_are_joined_in_shares() {
     }
 }
 
-/// The extreme values and their neighbours: the last share ends with all ones.
+/// Pairs of the extreme values and their neighbours; the last share must end after all ones.
 #[test]
 fn the_first_and_the_last_values_are_in_a_share() {
     let flips = [0, 1, 1 << 63, 1 << 31, 3, 1 << 63 | 1, 7 << 40];
@@ -150,7 +151,7 @@ fn the_first_and_the_last_values_are_in_a_share() {
     }
 }
 
-/// Segments with other tables, and empty segments, next to segments with suitable tables.
+/// Some segments have other tables than the plan needs, or are empty.
 #[test]
 fn a_segment_without_the_tables_makes_shares_read_everything() {
     let records = clustered(1200, 506);
@@ -165,7 +166,7 @@ fn a_segment_without_the_tables_makes_shares_read_everything() {
     let store = add(&records[1000..]);
     assert_eq!(reads(&store, 3), PlanReads::Everything);
     assert_eq!(in_shares(&store, 3, 7), oracle::pairs(values_of(&records), 3));
-    // A plan of an earlier snapshot does not fit.
+    // A plan made for an earlier snapshot does not fit the store.
     let options = JoinOptions::new(3);
     let refused = plan.pairs_of_share(&store, &options, |_| Ok::<(), Error>(())).unwrap_err();
     assert!(refused.to_string().contains("has no table with the mask"), "{refused}");
@@ -181,7 +182,7 @@ fn delete(store: &Path, records: &[Record]) -> Store {
     writer.finish().unwrap()
 }
 
-/// Few deletions and very many deletions are looked up in different ways.
+/// Few and very many deletions, which are looked up in different ways.
 #[test]
 fn shares_of_ranges_leave_deleted_fingerprints_out() {
     let records = clustered(4000, 507);
@@ -205,7 +206,7 @@ fn shares_of_ranges_leave_deleted_fingerprints_out() {
     }
 }
 
-/// The shares together return the document pairs of the whole join.
+/// Fails unless all shares together return the document pairs of the whole join.
 fn assert_documents(store: &Store, counts: &[u32]) {
     for k in [0, 3] {
         for distinct in [false, true] {
@@ -224,7 +225,7 @@ fn assert_documents(store: &Store, counts: &[u32]) {
     }
 }
 
-/// A join treats a fingerprint with very many documents as one fingerprint; its pairs at distance 0
+/// A fingerprint with very many documents is joined as one fingerprint; its pairs at distance 0
 /// come from one share.
 #[test]
 fn pairs_of_documents_come_from_one_share_each() {
@@ -249,12 +250,12 @@ fn the_pairs_of_real_fingerprints_are_found_by_shares() {
     }
 }
 
-/// All pairs found through groups, as an engine would shuffle payloads.
+/// All pairs found in groups, after distributing payloads to groups as an engine would.
 fn grouped(plan: &JoinPlan, records: &[Record], k: u32) -> Vec<(u64, u64)> {
     let mut groups: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     for part in records.chunks(300) {
         let part: Vec<Fingerprint> = part.iter().map(|of| Fingerprint::new(of.0)).collect();
-        // A repeated task changes nothing.
+        // A task that is run twice must not change the result.
         for _ in 0..2 {
             plan.scatter(&part, |group, payload| {
                 groups.entry(group).or_default().push(payload.to_vec());

@@ -1,4 +1,4 @@
-//! Stores that keep a sketch with each id: no change of a record separates it from its sketch.
+//! Stores that keep a sketch with each id: no change of a store separates an id from its sketch.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::common::{Random, scheme_named};
 
 const LEN: usize = 5;
 
-/// Records of fingerprint, id and sketch. Fingerprints and ids repeat.
+/// Random records of fingerprint, id and sketch; fingerprints and ids can repeat.
 fn records(count: u64, texts: bool, seed: u64) -> Vec<(u64, Id, Vec<u8>)> {
     let mut random = Random::new(seed);
     (0..count)
@@ -55,7 +55,7 @@ fn listed(store: &Store) -> Listed {
     listed
 }
 
-/// Ids of one fingerprint keep their order within a segment; numbers come before texts.
+/// Sorts the ids of each fingerprint, so that their order is not compared.
 fn sorted(mut listed: Listed) -> Listed {
     listed.values_mut().for_each(|own| own.sort());
     listed
@@ -78,7 +78,7 @@ fn sketches_stay_with_their_ids_through_builds_of_all_kinds() {
         (3000, false, "2", IdPolicy::Auto),
         (3000, true, "4", IdPolicy::Auto),
         (3000, false, "2", IdPolicy::Text),
-        // More records than fit into memory.
+        // More records than the memory limit allows, so that they are sorted on disk.
         (400_000, true, "2", IdPolicy::Auto),
     ]
     .into_iter()
@@ -132,7 +132,7 @@ fn sketches_survive_adding_deleting_merging_and_import() {
     writer.compact(&Compaction::All).unwrap();
     assert_eq!(writer.store().info().segments.len(), 1);
     check(&writer);
-    // The sketch length of an empty store is known, too.
+    // A store whose records are all deleted still has its sketch length.
     let ids: Vec<Id> = all.iter().map(|record| record.1.clone()).collect();
     writer.delete_ids(ids.iter().map(Id::as_ref)).unwrap();
     writer.compact(&Compaction::All).unwrap();
@@ -171,7 +171,7 @@ fn records_without_the_sketch_of_the_store_are_refused() {
     drop(writer);
     let none = BuildOptions::default().sketch_len(8).ids(IdPolicy::None);
     assert!(Builder::with_options(folder.path().join("none.fps"), none).is_err());
-    // An appending builder takes the sketch length of the store.
+    // A builder that appends uses the sketch length of the store.
     let mut builder = Builder::append(&with, BuildOptions::default()).unwrap();
     builder.push_sketched(one, 7, &[3; LEN]).unwrap();
     assert_eq!(builder.finish().unwrap().sketch_len() as usize, LEN);

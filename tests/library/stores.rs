@@ -1,5 +1,5 @@
-//! Several stores searched together answer like a scan of all their records, and name the store of
-//! each id.
+//! Several stores searched together answer like a scan of all their records, and return the store
+//! of each id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use fpstore::{
 /// A match as plain values: distance, fingerprint, store, ids.
 type Found = (u32, u64, usize, Vec<Id>);
 
-/// The result of a scan of these stores.
+/// The expected result, from a scan of the records of these stores.
 fn scan(parts: &[Vec<Record>], needle: u64, k: u32) -> Vec<Found> {
     let mut found: BTreeMap<(u32, u64, usize), Vec<Id>> = BTreeMap::new();
     for (store, records) in parts.iter().enumerate() {
@@ -40,7 +40,7 @@ fn plain(found: Vec<(StoreIndex, fpstore::Match)>) -> Vec<Found> {
     found.into_iter().map(plain).collect()
 }
 
-/// The answer of a searcher or a batch as plain values.
+/// The answer of a search or of a batch as plain values.
 fn of_answer(answer: &fpstore::Answer<'_>) -> Vec<Found> {
     let parts = answer.hits().flat_map(|hit| hit.stores());
     plain(parts.map(|(store, hit)| (store, hit.to_match().unwrap())).collect())
@@ -50,7 +50,7 @@ fn handles(temps: &[TempStore]) -> Vec<Store> {
     temps.iter().map(|temp| temp.store.clone()).collect()
 }
 
-/// A store of each part; the schemes and tuned distances differ.
+/// Builds a store of each part; the stores have different schemes and tuned distances.
 fn stores_of(parts: &[Vec<Record>]) -> (Vec<TempStore>, Stores) {
     let schemes = [
         scheme_named("2"),
@@ -66,7 +66,8 @@ fn stores_of(parts: &[Vec<Record>]) -> (Vec<TempStore>, Stores) {
     (temps, stores)
 }
 
-/// Cuts records into overlapping parts: each part begins with the last records of the part before.
+/// Divides records into overlapping parts: each part begins with the last records of the previous
+/// part.
 fn parts_of(records: &[Record], count: usize) -> Vec<Vec<Record>> {
     let len = records.len() / count;
     let part =
@@ -116,7 +117,7 @@ fn searches_of_several_stores_find_what_a_scan_of_all_finds_and_where() {
     }
 }
 
-/// The first `count` fingerprints of an answer, and whether the answer has more.
+/// The matches of the first `count` fingerprints, and whether there are more.
 fn nearest_of(mut found: Vec<Found>, count: usize) -> (Vec<Found>, bool) {
     let all: Vec<(u32, u64)> = found.iter().map(|of| (of.0, of.1)).collect();
     let distinct: Vec<&(u32, u64)> =
@@ -179,7 +180,7 @@ fn batches_over_several_stores_get_the_answers_of_a_scan_in_every_mode() {
     }
 }
 
-/// A record at a distance of exactly k is in the last store, and a record at k + 1 is in the first.
+/// The last store has a record exactly k bits from the needle, the first store one at k + 1 bits.
 #[test]
 fn what_is_k_bits_away_is_found_and_what_is_one_more_is_not() {
     let mut random = Random::new(707);
@@ -221,7 +222,7 @@ fn records_are_found_by_their_ids_in_each_store_that_has_them() {
 /// A document as plain values: fingerprint, store, id.
 type Document = (u64, usize, Option<Id>);
 
-/// The documents of all stores, in pair order; equal records count once for each store.
+/// The documents of all stores in the order of pairs; equal records count once in each store.
 fn documents_of(parts: &[Vec<Record>]) -> Vec<Document> {
     let mut documents: Vec<(u64, usize, usize, Option<Id>)> = Vec::new();
     for (store, records) in parts.iter().enumerate() {
@@ -312,7 +313,8 @@ fn shares_of_the_pairs_of_several_stores_have_each_pair_once() {
     }
 }
 
-/// New records are compared with the records of all stores, and each kept record names its store.
+/// New records are compared with the records of all stores, and the kept record of a duplicate
+/// names its store.
 #[test]
 fn new_records_are_deduplicated_against_all_stores() {
     for few in [false, true] {
@@ -463,7 +465,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     searcher.follow(stores.as_store());
     assert_eq!(searcher.search(7.into(), 0).unwrap().len(), 1);
 
-    // A store is replaced by a store of another width: its contents are not returned.
+    // One store is replaced by a store of another width; its records must not be returned.
     let narrow =
         BuildOptions::default().replace(true).recipe(Recipe::external_of(Width::new(32).unwrap()));
     let mut builder = Builder::with_options(temps[1].path(), narrow).unwrap();
@@ -473,7 +475,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     assert_eq!(plain(stores.query(7.into(), 0).unwrap()), [(0, 7, 0, vec![Id::U64(1)])]);
 }
 
-/// Two snapshots with equal manifest digests give the same answers, also with several stores.
+/// Snapshots of one or several stores with equal manifest digests give the same answers.
 #[test]
 fn the_digest_of_several_stores_changes_with_each_of_them() {
     let temps = [uniform(20, 731), uniform(20, 732)].map(|part| store_of(&part, scheme_named("2")));

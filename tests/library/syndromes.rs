@@ -1,5 +1,5 @@
-//! Tables with syndromes give the same answers as other tables, from fewer bytes, and represent the
-//! right set.
+//! Tables with syndromes give the same answers as tables of whole values, take fewer bytes, and
+//! represent the same set of fingerprints.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ use fpstore::{
     WriterOptions, verify,
 };
 
-/// A word whose 12-bit syndrome is 0: two values whose upper halves differ by it have equal keys in
-/// a table of lower halves.
+/// A word whose syndrome of 12 bits is 0: if two values differ by it in their upper halves, they
+/// have equal keys in the table of lower halves.
 const LIKE_NOTHING: u64 = 0x65c;
-/// Suffixes of the names of data-dependent layouts.
+/// The suffixes of layouts, in scheme names, that depend on the data.
 const LAYOUTS: [&str; 3] = ["-live", "-dealt", "-sorted"];
 
 fn halves(bits: u32) -> Scheme {
     scheme_named("2").with_syndromes(bits).unwrap()
 }
 
-/// Syndrome bits and bits per fingerprint of the second table.
+/// The number of syndrome bits of the second table, and its bits per fingerprint.
 fn second_table(store: &Store) -> (u32, f64) {
     let table = &store.info().segments[0].tables[1];
     (table.syndrome_bits, table.bits_per_fingerprint.unwrap())
@@ -34,7 +34,7 @@ fn second_table(store: &Store) -> (u32, f64) {
 
 #[test]
 fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
-    // Families with equal lower halves, with sizes up to several passes of a query.
+    // Groups of values with equal lower halves, some larger than one pass of a search.
     let mut records: Vec<Record> = Vec::new();
     for (lower, size) in [(1_u64, 2_u64), (2, 70), (3, 600), (4, 5000)] {
         for at in 0..size {
@@ -42,20 +42,20 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
             records.push((upper << 32 | lower, number(lower << 32 | at)));
         }
     }
-    // Enough other values that the table does not count as crowded.
+    // With so many other values the table does not count as crowded, and keeps its syndromes.
     records.extend(uniform(60_000, 61));
     let temp = store_of(&records, halves(12));
     assert_eq!(second_table(&temp.store).0, 12);
     for k in 1..=7 {
         let mut asked = needles(&records, 60, k, 62);
-        // Halfway between two values with the same key: three bits from each.
+        // A needle between two values with the same key: three bits from each of them.
         asked.extend((1..=4_u64).map(|lower| (0xa5a5_0000 ^ 0x61c) << 32 ^ 0x200 << 32 ^ lower));
         assert_exact(&temp.store, &records, &asked, k, "equal keys");
     }
     assert!(verify(temp.path(), &samples(50)).unwrap().is_sound());
 }
 
-/// Values clustered around a few thousand centers, so that plans probe many tables.
+/// Values in clusters around a few thousand centers, so that plans probe many tables.
 fn crowds(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let value = |random: &mut Random| match random.below(10) {
@@ -77,7 +77,7 @@ fn built(records: &[Record], scheme: impl Into<SchemeChoice>) -> TempStore {
     TempStore { store: builder.finish().unwrap(), folder }
 }
 
-/// Fails unless every search and every join returns each match once, with each id once.
+/// Fails unless every search and every join returns each match once, and each of its ids once.
 fn assert_each_once(temp: &TempStore, records: &[Record], case: &str) {
     let store = &temp.store;
     for k in [1, 2, 3, 4, 8] {
@@ -121,7 +121,7 @@ fn assert_each_once(temp: &TempStore, records: &[Record], case: &str) {
     assert!(report.is_sound(), "{case}: {:?}", report.faults);
 }
 
-/// Whether a search probes the last table, which has syndromes, and a table between it and the
+/// Whether a search probes the last table, which has syndromes, and also a table between it and the
 /// first table.
 fn probes_between(store: &Store, k: u32) -> bool {
     let tables = &store.info().segments[0].tables;
@@ -133,8 +133,8 @@ fn probes_between(store: &Store, k: u32) -> bool {
         && probed.last().unwrap().table == last.table
 }
 
-/// The last table names the bits outside of its mask, and the first table leads with these bits;
-/// tables in between can report the same match.
+/// The last table names the bits outside of its mask, which are the first bits of the first table;
+/// tables between these two can find the same match.
 #[test]
 fn a_match_comes_once_where_other_tables_lie_between_two_halves() {
     let (many, few) = (crowds(6000, 82), crowds(1500, 82));
@@ -159,7 +159,8 @@ fn a_match_comes_once_where_other_tables_lie_between_two_halves() {
     }
 }
 
-/// Data-dependent blocks: masks and their complements are no longer halves of the bits.
+/// With layouts that depend on the data, masks and their complements are not the halves of the
+/// bits.
 #[test]
 fn a_match_comes_once_whatever_layout_tables_with_syndromes_have() {
     let mut random = Random::new(83);
@@ -187,11 +188,11 @@ fn a_second_table_with_syndromes_takes_less_and_a_crowded_one_stays_whole() {
         let smaller = store_of(&records, halves(wanted));
         let (bits, after) = second_table(&smaller.store);
         assert_eq!(bits, wanted);
-        // 32 bits outside of the mask are omitted.
+        // The 32 bits outside of the mask are replaced by the syndrome.
         let saved = before - after;
         assert!((saved - f64::from(32 - wanted)).abs() < 0.5, "{wanted}: {saved}");
     }
-    // The upper half has four values: the tails are shorter than a syndrome.
+    // The upper half has only four values, so the tails are shorter than a syndrome.
     let crowded: Vec<Record> =
         (0..100_000_u64).map(|at| ((at % 4) << 32 | at.wrapping_mul(0x9e37_79b9), None)).collect();
     let temp = store_of(&crowded, halves(12));
@@ -221,8 +222,8 @@ fn limits_nearest_and_batches_answer_as_with_whole_values() {
     }
 }
 
-/// Segments with and without syndromes, later merged into either kind, with deletions before and
-/// after the merge.
+/// A store of segments with and without syndromes, later merged into either kind, with deletions
+/// before and after the merge.
 #[test]
 fn stores_grow_shrink_and_merge_with_and_without_syndromes() {
     let mut random = Random::new(67);
@@ -277,7 +278,8 @@ fn a_join_in_shares_reads_ranges_of_whole_tables_alone() {
     assert_ne!(reads(&whole.store), reads(&smaller.store));
 }
 
-/// A table that only names values has the mask required by the plan, but does not store the values.
+/// The mask of a table that only names values is the mask that the plan needs, but the plan reads
+/// values.
 #[test]
 fn a_plan_is_refused_once_a_segment_names_what_the_plan_reads() {
     let records = clustered(2000, 75);
@@ -310,8 +312,8 @@ fn a_plan_is_refused_once_a_segment_names_what_the_plan_reads() {
     assert_eq!(found, oracle::pairs(values_of(&records), 1));
 }
 
-/// In data with few varying bits, no mask is long enough for syndromes, and some blocks have no
-/// bits.
+/// If few bits of the data vary, no mask is long enough for syndromes, and some blocks of a layout
+/// have no bits.
 #[test]
 fn a_scheme_that_is_accepted_by_its_name_is_built_of_any_data() {
     let few: Vec<Record> = (0..2000).map(|value| (value % 40, number(value))).collect();
@@ -329,7 +331,7 @@ fn a_scheme_that_is_accepted_by_its_name_is_built_of_any_data() {
             }
         }
     }
-    // Without a layout, the name alone determines the error before any data is read.
+    // The names of these schemes show that they are invalid, before any data is read.
     for name in ["blocks-4-syndrome12", "archive-live-syndrome12", "blocks-40-syndrome"] {
         assert!(SchemeChoice::named(name, 3).is_err(), "{name}");
     }
@@ -363,8 +365,8 @@ fn names_of_schemes_reach_syndromes_and_bad_ones_are_refused() {
     assert_eq!(halves(12).with_syndromes(0).unwrap(), scheme_named("2"));
 }
 
-/// Heads that extend deep into the bits outside the mask distinguish more errors than the maximum
-/// syndrome length can. A store with such a table can grow like any other store.
+/// Heads that extend far into the bits outside the mask tell apart more errors than the longest
+/// syndrome. A store with such a table can still grow.
 #[test]
 fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
     let mut random = Random::new(73);
@@ -387,8 +389,8 @@ fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
     );
 }
 
-/// A table that names values has the same statistics as the table of the whole values: groups are
-/// exact; gaps are in classes starting at the bits that the table stores.
+/// A table that only names values has the same statistics as a table of whole values: the groups
+/// are exact; the lengths of gaps begin at the bits that the table stores.
 #[test]
 fn statistics_of_a_table_with_syndromes_say_what_it_knows_and_no_more() {
     let records = uniform(20_000, 65);
@@ -400,7 +402,7 @@ fn statistics_of_a_table_with_syndromes_say_what_it_knows_and_no_more() {
     assert_eq!(named.groups, whole.groups);
     assert_eq!(named.largest_groups, whole.largest_groups);
     assert_eq!(named.candidates_per_probe, whole.candidates_per_probe);
-    // 32 bits are hashed, so the length of a longer gap is known to within one bit.
+    // 32 bits are hashed, so the bit lengths of longer gaps are known to within one bit.
     let at_most = |gaps: &[GapClass], bits| -> u64 {
         gaps.iter().filter(|gap| gap.bits <= bits).map(|gap| gap.count).sum()
     };

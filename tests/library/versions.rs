@@ -1,5 +1,5 @@
-//! Stores of each format version: supported versions answer; unsupported versions give an error
-//! with a remedy.
+//! Stores of each format version: supported versions can be queried; for others the error contains
+//! a remedy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A writable copy of a golden store.
+/// A copy of a golden store that can be changed.
 fn copy_of(name: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in fs::read_dir(golden(name)).unwrap() {
@@ -30,7 +30,7 @@ fn files_of(store: &Path, kind: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The version field of a file: its position is the same in all files.
+/// The version in a file; it has the same position in all kinds of files.
 fn version_in(file: &Path) -> u16 {
     u16::from_le_bytes(fs::read(file).unwrap()[8..10].try_into().unwrap())
 }
@@ -74,7 +74,7 @@ fn there_is_a_golden_store_of_each_format_version() {
     }
 }
 
-/// The error names the file, the found version, the supported versions, and the remedy.
+/// Checks that the error names the file, its version, the supported versions, and the remedy.
 fn assert_old(error: &Error) {
     assert!(matches!(error, Error::UnsupportedVersion { found: 1, .. }), "{error:?}");
     let text = error.to_string();

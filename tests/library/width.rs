@@ -16,7 +16,7 @@ fn width(bits: u32) -> Width {
     Width::new(bits).unwrap()
 }
 
-/// A store of these values; the ids are their positions.
+/// A store of these values; the id of each is its position.
 fn store_of(values: &[u64], bits: u32) -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions::default().recipe(Recipe::external_of(width(bits)));
@@ -28,13 +28,14 @@ fn store_of(values: &[u64], bits: u32) -> (TempDir, Store) {
     (folder, store)
 }
 
-/// Random and clustered values of a width, and sets of extreme values.
+/// Random values, clustered values and extreme values of a width.
 fn sets(bits: u32, random: &mut Random) -> Vec<Vec<u64>> {
     let max = width(bits).max().value();
     let spread: Vec<u64> = (0..800).map(|_| random.next() & max).collect();
     let mut clustered = Vec::new();
     for centre in &spread[..40] {
-        // Distances of 0 to 4 bits, so that some values are exactly at k, and some at k + 1.
+        // Values at 0 to 4 bits from a center, so that some are exactly at k bits and some at k +
+        // 1.
         clustered.extend((0..20).map(|at| (random.flip(*centre, at % 5)) & max));
     }
     let ones = vec![max; 3];
@@ -128,7 +129,7 @@ fn nothing_wider_comes_in_or_is_asked() {
     is_too_wide(builder.push_bare(wide).unwrap_err());
     drop(builder);
     store.refresh().unwrap();
-    // The second writer replaced the record of the first.
+    // The second writer has replaced the record of the first writer.
     assert_eq!(store.query(8.into(), 0).unwrap()[0].ids.len(), 1);
 }
 
@@ -148,7 +149,7 @@ fn stores_of_different_widths_are_never_one() {
     differs(writer.import(&[path]).map(drop).unwrap_err());
 }
 
-/// Merges, an empty store and a store with all records deleted preserve the width.
+/// Merging, building an empty store and deleting all records keep the width.
 #[test]
 fn the_width_stays_through_the_life_of_a_store() {
     let (folder, store) = store_of(&[1, 2, 3], 40);
@@ -185,7 +186,8 @@ fn a_recipe_of_an_unknown_width_is_refused() {
     }
 }
 
-/// Each format gives the same values, and errors name the place of a value that is too wide.
+/// Each input format gives the same values, and an error has the position of a value that is too
+/// wide.
 #[test]
 fn inputs_are_read_in_the_width() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,7 +246,8 @@ fn inputs_are_read_in_the_width() {
     assert!(done.unwrap_err().to_string().contains("signed number of 32 bits"));
 }
 
-/// Hashes of 32 bits are not silently read as 64 bits, and binary hashes of 32 bits are rejected.
+/// Hashes of 32 bits are rejected unless a width or a radix is set, because they would be read as
+/// 64 bits; so are binary hashes of 32 bits.
 #[test]
 fn hashes_of_32_bits_need_a_width() {
     let folder = tempfile::tempdir().unwrap();

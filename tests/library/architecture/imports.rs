@@ -1,8 +1,8 @@
 //! The imports between the files of a crate, parsed from the source.
 //!
-//! An import leads from a file that names an item to the file that defines it: re-exports are
-//! followed to the definition. Tests and names of other crates are ignored; cargo itself forbids
-//! cycles between crates.
+//! An import leads from a file that uses a name to the file that defines it; re-exports are
+//! followed to the definition. Tests and names of other crates are ignored, because cargo itself
+//! forbids cycles between crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,13 +15,13 @@ struct Module {
     file: PathBuf,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
-    /// The names defined in the module itself.
+    /// The names that the module itself defines.
     items: BTreeSet<String>,
-    /// The imported and re-exported names, each with its path.
+    /// The names that the module imports or re-exports, each with its path.
     uses: Vec<(String, Vec<String>)>,
-    /// The paths of its glob imports.
+    /// The paths of the glob imports of the module.
     globs: Vec<Vec<String>>,
-    /// All paths in its code.
+    /// All paths that occur in the code of the module.
     paths: BTreeSet<Vec<String>>,
 }
 
@@ -30,7 +30,7 @@ pub struct Crate {
     modules: Vec<Module>,
 }
 
-/// The imports between files, each with the imported names.
+/// The imports between files: importing file, imported file, imported names.
 pub type Imports = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
 
 impl Crate {
@@ -86,7 +86,7 @@ impl Crate {
         index
     }
 
-    /// All imports from one file to another.
+    /// The imports of all files of the crate.
     pub fn imports(&self) -> Imports {
         let mut imports = Imports::new();
         for (index, module) in self.modules.iter().enumerate() {
@@ -104,8 +104,8 @@ impl Crate {
         imports
     }
 
-    /// The module that defines the item `path`, as named in the module `from`; `None` if `path` is
-    /// a module, or an item of another crate.
+    /// The module that defines the item that `path` names in the module `from`; `None` if `path` is
+    /// a module or is in another crate.
     fn find(&self, from: usize, path: &[String], depth: usize) -> Option<usize> {
         let (first, rest) = path.split_first()?;
         if depth > 20 {
@@ -125,7 +125,8 @@ impl Crate {
             return Some(from);
         }
         if let Some((_, target)) = module.uses.iter().find(|(name, _)| name == first) {
-            // An import from another crate can look like an import of itself.
+            // An import from another crate can look like an import of itself, which would never
+            // end.
             let target: Vec<String> = target.iter().chain(rest).cloned().collect();
             return (target != path).then(|| self.find(from, &target, depth + 1)).flatten();
         }
@@ -170,7 +171,7 @@ impl<'ast> Visit<'ast> for Module {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        // A single name is defined in the module or imported by it.
+        // A path of one name is defined or imported in the module itself, so it is no import.
         if segments.len() > 1 && path.leading_colon.is_none() {
             self.paths.insert(segments);
         }
@@ -208,7 +209,7 @@ fn name_of(item: &syn::Item) -> Option<String> {
         syn::Item::Enum(item) => &item.ident,
         syn::Item::Fn(item) => &item.sig.ident,
         syn::Item::Macro(item) if item.ident.is_none() => {
-            // An enum in `choices!` or `named!`.
+            // The name of an enum defined with `choices!` or `named!`.
             let tokens = item.mac.tokens.to_string();
             return tokens.split_once("enum ")?.1.split_whitespace().next().map(str::to_string);
         }
@@ -222,7 +223,7 @@ fn name_of(item: &syn::Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// The imports that form a cycle, one line for each.
+/// The imports that form a cycle, as lines of text.
 pub fn circles(imports: &Imports) -> Vec<String> {
     let mut targets: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
     for (from, to) in imports.keys() {

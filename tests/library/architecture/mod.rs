@@ -1,4 +1,5 @@
-//! ARCHITECTURE.md is correct: link targets and names exist, and no layer imports a higher layer.
+//! ARCHITECTURE.md is correct: its links and names exist, and files import only from permitted
+//! rooms.
 
 mod imports;
 
@@ -34,13 +35,14 @@ fn links(page: &str) -> Vec<&str> {
     page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect()
 }
 
-/// Text between single backticks outside of indented blocks.
+/// The texts in single backticks on a page, except in indented blocks.
 fn code_spans(page: &str) -> Vec<&str> {
     let prose = page.lines().filter(|line| !line.starts_with("    "));
     prose.flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
 }
 
-/// The rooms listed in the table with this heading, lowest first.
+/// The rooms in the table whose first column has this heading, from the lowest layer to the
+/// highest.
 fn rooms<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
     let rows = page.lines().skip_while(|line| !line.starts_with(&format!("| {heading} |"))).skip(2);
     rows.take_while(|line| line.starts_with("| ["))
@@ -48,7 +50,7 @@ fn rooms<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The names in a folder, without the `.rs` extension.
+/// The names in a folder, without the extension `.rs`.
 fn names_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -112,7 +114,7 @@ fn no_file_imports_from_a_room_above_its_own() {
     {
         let rooms = rooms(&page, heading);
         let folder = root().join(folder);
-        // Files outside of all rooms, such as the root, are above all rooms.
+        // Files outside of all rooms, such as the crate root, are above all rooms.
         let level = |path: &Path| {
             let below = path.strip_prefix(&folder).ok()?.iter().next()?.to_str()?;
             rooms.iter().position(|room| *room == below.trim_end_matches(".rs"))
@@ -134,7 +136,7 @@ fn each_command_has_a_file_or_folder() {
     let list = overview.split("GROUPS: ").nth(1).unwrap().split("];\n").next().unwrap();
     let quoted: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     let mut commands: Vec<&str> = quoted.into_iter().filter(|name| !name.contains(' ')).collect();
-    // It is `fingerprint` with the first recipe, in the same source file.
+    // `simhash` has no file of its own: it is `fingerprint` with the first recipe.
     commands.retain(|name| *name != "simhash");
     commands.push("mod");
     commands.sort_unstable();
@@ -156,7 +158,7 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "imports on circles:\n{wrong}");
 }
 
-/// Names in code that changes files.
+/// Parts of code lines that change files.
 const CHANGES_OF_FILES: [&str; 22] = [
     "fs::write(",
     "fs::rename(",
@@ -182,7 +184,8 @@ const CHANGES_OF_FILES: [&str; 22] = [
     "TempDir",
 ];
 
-/// File changes that bypass `disk` are missing from the tests of fail points and power losses.
+/// A file change that bypasses the package `disk` would be missing in tests of fail points and
+/// power losses.
 #[test]
 fn only_disk_changes_files() {
     let mut wrong = Vec::new();
@@ -191,7 +194,8 @@ fn only_disk_changes_files() {
         let below = path.strip_prefix(root()).unwrap();
         let is_other = ["tests", "tests.rs", "benches", "examples"];
         let is_other = below.iter().any(|part| is_other.iter().any(|other| part == *other));
-        // A lock file contains no data of the store; devices and pipes store no bytes.
+        // Exceptions: a lock file contains no data of the store, and devices and pipes store no
+        // bytes.
         let free =
             ["crates/disk/src", "src/writing/directory/lock_file.rs", "crates/base/src/waiting.rs"];
         if is_other || free.iter().any(|path| below.starts_with(path)) {
@@ -209,14 +213,14 @@ fn only_disk_changes_files() {
     assert!(wrong.is_empty(), "changes of files outside disk:\n{}", wrong.join("\n"));
 }
 
-/// Each difference between systems in file handling is one function of `disk/system`.
+/// All code for differences between operating systems in file handling is in `disk/system`.
 #[test]
 fn files_differ_between_systems_in_one_place() {
     let mut wrong = Vec::new();
     let folders = ["crates/disk/src", "src/writing"].map(|folder| root().join(folder));
     for path in folders.iter().flat_map(|folder| sources(folder)) {
         let below = path.strip_prefix(root()).unwrap();
-        // Only Unix has such sockets.
+        // Unix sockets exist on Unix only.
         if below.starts_with("crates/disk/src/system") || below.ends_with("socket_file.rs") {
             continue;
         }

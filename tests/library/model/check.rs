@@ -1,4 +1,4 @@
-//! Compares every way of reading a store with a scan of the model.
+//! Compares every way to read a store with a scan of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -13,23 +13,23 @@ use fpstore::join::{
 };
 use fpstore::{Answer, Error, Fingerprint, Id, IdRef, Limits, Searcher, Store, verify};
 
-/// Up to this number of values, all pairs are compared at every step.
+/// Up to this number of values, a step compares all pairs.
 const FEW: usize = 400;
-/// Above this number of values, pairs are never compared exhaustively.
+/// Above this number of values, no step compares all pairs.
 const MANY: usize = 6000;
 
-/// A snapshot of one or several stores, and its model.
+/// What is compared: a snapshot of one or several stores, and its model.
 pub struct Check<'a> {
     pub store: &'a Store,
     pub index: &'a Index,
     pub setting: &'a Setting,
-    /// The search distances. Planning for one distance can take longer than many searches, and a
-    /// newly opened store has no plans.
+    /// The distances of searches. They are few, because planning for a distance can take longer
+    /// than many searches, and a newly opened store has no plans.
     pub ks: &'a [u32],
     pub random: &'a mut Random,
-    /// Description of the checked snapshot, for messages.
+    /// A description of the compared snapshot, for messages.
     pub case: &'a str,
-    /// The number of comparisons.
+    /// Counts the comparisons.
     pub compared: &'a mut u64,
 }
 
@@ -64,7 +64,7 @@ impl Check<'_> {
         1 + self.random.below(2) as usize
     }
 
-    /// Compares an answer, including ids, labels, sketches and stores.
+    /// Compares an answer with the expected hits, including their ids, labels, sketches and stores.
     fn compare(&mut self, answer: &Answer<'_>, expected: &[(u32, u64)], case: impl Fn() -> String) {
         let mut found = Vec::new();
         for hit in answer.hits() {
@@ -94,7 +94,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// Single searches of all kinds.
+    /// Compares single searches of all kinds.
     pub fn searches(&mut self, searcher: &mut Searcher, count: u64) {
         for _ in 0..count {
             let k = self.k();
@@ -126,7 +126,7 @@ impl Check<'_> {
                         .hits()
                         .map(|hit| (hit.distance(), hit.fingerprint().value()))
                         .collect();
-                    // Ids of unreached segments can be missing, too.
+                    // Ids in segments that the search did not reach can be missing, too.
                     if cut {
                         let is_right = found.iter().all(|of| expected.binary_search(of).is_ok());
                         assert!(is_right, "{}: {found:?}", named("search that was cut"));
@@ -144,7 +144,7 @@ impl Check<'_> {
         }
     }
 
-    /// A batch of queries in a random mode.
+    /// Compares a batch of queries in a random mode.
     pub fn batch(&mut self) {
         let k = if self.index.values.len() > FEW { self.k().min(6) } else { self.k() };
         let count = self.random.below(40);
@@ -170,7 +170,7 @@ impl Check<'_> {
         assert_eq!(next, needles.len());
     }
 
-    /// A distance for joins of all values, unless there are too many values.
+    /// A distance for joins; small for many values, and `None` for too many.
     fn k_of_join(&mut self) -> Option<u32> {
         match self.index.values.len() {
             0..60 => Some([0, 1, 3, 6, 20, 64][self.random.below(6) as usize]),
@@ -182,7 +182,7 @@ impl Check<'_> {
         }
     }
 
-    /// A join of the store with itself, whole or in shares.
+    /// Compares a join of the store with itself, as a whole or in shares.
     pub fn pairs(&mut self) {
         let Some(k) = self.k_of_join() else { return };
         let expected = oracle::pairs(&self.index.values, k);
@@ -198,8 +198,8 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// The shares of an older plan: together they contain each pair once, or every share returns an
-    /// error.
+    /// Compares the shares of an older plan: together they have each pair once, or every share
+    /// returns an error.
     pub fn stale_shares(&mut self, plan: &str) {
         let plan: JoinPlan = plan.parse().unwrap();
         if self.index.values.len() > if plan.reads() == PlanReads::Ranges { MANY } else { FEW } {
@@ -283,7 +283,7 @@ impl Check<'_> {
         *self.compared += 2;
     }
 
-    /// Compares a join with another store.
+    /// Compares a join of this store with another store.
     pub fn across(&mut self, other: &Store, index: &Index) {
         if self.index.values.len() * index.values.len() > FEW * FEW {
             return;
@@ -301,7 +301,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// Looks up records by their ids.
+    /// Compares look-ups of records by their ids.
     pub fn ids(&mut self) {
         let mut by_id = BTreeMap::<&str, Vec<(u64, usize)>>::new();
         for (value, store, id) in self.index.documents() {
@@ -330,7 +330,7 @@ impl Check<'_> {
             .filter_map(|(id, found)| Some((found.first()?.fingerprint, Some(*id))));
         let count = found.iter().filter(|found| !found.is_empty()).count() as u64;
         let stored = self.store.count_stored(records.chain([absent])).unwrap();
-        // For a fingerprint with very many ids, only the first ids count.
+        // For a fingerprint with very many ids, only the first ids are compared with the record.
         let are_few = self.index.record_count < 1000;
         assert!(
             stored == count || !are_few && stored < count,
@@ -339,7 +339,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// Compares all records of one store, and the counts and labels stated by its segments.
+    /// Compares all records of one store, and the counts and labels of its segments.
     pub fn contents(&mut self, records: &Records) {
         let case = self.case;
         let expected: Vec<_> = records.by_value(None).into_iter().collect();
@@ -364,7 +364,7 @@ impl Check<'_> {
                 values += of.fingerprint_count - of.deleted_fingerprints;
                 ids += of.id_count - of.deleted_ids;
             }
-            // A fingerprint in two segments counts twice until the segments are merged.
+            // A fingerprint in two segments is counted twice until the segments are merged.
             let count = records.0.iter().filter(|of| of.label == label).count() as u64;
             let counts = expected.len() as u64..=count;
             assert!(counts.contains(&values), "{}: {values} counted, not {counts:?}", named());
@@ -374,7 +374,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// An undamaged store has no faults.
+    /// Verifies the store, which is not damaged: no fault may be found.
     pub fn soundness(&mut self) {
         let path = self.store.info().path;
         let report = verify(&path, &samples(self.random.below(8))).unwrap();

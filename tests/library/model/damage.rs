@@ -1,5 +1,5 @@
-//! Damage to a segment: a reader rejects the segment, a rewrite undoes the damage, or a repair
-//! saves the readable part.
+//! Damages a segment: readers must reject it. Then a rewrite undoes the damage, or a repair saves
+//! the readable part.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::common::{Random, records_of, samples, take_away};
 use fpstore::writer::{Compaction, repair};
 use fpstore::{Error, Fingerprint, Store, VerifyReport, Writer, verify};
 
-/// Flips some bits of a segment, and then repairs the store in one of the possible ways.
+/// Flips some bits of a segment, compares, and then makes the store sound in a random way.
 pub fn damage(world: &mut World, at: usize, random: &mut Random) {
     world.begin("damage");
     let path = world.stores[at].path.clone();
@@ -52,7 +52,7 @@ pub fn damage(world: &mut World, at: usize, random: &mut Random) {
     }
 }
 
-/// A search of a damaged store returns the complete answer or an error.
+/// A search of a damaged store must return the complete answer or an error.
 fn search_damaged(world: &mut World, at: usize, random: &mut Random) {
     let kept = &world.stores[at];
     let index = Index::of(std::slice::from_ref(&kept.records));
@@ -77,9 +77,9 @@ fn search_damaged(world: &mut World, at: usize, random: &mut Random) {
     }
 }
 
-/// Installs the repaired manifest and copies the saved records into the model: no record is
-/// invented, deleted records are not restored, and missing records were reported. Returns whether
-/// the repair wrote a manifest.
+/// Installs the repaired manifest and copies the saved records into the model. Checks that no
+/// record was invented, no deleted record came back, and all missing records were reported. Returns
+/// whether the repair wrote a manifest.
 fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
     let done = repair(report, Duration::ZERO).unwrap();
     let Some(manifest) = &done.manifest else { return false };
@@ -102,7 +102,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
             differing += u64::from(saved.get(&value) != Some(&ids));
         }
     }
-    // Each earlier record takes its id from the saved ids.
+    // Each earlier record looks for its id among the saved ids of its fingerprint.
     let mut found: BTreeMap<(Rc<str>, u64), usize> = BTreeMap::new();
     for of in &before.0 {
         let Some(ids) = left.get(&of.label).and_then(|of_label| of_label.get(&of.value)) else {
@@ -114,7 +114,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
                 *next += 1;
                 after.push(of.clone());
             }
-            // The id of the record, or of an equal fingerprint, is lost.
+            // The id of this record, or of another record of its fingerprint, was lost.
             _ => after.push(Stored { id: None, ..of.clone() }),
         }
     }

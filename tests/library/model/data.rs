@@ -1,28 +1,28 @@
-//! The random inputs of a world: values, ids, labels and tables.
+//! The random inputs of a world of stores: values, ids, labels and tables.
 
 use crate::common::{Random, Record};
 use fpstore::{Id, Scheme, SchemeChoice, Width};
 
-/// Labels of one form; their sort order is the order of expiry.
+/// Labels of the same form; labels sort in the order of expiry.
 const LABELS: [&str; 4] = ["2026-08", "2026-09", "2026-10", "2026-11"];
-/// A label that sorts after all others.
+/// A label that sorts after all labels above.
 pub const AFTER_ALL: &str = "2027-01";
 
-/// The distribution of the values of a world.
+/// The distribution of the values.
 #[derive(Clone, Copy, Debug)]
 enum Spread {
     Uniform,
-    /// Some bits vary; occasionally another bit does.
+    /// Only the bits in `varying` vary; occasionally another bit does.
     Clumped {
         base: u64,
         varying: u64,
     },
-    /// Values with equal lower halves or equal upper halves.
+    /// The lower half or the upper half is one of three.
     Halves {
         halves: [u64; 3],
     },
     Sparse,
-    /// Few distinct values.
+    /// Few distinct values, each repeated many times.
     Equal {
         count: u64,
     },
@@ -79,17 +79,17 @@ impl Spread {
     }
 }
 
-/// The id kinds of a world.
+/// The kinds of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ids {
     None,
     Numbers,
     Texts,
-    /// Numbers, texts, numbers spelled as texts, and absent ids.
+    /// Numbers, texts, numbers as decimal texts, and missing ids.
     Mixed,
 }
 
-/// The tables of a segment.
+/// The masks and the syndrome length for the tables of a segment.
 #[derive(Clone, Debug)]
 pub struct Tables {
     masks: Masks,
@@ -99,7 +99,7 @@ pub struct Tables {
 
 #[derive(Clone, Debug)]
 enum Masks {
-    /// The name of a family, with a layout.
+    /// The name of a family, perhaps with the name of a layout.
     Named(String),
     Listed(Vec<u64>),
 }
@@ -110,8 +110,8 @@ impl Tables {
         let masks = match random.below(16) {
             0..=2 => Masks::Named("2".into()),
             3..=6 => {
-                // Schemes with many tables are rare: planning for them takes as long as a thousand
-                // searches.
+                // Schemes with many tables are rare, because planning for them takes as long as a
+                // thousand searches.
                 let name = match random.below(12) {
                     0 => "8-for-4",
                     1 => "6-for-3",
@@ -146,13 +146,13 @@ impl Tables {
         Tables { masks, syndrome_bits: 0, k }.with_random_syndromes(random)
     }
 
-    /// The same masks, possibly with syndromes.
+    /// These masks, with a random syndrome length, or without syndromes.
     fn with_random_syndromes(&self, random: &mut Random) -> Self {
         let bits = if random.below(3) == 0 { 0 } else { 6 + random.below(16) };
         Tables { syndrome_bits: bits, ..self.clone() }
     }
 
-    /// The scheme passed to a build; without syndromes if these masks do not support them.
+    /// The scheme to build with; without syndromes if these masks do not allow them.
     pub fn choice(&self) -> SchemeChoice {
         let (k, bits) = (self.k, self.syndrome_bits);
         match &self.masks {
@@ -169,14 +169,14 @@ impl Tables {
     }
 }
 
-/// The settings shared by all stores of a world.
+/// Settings that all stores of a world have in common.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub width: Width,
     pub sketch_len: u8,
     pub labels: Vec<&'static str>,
     pub tables: Vec<Tables>,
-    /// The search distances.
+    /// The distances of searches.
     pub ks: Vec<u32>,
     /// The maximum number of records of an ordinary addition, and of a large addition.
     pub additions: [u64; 2],
@@ -191,7 +191,7 @@ impl Setting {
         let mut tables = vec![first.clone(), first.with_random_syndromes(random)];
         (0..random.below(3)).for_each(|_| tables.push(Tables::random(random)));
         let mut labels = LABELS[..1 + random.below(4) as usize].to_vec();
-        // Where some records have no label, merging all segments removes all labels.
+        // If some records have no label, merging all segments removes all labels.
         match random.below(3) {
             0 => labels.push(""),
             1 => {}
@@ -204,13 +204,13 @@ impl Setting {
         let ks =
             vec![2, 3, 2 + random.below(2) as u32, random.below(8) as u32, random.below(65) as u32];
         let width = Width::new(bits as u32).unwrap();
-        // Values of a single distribution are dense enough for plans that a mixture never gets.
+        // Often both distributions are equal: only then do values get some plans for dense values.
         let first = Spread::random(random);
         let spreads = [first, if random.below(2) == 0 { first } else { Spread::random(random) }];
         Setting { width, sketch_len, labels, tables, ks, additions, spreads, ids }
     }
 
-    /// Whether records can have no id.
+    /// Whether some records have no id.
     pub fn has_bare_records(&self) -> bool {
         matches!(self.ids, Ids::None | Ids::Mixed)
     }
@@ -223,7 +223,7 @@ impl Setting {
         self.tables[random.below(self.tables.len() as u64) as usize].choice()
     }
 
-    /// A random value: near a known value, or from the distribution of the world.
+    /// A random value: near one of the known values, or from a distribution of the world.
     pub fn value(&self, known: &[u64], random: &mut Random) -> u64 {
         let value = if !known.is_empty() && random.below(4) == 0 {
             let (near, flips) = (random.pick(known), random.below(5) as u32);
@@ -234,8 +234,8 @@ impl Setting {
         value & self.width.max().value()
     }
 
-    /// A needle: a known value, a value near it, a value of the same distribution, an extreme, or
-    /// any value.
+    /// A random needle: a known value, a value near a known value, a value from a distribution of
+    /// the world, an extreme value, or any value.
     pub fn needle(&self, known: &[u64], k: u32, random: &mut Random) -> u64 {
         let value = match random.below(8) {
             0..=4 if !known.is_empty() => {
@@ -250,7 +250,7 @@ impl Setting {
         value & self.width.max().value()
     }
 
-    /// A new id, or occasionally an earlier id. Numbers below `next` are used.
+    /// A new id, or occasionally an earlier id; all numbers below `next` are earlier ids.
     pub fn id(&self, next: &mut u64, random: &mut Random) -> Option<Id> {
         let number = match random.below(8) {
             0 => random.below(*next + 1),
@@ -276,7 +276,7 @@ impl Setting {
         (0..count).map(|_| (self.value(known, random), self.id(next_id, random))).collect()
     }
 
-    /// The number of records of an addition: few, zero, or occasionally many.
+    /// A random number of records to add: few, none, or occasionally many.
     pub fn record_count(&self, random: &mut Random) -> u64 {
         let [ordinary, large] = self.additions;
         match random.below(9) {
@@ -288,7 +288,7 @@ impl Setting {
     }
 }
 
-/// The sketch of a record, if the records have sketches.
+/// The sketch of a record; empty if records have no sketches.
 pub fn sketch(value: u64, id: &str, len: u8) -> Vec<u8> {
     let word = id.bytes().fold(value, |word, byte| (word ^ u64::from(byte)).rotate_left(9));
     word.to_le_bytes()[..usize::from(len)].to_vec()

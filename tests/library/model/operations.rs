@@ -1,4 +1,4 @@
-//! The operations on the stores of a world, each applied to the store and to its model.
+//! The operations on the stores of a world; each changes the store and its model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use fpstore::writer::{
 };
 use fpstore::{Builder, Error, Fingerprint, Id, SegmentReceipt, Store, Writer};
 
-/// Number of task files kept for repeated commits.
+/// The maximum number of segment files of tasks that are kept for repeated commits.
 const PARTS_MAX: usize = 8;
 
 /// A segment file written by a task.
@@ -24,26 +24,26 @@ pub struct Part {
     records: Vec<Record>,
 }
 
-/// A writer that stays open for some operations, and the records pushed to it.
+/// A writer that stays open for several operations, and the records pushed but not committed.
 struct Session {
     at: usize,
     writer: Writer,
     pending: Vec<Record>,
-    /// Whether all of its records replace older records.
+    /// Whether each pushed record replaces older records with its id.
     replaces: bool,
 }
 
 const COMPACTIONS: [Compaction; 5] =
     [Compaction::Tier, Compaction::All, Compaction::One, Compaction::One, Compaction::Rewrite];
 
-/// The digests of the nonempty segments of a store.
+/// The digests of all segments of a store that are not empty.
 fn digests(store: &Store) -> BTreeSet<[u8; 16]> {
     let segments = store.info().segments.into_iter().filter(|of| of.fingerprint_count > 0);
     segments.map(|of| SegmentReceipt::of(of.path).unwrap().digest).collect()
 }
 
 impl World {
-    /// Replaces the existing store by a new store.
+    /// Builds a new store in place of an existing one.
     pub fn build(&mut self, at: usize, random: &mut Random) {
         self.begin("build");
         let records = self.new_records(at, random);
@@ -95,7 +95,7 @@ impl World {
             }
         }
         if random.below(4) == 0 {
-            // Uncommitted records are dropped with the writer.
+            // Records that are not committed are dropped with the writer.
             return self.doing += " dropped";
         }
         if random.below(3) == 0 {
@@ -216,7 +216,7 @@ impl World {
         self.note_compaction(session.at, what);
     }
 
-    /// Runs a compactor in a store held by a writer; the writer is not notified.
+    /// Runs a compactor on a store while a writer has it open; the writer is not told.
     pub fn compact_beside(&mut self, at: usize, random: &mut Random) {
         self.begin("compact beside");
         let path = self.stores[at].path.clone();
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// Imports another store, a copy of a store, or one segment of it.
+    /// Imports another store, a copy of it, or one of its segments.
     pub fn import(&mut self, at: usize, random: &mut Random) {
         self.begin("import");
         let label = if random.below(3) == 0 { self.setting.label(random) } else { "" };
@@ -300,7 +300,7 @@ impl World {
         }
     }
 
-    /// Commits new files of tasks, and occasionally repeats an earlier commit.
+    /// Commits new segment files of tasks, and occasionally repeats an earlier commit.
     pub fn commit(&mut self, at: usize, random: &mut Random) {
         self.begin("commit");
         let mut parts = Vec::new();
@@ -356,7 +356,7 @@ impl World {
     }
 }
 
-/// The records of one segment; its label is the label of the store.
+/// The records of one segment, given as a store; their label is `label`.
 fn of_segment(segment: &Store, label: &str) -> Records {
     let mut records = Records::default();
     for (value, ids) in records_of(segment) {

@@ -1,5 +1,4 @@
-//! The expected contents of a store: a list of records, and the effect of each operation on the
-//! list.
+//! The expected contents of a store: a list of records, and the effect of each operation on it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
@@ -7,7 +6,7 @@ use std::rc::Rc;
 use crate::common::{Record, oracle};
 use fpstore::{Id, IdRef};
 
-/// A record of the model. A number and its decimal text are the same id.
+/// A record of the model. Ids are texts: a number and its decimal text are the same id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub value: u64,
@@ -15,8 +14,8 @@ pub struct Stored {
     pub label: Rc<str>,
 }
 
-/// The records of a store, oldest first. The model has no merges, because a merge must not change
-/// any answer.
+/// The records of a store, the oldest first. Merges are not in the model, because they must not
+/// change any answer.
 #[derive(Clone, Debug, Default)]
 pub struct Records(pub Vec<Stored>);
 
@@ -30,16 +29,16 @@ impl Records {
         self.0.extend(records.iter().map(stored));
     }
 
-    /// Deletes fingerprints and returns the number of deleted stored fingerprints.
+    /// Deletes fingerprints and returns the number of stored fingerprints deleted.
     pub fn delete_values(&mut self, wanted: &BTreeSet<u64>) -> u64 {
         let stored: BTreeSet<u64> = self.0.iter().map(|of| of.value).collect();
         self.0.retain(|of| !wanted.contains(&of.value));
         wanted.intersection(&stored).count() as u64
     }
 
-    /// Deletes ids and returns the number of deleted stored ids. A fingerprint that was also added
-    /// without an id is deleted with its last id of the label: a merge cannot distinguish the two
-    /// cases.
+    /// Deletes ids and returns the number of stored ids deleted. If a fingerprint was also added
+    /// without an id, deleting its last id of a label deletes these records, too, because a merge
+    /// cannot tell them apart.
     pub fn delete_ids(&mut self, wanted: &BTreeSet<Rc<str>>) -> u64 {
         let (mut found, mut left, mut lost) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for of in &self.0 {
@@ -61,9 +60,9 @@ impl Records {
         found.len() as u64
     }
 
-    /// Adds records that replace all older records with the same ids; of several records with one
-    /// id, the last counts. Returns the number of replaced stored ids, and the number of added
-    /// records.
+    /// Adds records that replace all older records with their ids; of several new records with the
+    /// same id, the last one counts. Returns the number of replaced stored ids, and the number of
+    /// added records.
     pub fn replace(&mut self, label: &str, before: &[Record], records: &[Record]) -> (u64, u64) {
         let (mut numbers, mut texts) = (BTreeMap::new(), BTreeMap::new());
         for record in records {
@@ -84,7 +83,7 @@ impl Records {
         self.0.retain(|of| of.label.is_empty() || &*of.label >= before);
     }
 
-    /// Gives all records the label with the latest expiry, or no label.
+    /// Gives all records the latest of their labels, or no label if a record has none.
     pub fn become_one(&mut self) {
         let is_labelled = self.0.iter().all(|of| !of.label.is_empty());
         let greatest = self.0.iter().map(|of| of.label.clone()).max().filter(|_| is_labelled);
@@ -96,7 +95,7 @@ impl Records {
         self.0.iter().map(|of| of.label.clone()).collect()
     }
 
-    /// The ids of each fingerprint under a label, or under all labels.
+    /// The ids of each fingerprint under one label, or under all labels.
     pub fn by_value(&self, label: Option<&str>) -> BTreeMap<u64, Vec<String>> {
         let mut all = BTreeMap::<u64, Vec<String>>::new();
         for of in self.0.iter().filter(|of| label.is_none_or(|label| *of.label == *label)) {
@@ -110,7 +109,7 @@ pub fn id_of(record: &Record) -> Option<Rc<str>> {
     record.1.as_ref().map(|id| id.to_string().into())
 }
 
-/// An id of the model as the caller spells it: a number as a number or as text.
+/// An id of the model as a caller may give it: a number as a number or as a text.
 pub fn spelled(id: &str, as_number: bool) -> Id {
     match IdRef::canonical_number(id).filter(|_| as_number) {
         Some(number) => Id::U64(number),
@@ -118,8 +117,8 @@ pub fn spelled(id: &str, as_number: bool) -> Id {
     }
 }
 
-/// A fingerprint in one of several stores: its ids, each once, with their labels, or without ids
-/// the labels of its segments.
+/// A fingerprint in one of several stores: its ids, each once, with their labels; without ids, the
+/// labels of its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub store: usize,
@@ -127,7 +126,7 @@ pub struct Place {
     pub labels: BTreeSet<String>,
 }
 
-/// The scannable records of one or several stores.
+/// The records of one or several stores, prepared for scans.
 pub struct Index {
     pub values: Vec<u64>,
     pub places: BTreeMap<u64, Vec<Place>>,
@@ -161,13 +160,13 @@ impl Index {
         Index { values, places, record_count }
     }
 
-    /// Distance and value of each fingerprint within `k` bits, in answer order.
+    /// Distance and value of each stored fingerprint within `k` bits, in answer order.
     pub fn scan(&self, needle: u64, k: u32) -> Vec<(u32, u64)> {
         let found = oracle::scan(&self.values, needle, k).into_iter();
         found.map(|(distance, value, _)| (distance, value)).collect()
     }
 
-    /// The documents in pair order: each id, or one document for a fingerprint without ids.
+    /// The documents in the order of pairs: one for each id, or one for a fingerprint without ids.
     pub fn documents(&self) -> Vec<(u64, usize, Option<&str>)> {
         let mut documents = Vec::new();
         for (value, places) in &self.places {

@@ -1,4 +1,4 @@
-//! A world of some stores and their readers, changed by random steps together with the model.
+//! A world: some stores, their readers and their models, all changed by random steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use fpstore::writer::NewRecord;
 use fpstore::{BuildOptions, Builder, Fingerprint, Recipe, Searcher, Store, Stores, WriterOptions};
 use tempfile::TempDir;
 
-/// Number of plans kept for later use.
+/// The maximum number of join plans that are kept for later steps.
 const PLANS_MAX: usize = 6;
-/// A store with this many records does not grow further.
+/// A store with this many records does not grow any more.
 const RECORDS_MAX: usize = 15_000;
 
 /// A store on disk, and its expected contents.
@@ -28,13 +28,13 @@ pub struct Kept {
     pub runs: BTreeSet<String>,
 }
 
-/// A handle that stays open for several steps, and the records of its snapshot.
+/// An open handle that is used for several steps, and the expected records of its snapshot.
 struct Reader {
-    /// The positions of its stores.
+    /// The positions of its stores in the world.
     of: Vec<usize>,
     shown: Vec<Rc<Records>>,
     store: Store,
-    /// Several stores opened as one store.
+    /// The handle, if several stores are opened as one.
     several: Option<Stores>,
     searcher: Searcher,
 }
@@ -54,14 +54,14 @@ impl Reader {
 pub struct World {
     pub setting: Setting,
     pub stores: Vec<Kept>,
-    /// The current step, for messages.
+    /// A description of the current step, for messages.
     pub doing: String,
-    /// Number of operations of each kind.
+    /// The number of operations of each kind.
     pub operations: BTreeMap<&'static str, u64>,
     pub compared: u64,
     pub folder: TempDir,
     readers: Vec<Reader>,
-    /// Plans of joins, each with the position of its store.
+    /// Join plans kept for later steps, each with the position of its store.
     plans: Vec<(usize, String)>,
     pub parts: Vec<Part>,
     next_id: u64,
@@ -112,13 +112,13 @@ impl World {
         Rc::make_mut(&mut self.stores[at].records)
     }
 
-    /// An unused path.
+    /// A new path in the folder of the world.
     pub fn new_path(&mut self, name: &str) -> PathBuf {
         self.next_name += 1;
         self.folder.path().join(format!("{name}-{}", self.next_name))
     }
 
-    /// New records for a store; empty if the store already has very many records.
+    /// New records for a store; none if the store already has very many records.
     pub fn new_records(&mut self, at: usize, random: &mut Random) -> Vec<Record> {
         let stored = &self.stores[random.below(self.stores.len() as u64) as usize].records.0;
         let known: Vec<u64> = match stored.len() as u64 {
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// A record with its sketch.
+    /// A record as the writer takes it, with its sketch.
     pub fn new_record(&self, (value, id): &Record) -> NewRecord {
         let mut record = NewRecord::new(Fingerprint::new(*value), id.clone());
         if let Some(id) = id {
@@ -172,7 +172,7 @@ impl World {
         }
     }
 
-    /// Performs a random change of a store or of the readers, followed by all checks.
+    /// Makes one random change to the stores or the readers, and then all comparisons.
     pub fn step(&mut self, random: &mut Random) {
         let at = random.below(self.stores.len() as u64) as usize;
         self.doing = format!("store {at}:");
@@ -193,7 +193,7 @@ impl World {
         self.follow_plan(random);
     }
 
-    /// Compares a newly opened store with its model.
+    /// Opens a store anew and compares it with its model.
     fn check_store(&mut self, at: usize, random: &mut Random) {
         let kept = &self.stores[at];
         let index = Index::of(from_ref(&kept.records));
@@ -218,7 +218,7 @@ impl World {
         assert!(kept.runs.iter().all(|run| store.has_run(run)), "a run is forgotten");
     }
 
-    /// Compares the snapshot of each reader, possibly after a refresh.
+    /// Compares the snapshot of each reader, some after a refresh.
     fn check_readers(&mut self, random: &mut Random) {
         let other = random.below(self.stores.len() as u64) as usize;
         for reader in &mut self.readers {
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// Follows an older plan.
+    /// Compares the shares of an older join plan.
     fn follow_plan(&mut self, random: &mut Random) {
         if self.plans.is_empty() || random.below(2) == 0 {
             return;
@@ -271,7 +271,7 @@ impl World {
         check.stale_shares(plan);
     }
 
-    /// Makes a plan for later use: if possible a plan whose shares read ranges.
+    /// Keeps a join plan for a later step, if possible a plan whose shares read ranges.
     fn plan(&mut self, at: usize, random: &mut Random) {
         self.begin("plan");
         let store = Store::open(&self.stores[at].path).unwrap();
@@ -287,7 +287,7 @@ impl World {
         self.plans.push((at, plan));
     }
 
-    /// Makes one searcher search so often that it gathers small segments in memory.
+    /// Lets a reader search so often that its searcher gathers small segments in memory.
     fn burst(&mut self, random: &mut Random) {
         self.begin("burst");
         let reader = random.below(self.readers.len() as u64) as usize;
@@ -310,7 +310,7 @@ impl World {
         check.searches(&mut reader.searcher, count);
     }
 
-    /// Replaces a reader by a newly opened reader.
+    /// Closes a random reader and opens another in its place.
     fn open_again(&mut self, random: &mut Random) {
         self.begin("open");
         let reader = random.below(self.readers.len() as u64) as usize;
@@ -318,7 +318,7 @@ impl World {
         self.open(reader.of, random);
     }
 
-    /// Records the kind of a step.
+    /// Counts a step of this kind and adds the kind to its description.
     pub fn begin(&mut self, kind: &'static str) {
         *self.operations.entry(kind).or_default() += 1;
         self.doing += " ";
