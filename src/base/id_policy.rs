@@ -12,7 +12,7 @@ fpstore_base::choices! {
         /// no kind while a store has no ids.
         #[default]
         Auto = "auto": "Numbers if every id is one, else texts",
-        /// No ids; given ids are discarded.
+        /// Given ids are discarded.
         None = "none": "No ids",
         U64 = "u64": "Numbers; any other id is refused",
         Text = "text": "Texts; numbers are written in decimal",
