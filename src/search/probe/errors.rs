@@ -3,7 +3,6 @@
 //! Words with one to three set bits, enough for nearly all queries, are in one list, sorted by
 //! syndrome. For each number of set bits a bitmap marks the syndromes that have a word; most have
 //! none. Lists of words with more set bits are made when a query first needs them.
-//! none. Lists of longer words are made when a query first needs them.
 
 use std::sync::OnceLock;
 

@@ -14,7 +14,6 @@
 //!    another column they are ids, unless the user sets the columns or the radix.
 //! 5. If another column has a value that could be a fingerprint (`is_rival`), or no column has
 //!    fingerprints, the input is rejected, even if bad records are skipped.
-//!    fingerprints, the input is rejected. Skipping bad records does not change this.
 //!
 //! A value that does not fit its column is a bad record, and so is a line whose id could be a
 //! fingerprint. If one of the first lines of a table is a bad record, the input is rejected, unless
