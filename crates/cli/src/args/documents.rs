@@ -1,4 +1,5 @@
-//! Arguments of the commands for documents, hashing of documents, and messages about them.
+//! Command line arguments for reading documents; functions that hash documents and print messages
+//! about them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::output::text::{counted, counted_texts};
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 
-/// Documents for 'build'.
+/// Options of 'build' and similar commands for documents as input.
 #[derive(Args, Debug)]
 pub(crate) struct DocumentArgs {
     /// The input is documents, not fingerprints; folders are searched
@@ -36,7 +37,7 @@ pub(crate) struct DocumentArgs {
     recipe: RecipeArgs,
 }
 
-/// Fingerprints in tables.
+/// The option for fingerprints in a column of a table or a field of JSON.
 #[derive(Args, Debug)]
 pub(crate) struct FieldArgs {
     /// Field or column of ready fingerprints, in tables or JSON Lines
@@ -59,12 +60,12 @@ pub(crate) struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// Whether fingerprints are read from a field.
+    /// Whether fingerprints are read from a named field, not from a numbered column of lines.
     pub(crate) fn is_given(&self, reading: &ReadingArgs) -> bool {
         self.fingerprint_field.is_some() && self.column(reading).is_none()
     }
 
-    /// The number of the column of fingerprints, if the user gave one.
+    /// The number of the column that contains the fingerprints, if the user gave a number.
     pub(crate) fn column(&self, reading: &ReadingArgs) -> Option<usize> {
         let column = self.fingerprint_field.as_ref()?.parse().ok()?;
         (column > 0 && !reading.names_format()).then_some(column)
@@ -84,7 +85,7 @@ impl FieldArgs {
         Ok(options.columns(column, reading.id_column()?))
     }
 
-    /// The documents with a field of fingerprints, if the user names such a field.
+    /// The documents that contain their fingerprint in a field, if the user names such a field.
     pub(crate) fn documents(
         &self,
         reading: &ReadingArgs,
@@ -124,7 +125,8 @@ impl DocumentArgs {
         }
     }
 
-    /// The hashers of all given recipes, or of all named recipes; empty for ready fingerprints.
+    /// One hasher for each recipe given by the user, or with `all` for each built-in recipe; empty
+    /// if the files contain fingerprints.
     pub(crate) fn hashers(
         &self,
         read: &ReadArgs,
@@ -141,7 +143,7 @@ impl DocumentArgs {
         }
     }
 
-    /// The options to read the documents.
+    /// The library's options for reading the documents.
     pub(crate) fn options(
         &self,
         read: &ReadArgs,
@@ -155,13 +157,14 @@ impl DocumentArgs {
         self.reading.holds_features()
     }
 
-    /// The hasher of the recipe of a store, if it is a recipe for texts and its lists are given.
+    /// The hasher of the store's recipe, if this is a recipe for texts and the user gave the word
+    /// lists that it needs.
     pub(crate) fn hasher_of(&self, store: &Store) -> Option<TextHasher> {
         store.recipe().and_then(|recipe| self.recipe.hasher_of(&recipe).ok())
     }
 
-    /// Rejects options without effect: for documents if fingerprints are read, and for fingerprints
-    /// if documents are read.
+    /// Rejects options without effect: options for documents if the files contain fingerprints, and
+    /// options for fingerprints if the files contain documents.
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
         let width = read.width();
         if width != Width::FULL && self.recipe.is_given() {
@@ -183,8 +186,8 @@ impl DocumentArgs {
         }
     }
 
-    /// The documents with a field of fingerprints, if the user names one. The fingerprints have the
-    /// recipe given by the user.
+    /// The documents that contain their fingerprint in a field, if the user names such a field. The
+    /// fingerprints have the recipe given by the user.
     pub(crate) fn of_field(
         &self,
         read: &ReadArgs,
@@ -194,8 +197,8 @@ impl DocumentArgs {
         self.field.documents(&self.reading, hasher, read, limits)
     }
 
-    /// As [`DocumentArgs::prepare`]. With `reads_texts` the command also reads the texts of
-    /// documents, so the options for reading are allowed with fingerprints.
+    /// Like [`DocumentArgs::prepare`], but with `reads_texts` the command reads fingerprints and
+    /// also texts of documents, so it accepts the options for reading documents.
     pub(crate) fn prepare_beside(
         &self,
         reads_texts: bool,
@@ -209,7 +212,8 @@ impl DocumentArgs {
         }
     }
 
-    /// The recipe and the options for reading, if the user gave any.
+    /// The documents to hash, or only the recipe of the fingerprints; `None` if the user gave
+    /// neither.
     pub(crate) fn prepare(
         &self,
         read: &ReadArgs,
@@ -231,7 +235,7 @@ impl DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// As [`DocumentArgs::prepare`]. The default is the recipe of the existing store, if any.
+    /// Like [`DocumentArgs::prepare`], but the default recipe is the recipe of `store`.
     pub(crate) fn prepare_for(
         &self,
         store: Option<&Store>,
@@ -240,7 +244,7 @@ impl DocumentArgs {
     ) -> anyhow::Result<Option<Documents>> {
         let Some(store) = store else { return self.prepare(read, limits) };
         if !self.docs {
-            // Ready fingerprints have no sketches; a store with sketches rejects them.
+            // Fingerprints from files have no sketches; a store with sketches rejects them.
             return self.prepare(&read.of_width(store.width())?, limits);
         }
         self.check_use(read)?;
@@ -279,7 +283,7 @@ pub(crate) fn hash_all(
     summary
 }
 
-/// Prints the number of bad files, bad records, documents without fingerprint, and skipped files.
+/// Prints the numbers of bad files, bad records, documents without fingerprint and skipped files.
 pub(crate) fn report(summary: &DocumentSummary) {
     if let Some(guess) = &summary.guess {
         report_guess(guess);
@@ -326,7 +330,7 @@ pub(crate) fn report(summary: &DocumentSummary) {
     }
 }
 
-/// Prints the guessed fields, once for several inputs with the same fields.
+/// Prints which fields were guessed, only once if several inputs have the same fields.
 fn report_guess(guess: &str) {
     static TOLD: Mutex<Option<String>> = Mutex::new(None);
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -336,7 +340,8 @@ fn report_guess(guess: &str) {
     }
 }
 
-/// Prints that documents share ids, if some do. A store can contain them, so this is not an error.
+/// Prints that several documents have the same id, if any do. A store can contain such documents,
+/// so this is not an error.
 pub(crate) fn report_repeated_ids(found: &RepeatedIds) {
     let RepeatedIds { count, first: Some(first), is_least, .. } = found else { return };
     let least = if *is_least { "at least " } else { "" };

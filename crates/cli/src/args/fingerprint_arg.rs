@@ -7,10 +7,10 @@ use fpstore::{Fingerprint, Radix, Store, Width};
 
 use crate::output::remedy::near_store;
 
-/// An argument with less than this fraction of all digits is a small number. With more digits, but
-/// not all, a digit is probably missing.
+/// An argument with fewer than this fraction (numerator, denominator) of the digits of a whole
+/// fingerprint is a small number. With more digits, but not all, a digit is probably missing.
 const LOST_MIN: (usize, usize) = (3, 4);
-/// Hex digits of at least this length are a longer hash.
+/// This many hex digits or more are a longer hash, not a fingerprint with surplus digits.
 const LONG_MIN: usize = 24;
 
 /// Parses a fingerprint of this width. If a digit seems to be missing, prints the parsed
@@ -24,7 +24,7 @@ pub(crate) fn parse(
     let digits = digits_of(text);
     match Fingerprint::parse(text, radix) {
         Ok(fingerprint) => {
-            // Leading zeros are allowed, because only the value matters.
+            // Extra leading zeros are allowed, because only the value must fit into the width.
             let fingerprint = width.narrowed(fingerprint, radix).with_context(|| {
                 format!("'{text}' has more than {width} bits, the width of the fingerprints")
             })?;

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::output::row_writer::Layout;
 use crate::output::text::{RowFormat, TableFormat};
 
-/// A line with the names of the columns.
+/// The option for a header line with the names of the columns.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct HeaderArg {
     /// Print a line of column names first; csv always has one
@@ -15,7 +15,7 @@ pub(crate) struct HeaderArg {
     pub(crate) header: bool,
 }
 
-/// The format of rows that may go to a table.
+/// The format of rows, for commands that can also write a Parquet table.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct TableArgs {
     /// The output format
@@ -30,13 +30,13 @@ impl TableArgs {
         Layout::new(self.format, self.header.header)
     }
 
-    /// Whether the options differ from the default.
+    /// Whether the options differ from their defaults.
     pub(crate) fn are_given(self) -> bool {
         self.format != TableFormat::Tsv || self.header.header
     }
 }
 
-/// The format of rows in lines.
+/// The format of rows, for commands that print only lines.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LinesArgs {
     /// The output format

@@ -18,7 +18,7 @@ use fpstore_base::{lists, read_inputs};
 use crate::output::text::counted;
 use crate::session::choice::{choice, width};
 
-/// How records are read from files.
+/// Options for reading records from files.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReadArgs {
     /// Number base of fingerprints in the input; output is always hex [default: hex]
@@ -34,7 +34,7 @@ pub(crate) struct ReadArgs {
     bad: SkipBadArgs,
 }
 
-/// Whether bad records are allowed.
+/// The option that allows bad records.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SkipBadArgs {
     /// Count bad records, show the first ten, and continue
@@ -48,7 +48,7 @@ impl ReadArgs {
         self.bad.skip_bad
     }
 
-    /// The first option for the form of records that differs from its default.
+    /// The first of the options --radix, --input-format and --bits that differs from its default.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         match (self.radix(), self.input_format, self.bits) {
             (Radix::Hex, InputFormat::Lines, None) => None,
@@ -63,8 +63,8 @@ impl ReadArgs {
         self.bits.unwrap_or_default()
     }
 
-    /// The same options for fingerprints that are compared with a store, or added to it, and
-    /// therefore have its width.
+    /// The same options with the width `stored` of a store, for fingerprints that are compared with
+    /// the store or added to it.
     pub(crate) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
         if let Some(given) = self.bits.filter(|given| *given != stored) {
             bail!(
@@ -86,7 +86,7 @@ impl ReadArgs {
         self.radix.unwrap_or_default()
     }
 
-    /// Whether the files of fingerprints have another layout than lines.
+    /// Whether the user gave a binary layout for the files of fingerprints.
     pub(crate) fn has_layout(&self) -> bool {
         self.input_format != InputFormat::Lines
     }
@@ -97,7 +97,7 @@ impl ReadArgs {
     }
 }
 
-/// The files, or standard input if there are none; see [`check_stdin`].
+/// `files`, or standard input if `files` is empty; see [`check_stdin`].
 pub(crate) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     files.iter().try_for_each(|file| check_stdin(file))?;
@@ -110,13 +110,12 @@ pub(crate) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Prints once that a file is named twice: its records are then counted twice.
+/// Prints a warning if a file is named twice, because its records are then counted twice.
 fn warn_of_same(files: &[PathBuf]) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     let mut seen = BTreeMap::new();
     for file in files {
-        // Only regular files have a canonical path here; pipes and missing files are compared by
-        // name.
+        // Only regular files are compared, by canonical path. Pipes and missing files are ignored.
         let Some(own) = file.is_file().then(|| file.canonicalize().ok()).flatten() else {
             continue;
         };
@@ -135,8 +134,8 @@ fn warn_of_same(files: &[PathBuf]) {
     }
 }
 
-/// The names of the files without folders, or of the store if there are none, for a page that other
-/// people see.
+/// The names of the files, or of the store if there are no files. Without folders, because the
+/// title is for a page that other people see.
 pub(crate) fn title_of(files: &[PathBuf], store: &Path) -> String {
     let first = files.first().map_or(store, PathBuf::as_path);
     let name = match first.file_name() {
@@ -157,8 +156,8 @@ pub(crate) fn check_stdin(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rejects files that cannot be opened, before any output is created. Pipes are not opened: this
-/// may block, and works only once.
+/// Rejects files that cannot be opened, before any output is created. Pipes are not opened here:
+/// opening may block, and a pipe can be opened only once.
 pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Result<()> {
     for file in files.iter().filter(|file| *file != Path::new("-")) {
         let is_file_or_missing = file.metadata().map_or(true, |found| found.is_file());
@@ -189,7 +188,7 @@ pub(crate) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()
     }
 }
 
-/// Estimates the number of records in all files. `None` if one of them does not allow an estimate.
+/// Estimates the number of records in all files. `None` if it cannot be estimated for one of them.
 pub(crate) fn estimate(
     files: &[PathBuf],
     options: &InputOptions,
@@ -204,7 +203,7 @@ pub(crate) fn estimate(
     Ok(Some(all))
 }
 
-/// Prints the guessed columns of a file.
+/// Prints which columns of a file were guessed to contain fingerprints and ids, if any were.
 pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     if let Some(guess) = &summary.guess {
         let name = name_of(file);
@@ -212,7 +211,7 @@ pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     }
 }
 
-/// Prints the guessed columns of a file, and the number of skipped bad records.
+/// Like [`report_guess`], but also prints the first bad records and the number of all of them.
 pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
     let name = name_of(file);
     report_guess(file, summary);
@@ -231,7 +230,7 @@ pub(crate) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let labels = LabelFile::parse(&text);
     let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
-    // A pipe cannot be read again for its digest.
+    // The file of a pipe is not noted, because it cannot be read again to compute its digest.
     Ok(if path.is_file() { labels.at(path) } else { labels })
 }
 

@@ -1,4 +1,5 @@
-//! Arguments that several commands share. Each has one function that returns plain settings.
+//! Arguments that several commands share. For each group of arguments, one function converts the
+//! parsed values into settings of the library.
 
 use clap::Arg;
 
@@ -18,18 +19,18 @@ pub(crate) mod share;
 pub(crate) mod time;
 pub(crate) mod token;
 
-/// The short help of an option.
+/// The short help text of an option.
 pub(crate) fn help_of(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Adds `more` to the long help of an option.
+/// Appends `more` to the long help text of an option.
 pub(crate) fn with_more(arg: Arg, more: &str) -> Arg {
     let help = help_of(&arg);
     arg.long_help(help + more)
 }
 
-/// The first of these options that is given.
+/// The first of these options that the user gave.
 pub(crate) fn first_given(
     options: impl IntoIterator<Item = (bool, &'static str)>,
 ) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! A folder of pictures in place of files of fingerprints.
+//! The options for a folder of pictures as input, in place of files of fingerprints.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::args::resources::ResourceArgs;
 use crate::output::text::counted;
 use crate::session::monitor::Monitor;
 
-/// Pictures for 'build' and 'add'.
+/// Options of 'build' and 'add' for pictures as input.
 #[derive(Args, Debug)]
 pub(crate) struct PictureArgs {
     /// Hash the pictures in a folder; ids are paths below DIR
@@ -43,7 +43,7 @@ pub(crate) struct PictureArgs {
     ignore_exif: bool,
 }
 
-/// The pictures of a folder, and the options to hash them.
+/// A folder of pictures, and the options for hashing the pictures.
 pub(crate) struct Pictures {
     folder: PathBuf,
     recipe: PictureRecipe,
@@ -56,8 +56,8 @@ impl PictureArgs {
         self.images.is_some()
     }
 
-    /// Rejects a second input, and a path that is not a folder. A store among the arguments was
-    /// already made the value of `-s`.
+    /// Rejects input files in addition to the folder, and a path that is not a folder. `files` does
+    /// not include a store, which was already moved from the arguments to `-s`.
     pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
         let Some(folder) = &self.images else { return Ok(()) };
         if let Some(file) = files.first() {
@@ -79,7 +79,8 @@ impl PictureArgs {
         self.images.as_ref().map(|_| (recipe.to_recipe(), recipe.hash.usual_k()))
     }
 
-    /// The recipe for a store that already has a recipe of pictures, or for a new store.
+    /// The recipe that the options define. Parts without an option come from `stored`, the recipe
+    /// of an existing store, or for a new store from the defaults.
     fn recipe_beside(&self, stored: Option<PictureRecipe>) -> PictureRecipe {
         let orientation = match (self.ignore_exif, stored) {
             (true, _) => Orientation::Stored,
@@ -91,7 +92,7 @@ impl PictureArgs {
         PictureRecipe { version: stored.map_or(newest.version, |stored| stored.version), ..newest }
     }
 
-    /// The pictures, if a folder is given. `store` is the store to which they are added.
+    /// The folder of pictures, if the user gives one. `store` is the store to which they are added.
     pub(crate) fn prepare(
         &self,
         store: Option<&Store>,
@@ -117,18 +118,18 @@ impl PictureArgs {
 }
 
 impl Pictures {
-    /// The recipe of the fingerprints.
+    /// The recipe by which the pictures are hashed.
     pub(crate) fn recipe(&self) -> Recipe {
         self.recipe.to_recipe()
     }
 
-    /// The usual distance for this hash.
+    /// The usual query distance for this picture hash, in bits.
     pub(crate) fn usual_k(&self) -> u32 {
         self.recipe.hash.usual_k()
     }
 
-    /// Passes the fingerprints and ids to `push`, and prints the skipped files. A picture whose id
-    /// is rejected counts as a bad one. Returns the number of bad pictures.
+    /// Hashes the pictures, passes each fingerprint and id to `push`, and prints the skipped files.
+    /// A picture whose id `push` rejects is bad. Returns the number of bad pictures.
     pub(crate) fn push_all(
         &self,
         monitor: &Monitor,
@@ -202,7 +203,7 @@ fn name_bad(summary: &PictureSummary) {
     }
 }
 
-/// The fingerprint of a picture, by the recipe of a store.
+/// The fingerprint of the picture in `file`, computed by the recipe of the store.
 pub(crate) fn fingerprint_of(store: &Store, file: &Path) -> anyhow::Result<Fingerprint> {
     let recipe = store.recipe().context("the store is empty and has no recipe")?;
     let Some(recipe) = PictureRecipe::of_recipe(&recipe) else {

@@ -1,4 +1,4 @@
-//! Options to read documents.
+//! Options for reading documents from files.
 
 use anyhow::bail;
 use bytesize::ByteSize;
@@ -11,7 +11,7 @@ use fpstore_text::PassageUnit;
 use super::resources::ReadingLimits;
 use crate::session::choice::choice;
 
-/// How documents are read.
+/// Options for reading documents from files.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Documents")]
 pub(crate) struct ReadingArgs {
@@ -77,34 +77,34 @@ pub(crate) struct ReadingArgs {
     hidden: bool,
 }
 
-/// Hides the options for documents in the short help of commands that mostly take other inputs.
+/// Hides options for documents in the short help of commands whose usual input is not documents.
 pub(crate) fn in_long_help(arg: Arg) -> Arg {
     let names = ["docs_format", "id_field", "text_field", "recipe", "access", "radix"];
     if names.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg }
 }
 
 impl ReadingArgs {
-    /// The name of the field of the text, if it is given.
+    /// The name of the field that contains the text, if the user gave it.
     pub(crate) fn text_field(&self) -> Option<&str> {
         self.text_field.as_deref()
     }
 
-    /// The first option that differs from its default.
+    /// The first of these options that differs from its default.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         self.given().next()
     }
 
-    /// The first option that differs from its default, except the field of the id.
+    /// The first of these options that differs from its default, `--id-field` not counted.
     pub(crate) fn first_but_id(&self) -> Option<&'static str> {
         self.given().find(|name| *name != "--id-field")
     }
 
-    /// Whether the format of the files is given.
+    /// Whether the user gave the format of the files.
     pub(crate) fn names_format(&self) -> bool {
         self.docs_format.is_some()
     }
 
-    /// The number of the column of ids in lines, if one is given.
+    /// The number of the column that contains the ids in lines, if the user gave one.
     pub(crate) fn id_column(&self) -> anyhow::Result<Option<usize>> {
         let Some(id_field) = &self.id_field else { return Ok(None) };
         match id_field.parse() {
@@ -116,7 +116,7 @@ impl ReadingArgs {
         }
     }
 
-    /// The options that differ from their defaults.
+    /// The names of the options that differ from their defaults.
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.docs_format.is_some(), "--docs-format"),
@@ -135,13 +135,13 @@ impl ReadingArgs {
         given.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
 
-    /// The first option for texts that differs from its default.
+    /// The first option that differs from its default and applies to texts, not to fingerprints.
     pub(crate) fn first_for_texts(&self) -> Option<&'static str> {
         let of_texts = ["--text-field", "--text-format", "--html-part", "--unit"];
         self.given().find(|name| of_texts.contains(name))
     }
 
-    /// Rejects options for files if texts are given as arguments.
+    /// Rejects options for files, for a command whose arguments are the texts themselves.
     pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) => bail!("{option} is for files; --literal reads no files"),
@@ -153,7 +153,7 @@ impl ReadingArgs {
         self.docs_format == Some(DocumentFormat::Features)
     }
 
-    /// The options of the library.
+    /// Converts these options to the options of the library.
     pub(crate) fn options(
         &self,
         skip_bad: bool,

@@ -1,4 +1,4 @@
-//! The options that select a recipe, by name or from a file, and change its parts.
+//! Options that select a recipe, by name or from a file, and options that change parts of it.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::first_given;
 use super::recipe_files::RecipeFileArgs;
 use crate::session::choice::bare_choice;
 
-/// How texts become fingerprints.
+/// Options that define how texts are converted to fingerprints.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(crate) struct RecipeArgs {
@@ -63,12 +63,12 @@ pub(crate) struct RecipeArgs {
     resources: RecipeFileArgs,
 }
 
-/// The recipe of a command if the user gives none.
+/// The recipe that a command uses if the user gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultRecipe {
-    /// The recipe that finds most duplicates.
+    /// The recipe that finds the most duplicates.
     Best,
-    /// SimHash, because the name of the command implies it.
+    /// SimHash: for `fpstore simhash`, whose name implies it.
     SimHash,
 }
 
@@ -87,7 +87,7 @@ impl RecipeArgs {
         !self.recipe.is_empty()
     }
 
-    /// The single recipe given by the user.
+    /// The recipe given by the user, if any. More than one is an error.
     fn name(&self) -> anyhow::Result<Option<&str>> {
         match self.recipe.as_slice() {
             [] => Ok(None),
@@ -96,7 +96,7 @@ impl RecipeArgs {
         }
     }
 
-    /// The first option that changes a recipe, if the user gave no recipe to change.
+    /// The first option that changes a part of a recipe, if the user gave no `--recipe` to change.
     pub(crate) fn first_change(&self) -> Option<&'static str> {
         let RecipeFileArgs { df, stop_words, weights } = &self.resources;
         let given = [
@@ -118,7 +118,8 @@ impl RecipeArgs {
         first_given(given).filter(|_| !self.is_given())
     }
 
-    /// The hasher of the recipe of a store. Options can only set its lists and tables.
+    /// The hasher of `recipe`, the recipe of a store. The user can give the lists and tables that
+    /// it refers to, but not change it.
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         let hasher = self.resources.hasher_of(recipe)?;
         let mut changed = hasher.recipe().clone();
@@ -139,12 +140,13 @@ impl RecipeArgs {
         }
     }
 
-    /// The hasher for texts, or for ready features.
+    /// The hasher of the recipe given by the user, or of the default. With `for_features` it hashes
+    /// extracted features in place of texts.
     pub(crate) fn hasher(&self, for_features: bool) -> anyhow::Result<TextHasher> {
         self.hasher_or(DefaultRecipe::Best, for_features)
     }
 
-    /// As [`RecipeArgs::hasher`], with another default recipe for texts.
+    /// Like [`RecipeArgs::hasher`], but with the default recipe `default` for texts.
     pub(crate) fn hasher_or(
         &self,
         default: DefaultRecipe,
@@ -157,7 +159,8 @@ impl RecipeArgs {
         }
     }
 
-    /// The hashers of all given recipes, or with `all` of all named recipes.
+    /// One hasher, with its name, for each recipe given by the user, or with `all` for each
+    /// built-in recipe.
     pub(crate) fn hashers(
         &self,
         for_features: bool,
@@ -175,7 +178,7 @@ impl RecipeArgs {
 
     fn hasher_named(&self, name: &str, for_features: bool) -> anyhow::Result<TextHasher> {
         let mut recipe = base_recipe(name)?;
-        // Ready features are not tokenized, whichever recipe is used.
+        // Features in the input are not tokenized again, whichever built-in recipe is used.
         if for_features && TextRecipe::NAMES.contains(&name) {
             recipe.tokenizer = Tokenizer::Given;
         }
@@ -186,7 +189,7 @@ impl RecipeArgs {
         let resources = self.resources.load()?;
         self.change(&mut recipe)?;
         resources.name_in(&mut recipe)?;
-        // Users cannot change a built-in list, so they need no message about it.
+        // A built-in list gets no message about unmatched words, because users cannot change it.
         if self.resources.stop_words.as_ref().is_none_or(|list| list.exists()) {
             report_unmatched(&resources, &recipe);
         }
@@ -217,7 +220,7 @@ impl RecipeArgs {
     }
 }
 
-/// Prints how many words of the lists can never match a feature.
+/// Prints how many words of the stop-word and weight lists can never match a feature.
 fn report_unmatched(resources: &TextResources, recipe: &TextRecipe) {
     let unmatched = resources.unmatched(recipe);
     if let Some(first) = unmatched.first() {
@@ -229,14 +232,15 @@ fn report_unmatched(resources: &TextResources, recipe: &TextRecipe) {
     }
 }
 
-/// A recipe with this name, else the recipe in the file of this name.
+/// The built-in recipe with this name, else the recipe in the file with this name.
 fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
     let path = Path::new(name);
     match TextRecipe::named(name) {
         Err(_) if path.is_file() => {
             let text =
                 read_inputs::read_list(path).with_context(|| format!("cannot read {name}"))?;
-            // `info` prints the recipe indented, and the first line can begin with another word.
+            // In the output of `info`, the recipe is indented and its first line begins with
+            // `recipe`.
             let lines: Vec<&str> = text
                 .lines()
                 .map(|line| line.trim().trim_start_matches("recipe").trim())

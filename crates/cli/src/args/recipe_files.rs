@@ -1,4 +1,4 @@
-//! Lists and tables that a recipe refers to and does not contain.
+//! Options for the lists and tables that a recipe refers to but does not contain.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use fpstore::Recipe;
 use fpstore_base::read_inputs;
 use fpstore_text::{DfTable, GivenWeights, StopWords, TextHasher, TextRecipe, TextResources};
 
-/// Files that a recipe may need.
+/// Options for the files that a recipe may need.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(crate) struct RecipeFileArgs {
@@ -46,7 +46,7 @@ impl RecipeFileArgs {
         Ok(resources)
     }
 
-    /// The hasher of the recipe of a store.
+    /// The hasher of `recipe`, the recipe of a store, with the lists and tables given by the user.
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         if recipe.text().starts_with("fpstore-images=") {
             bail!(

@@ -9,7 +9,7 @@ use super::resources::QuietArgs;
 use crate::output::sink::{OutputArgs, Sink};
 use crate::output::text::{IdPrinter, ReportFormat};
 
-/// How a report is printed, and where.
+/// Options for the format and the destination of a report.
 #[derive(Args, Debug)]
 #[command(mut_arg("quiet", |arg| arg.help("Print only the report and errors")))]
 pub(crate) struct ReportArgs {
@@ -28,7 +28,7 @@ impl ReportArgs {
         self.quiet.is_on()
     }
 
-    /// Opens the destination. The report appears when it is finished.
+    /// Opens the destination. A file gets its name only when the report is finished.
     pub(crate) fn open(&self) -> anyhow::Result<ReportOut> {
         let out = self.output.open()?;
         let printer = IdPrinter::new(out.is_terminal());
@@ -36,7 +36,7 @@ impl ReportArgs {
     }
 }
 
-/// The destination of a report.
+/// An open destination for a report, with the format.
 pub(crate) struct ReportOut {
     pub(crate) format: ReportFormat,
     pub(crate) out: Sink,

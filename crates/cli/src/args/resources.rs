@@ -1,4 +1,5 @@
-//! The options of long commands: memory, threads, temporary files, progress.
+//! The options of commands that may run for a long time: memory, threads, temporary files,
+//! progress.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ pub(crate) struct ResourceArgs {
     progress: ProgressArgs,
 }
 
-/// Whether messages are suppressed.
+/// The option that suppresses messages.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct QuietArgs {
     /// Print only errors
@@ -70,8 +71,8 @@ impl WriteArgs {
         self.resources.monitor(self.is_quiet())
     }
 
-    /// Sets how long a writer waits, and limits its resources. `monitor` shows its progress and may
-    /// interrupt it.
+    /// Sets in `options` how long a writer waits for other writers, and limits its resources.
+    /// `monitor` shows the progress of the writer and may interrupt it.
     pub(crate) fn limit(
         &self,
         options: WriterOptions,
@@ -83,7 +84,7 @@ impl WriteArgs {
     }
 }
 
-/// The number of threads.
+/// The option for the number of threads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ThreadArgs {
     /// Number of threads [default: $FPSTORE_THREADS, else one for each core]
@@ -103,21 +104,21 @@ impl ThreadArgs {
         }
     }
 
-    /// The limits for reading documents with these threads.
+    /// The limits for reading documents: this number of threads, and the default memory.
     pub(crate) fn reading(&self) -> anyhow::Result<ReadingLimits> {
         Ok(ReadingLimits { memory: None, threads: self.count()? })
     }
 }
 
-/// Limits for reading documents.
+/// Limits of memory and threads for reading documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingLimits {
-    /// The memory of the whole command, if the user limits it.
+    /// The memory that the whole command may use, if the user limits it.
     pub(crate) memory: Option<ByteSize>,
     pub(crate) threads: Option<usize>,
 }
 
-/// Whether progress is shown.
+/// The option that sets when progress is shown.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgressArgs {
     /// When to show progress on standard error; auto: on a terminal
@@ -135,7 +136,7 @@ enum ProgressArg {
     Never,
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 fn thread_count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if THREADS.check(count).is_ok() => Ok(count),
@@ -143,7 +144,7 @@ fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Bytes per second, such as `20MB/s` or `20MB`.
+/// Parses a number of bytes per second, such as `20MB/s` or `20MB`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let size: ByteSize = text.strip_suffix("/s").unwrap_or(text).parse()?;
     match size.as_u64() {
@@ -158,8 +159,8 @@ impl ProgressArgs {
         self.monitor_beside(quiet, false)
     }
 
-    /// As [`ProgressArgs::monitor`]. If the command prints its results to the terminal (`prints`),
-    /// there is no progress bar, which would overwrite them.
+    /// Like [`ProgressArgs::monitor`], but without a progress bar if the command prints results
+    /// (`prints`) to a terminal, because the bar would overwrite them.
     pub(crate) fn monitor_beside(&self, quiet: bool, prints: bool) -> anyhow::Result<Monitor> {
         let is_terminal = io::stderr().is_terminal();
         let is_free = is_terminal && !quiet && !(prints && io::stdout().is_terminal());
@@ -193,7 +194,8 @@ impl ResourceArgs {
         self.progress.monitor(quiet)
     }
 
-    /// The resources of the library. `monitor` shows the progress and may interrupt the work.
+    /// Converts the options to the resources of the library. `monitor` shows the progress and may
+    /// interrupt the work.
     pub(crate) fn given(&self, monitor: &Monitor) -> anyhow::Result<Resources> {
         Ok(Resources {
             memory: self.memory.map(|memory| memory.as_u64()),

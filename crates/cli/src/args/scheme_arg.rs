@@ -8,7 +8,7 @@ use fpstore::{SchemeChoice, Store};
 use super::first_given;
 use crate::session::choice::distance;
 
-/// The usual distance of queries, and the space for the tables.
+/// The options for the usual distance of queries and for the space of the tables.
 #[derive(Args, Debug)]
 pub(crate) struct BudgetArgs {
     /// Usual distance of queries, in bits [default: from the recipe or the store, else 3]
@@ -20,7 +20,7 @@ pub(crate) struct BudgetArgs {
     pub(crate) budget: Option<Budget>,
 }
 
-/// The tables of a new segment.
+/// The options for the tables of a new segment.
 #[derive(Args, Debug)]
 pub(crate) struct SchemeArgs {
     /// Tables: auto, a name or a file of masks; see 'fpstore help schemes' [default: auto, or as in
@@ -41,7 +41,7 @@ impl SchemeArgs {
         self.auto.budget
     }
 
-    /// The first of these options that is given.
+    /// The first of these options that the user gave.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         first_given([
             (self.auto.k.is_some(), "-k"),
@@ -50,12 +50,13 @@ impl SchemeArgs {
         ])
     }
 
-    /// The tables of a new store whose queries usually have the distance `k`.
+    /// Which tables to build for a new store whose queries usually have the distance `k`.
     pub(crate) fn choice(&self, k: u32) -> anyhow::Result<SchemeChoice> {
         scheme_choice(self.scheme.as_deref().unwrap_or("auto"), k, self.auto.budget)
     }
 
-    /// The tables of another segment of a store, if the user gives any of these options.
+    /// Which tables to build for a new segment of an existing store, if the user gives any of these
+    /// options.
     pub(crate) fn choice_beside(&self, store: &Store) -> anyhow::Result<Option<SchemeChoice>> {
         match self.first_given() {
             None => Ok(None),
@@ -64,7 +65,7 @@ impl SchemeArgs {
     }
 }
 
-/// The choice named by `--scheme`.
+/// Parses the value of `--scheme`: `auto`, the name of a scheme, or a file of masks.
 fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<SchemeChoice> {
     if budget.is_some() && text != "auto" {
         bail!("--budget is for --scheme auto, not for --scheme {text}");
@@ -72,7 +73,7 @@ fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<S
     Ok(SchemeChoice::parse(text, k, budget)?)
 }
 
-/// Every name of a scheme with its description.
+/// A list of all scheme names with descriptions, for the help.
 pub(crate) fn scheme_names() -> String {
     let mut help = String::new();
     for family in FAMILIES {

@@ -8,7 +8,7 @@ use fpstore::writer::dated_label;
 use super::help_of;
 use crate::session::choice::bare_choice;
 
-/// The label of new segments.
+/// The option for the label of new segments.
 #[derive(Args, Debug)]
 pub(crate) struct LabelArgs {
     /// Label of new segments, such as 2026-11 or today; see 'expire'
@@ -17,18 +17,18 @@ pub(crate) struct LabelArgs {
 }
 
 impl LabelArgs {
-    /// The label, with a date in place of `today` and `yesterday`.
+    /// The label. The words `today` and `yesterday` are replaced by a date.
     pub(crate) fn label(&self) -> String {
         dated_label(&self.label)
     }
 
-    /// The label, if it is a word such as `today` that is replaced by a date.
+    /// The label as typed, if it is `today` or `yesterday`.
     pub(crate) fn word(&self) -> Option<&str> {
         Some(self.label.as_str()).filter(|label| dated_label(label) != *label)
     }
 }
 
-/// The kind of the ids of a segment.
+/// The option for the kind of ids in a segment.
 #[derive(Args, Debug)]
 pub(crate) struct IdTypeArgs {
     /// Kind of ids; auto: u64 if every id is a decimal number without leading zeros, else text
@@ -37,7 +37,7 @@ pub(crate) struct IdTypeArgs {
     pub(crate) id_type: IdPolicy,
 }
 
-/// The name of a job that may run again.
+/// The option for the name of a job, so that a repeated job adds nothing.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
     /// Store the NAME of this run; if the store already has it, do nothing
@@ -45,7 +45,7 @@ pub(crate) struct RunArgs {
     pub(crate) run: Option<String>,
 }
 
-/// Marks an option that is only valid with --add.
+/// Makes an option valid only with `--add`, and adds this to its help.
 pub(crate) fn with_add(arg: Arg) -> Arg {
     let help = help_of(&arg);
     let help = format!("With --add: {}{}", help[..1].to_lowercase(), &help[1..]);

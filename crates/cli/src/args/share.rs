@@ -1,4 +1,4 @@
-//! `--share`: one share of a join, and its plan.
+//! The option `--share`: computes one share of a join that is divided among processes.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use fpstore::join::{JoinPlan, PlanReads, Share};
 use super::first_given;
 use crate::output::text::counted;
 
-/// The part of a join that this process does.
+/// The options for the share of a join that this process computes.
 #[derive(Args, Debug)]
 pub(crate) struct ShareArgs {
     /// Compute only share I of N, I from 0 to N-1
@@ -32,7 +32,7 @@ pub(crate) struct ShareArgs {
     generation: Option<u64>,
 }
 
-/// `I/N`.
+/// A parsed value `I/N`: share I of N.
 #[derive(Clone, Copy, Debug)]
 struct ShareArg(Share);
 
@@ -62,7 +62,7 @@ impl ShareArgs {
         self.explain
     }
 
-    /// The first of these options that is given.
+    /// The first of these options that the user gave.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         first_given([
             (self.share.is_some(), "--share"),
@@ -71,7 +71,7 @@ impl ShareArgs {
         ])
     }
 
-    /// Rejects these options for files, which have no tables.
+    /// Rejects these options for files, because only a store has tables that can be divided.
     pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) if has_files => bail!(
@@ -85,13 +85,14 @@ impl ShareArgs {
         }
     }
 
-    /// Rejects a store with another generation than the given one.
+    /// Rejects a store whose generation differs from the value of `--generation`.
     pub(crate) fn check_generation(&self, store: &Store) -> fpstore::Result<()> {
         self.generation.map_or(Ok(()), |wanted| store.expect_generation(wanted))
     }
 }
 
-/// The plan of shares within `k` bits of a store, and a description of its reads.
+/// The plan that divides a join within `k` bits into shares, and a description of which tables
+/// each share reads.
 pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
     if k > 63 {
         bail!("within 64 bits all fingerprints are pairs; shares are for a k up to 63");

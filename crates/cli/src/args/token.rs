@@ -1,4 +1,4 @@
-//! A client of a server, with the user's token.
+//! The option for the token of a server, and a client that sends it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use fpstore_client::Client;
 
 use crate::session::command::variable;
 
-/// The token for a server.
+/// The option for the token of the server to query.
 #[derive(Args, Debug)]
 pub(crate) struct TokenFileArg {
     /// File with the token for the server in its first line [default: $FPSTORE_TOKEN]
@@ -28,7 +28,7 @@ impl TokenFileArg {
     }
 }
 
-/// The token for another server that the user gives in a file or in the environment, if any.
+/// The token for a server, from `file` or else from the environment; `None` if there is none.
 pub(crate) fn token_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     match file {
         Some(path) => first_token(path).map(Some),

@@ -1,4 +1,5 @@
-//! `fpstore backup`: copies the state of a store to a folder, transferring only missing files.
+//! `fpstore backup`: copies the current snapshot of a store to a folder; files that the folder
+//! already contains are not copied again.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::session::command::ExitStatus;
 use crate::session::stores::StoreArg;
 use crate::session::wait::WaitArgs;
 
-/// The interval between two checks for a signal.
+/// The interval between two checks for a signal while waiting for the next copy.
 const LISTENING: Duration = Duration::from_millis(100);
 
 const LONG_ABOUT: &str = "\
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
                 }
             }
             Err(error) if round == 0 || monitor.check().is_err() => return Err(error),
-            // A repeated backup continues when the store is available again.
+            // With `--every`, the error is printed once, and the backup is tried again.
             Err(error) => {
                 let why = format!("{error:#}");
                 if told.as_ref() != Some(&why) {
@@ -117,7 +118,8 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl BackupArgs {
-    /// The name of the followed store for the errors of refused writers.
+    /// The path or URL of the copied store. Errors for programs that try to write to the copy name
+    /// it.
     fn source_name(&self) -> String {
         match &self.server {
             Some(url) => url.clone(),
@@ -129,7 +131,7 @@ impl BackupArgs {
     }
 }
 
-/// The source of the states.
+/// The store or server whose snapshots are copied.
 enum Source {
     Store(Store),
     Server(Client),
@@ -143,7 +145,7 @@ impl Source {
         Ok(Source::Store(args.store.open()?))
     }
 
-    /// Copies the newest state.
+    /// Copies the newest snapshot to the folder `to`.
     fn backup(&mut self, to: &Path, options: &BackupOptions) -> anyhow::Result<BackedUp> {
         match self {
             Source::Store(store) => {

@@ -22,7 +22,8 @@ use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreArg;
 
-/// Maximum number of distinct fingerprints that the doctor counts during a build; they take 2 MB.
+/// Maximum number of distinct fingerprints that the doctor examines during a build. Examining
+/// them takes 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
 
 const LONG_ABOUT: &str = "\
@@ -213,18 +214,19 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Statistics of the input, in addition to the records.
+/// Facts about an input that was read.
 #[derive(Default)]
 struct Read {
-    /// Length of the fingerprint files in bytes.
+    /// The length of the fingerprint files in bytes, if known.
     len: Option<u64>,
     /// The number of bad records and of documents without fingerprint.
     useless: u64,
 }
 
-/// Rejects an empty store unless it is intended. From an empty input it is useful: records can be
-/// added later. It is an error if all records were bad, or if it would replace a store with
-/// records, perhaps because an earlier program of a pipe failed.
+/// Returns an error if an empty store is probably a mistake: if all records were bad
+/// (`useless` is not 0), or if it would replace a store with records, for example because the
+/// program that feeds the pipe failed. Otherwise an empty input makes an empty store, to which
+/// records can be added later.
 fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     let path = args.segment_file.as_ref().unwrap_or(&args.store.store).display();
     if useless > 0 {
@@ -235,7 +237,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
         );
     }
     if args.segment_file.is_some() {
-        // The input of a task may be empty, and a repeated task replaces its own file.
+        // One of many tasks may have an empty input, and a repeated task replaces its own file.
         return Ok(());
     }
     let holds_any = || match args.store.open() {

@@ -6,7 +6,7 @@ use crate::output::sink::page_path;
 use clap::Args;
 use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 
-/// Policies for near-duplicate documents, and the reports.
+/// Options that select which near-duplicate documents are removed, and options for reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
     /// Remove documents with this share of their features in a kept document, such as 1.0

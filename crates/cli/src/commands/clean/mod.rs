@@ -70,7 +70,7 @@ fn confirm_help() -> String {
     format!("Minimum Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
 }
 
-/// Treats files as documents unless a field of ready fingerprints is named.
+/// Makes `--docs` the default of `clean`, except with `--fingerprint-field`.
 fn always(arg: Arg) -> Arg {
     arg.hide(true).default_value("true").default_value_if(
         "fingerprint_field",
@@ -158,7 +158,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl CleanArgs {
-    /// The state after an interruption, as a message.
+    /// The message after an interruption: what was kept, and whether the same command continues.
     pub(crate) fn after_interruption(&self) -> &'static str {
         match self.cleaning.list || self.cleaning.dry_run {
             true => "nothing was changed",

@@ -5,10 +5,10 @@ use fpstore_corpus::{LargeCluster, Loss, LossOf, Overview};
 
 use crate::output::text::{counted, grouped};
 
-/// Maximum number of files and of sources that are printed.
+/// The maximum number of files, and of sources, whose losses are printed.
 const SHOWN_MAX: usize = 10;
 
-/// Prints the summary. `counted` formats a number of compared documents or passages.
+/// Prints the summary. `counted` formats a number with the noun: "3 documents" or "3 passages".
 pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     message!("judged {}", overview.judgement);
     let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
@@ -20,7 +20,7 @@ pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     let is_file = |loss: &&Loss| matches!(loss.of, LossOf::File(_));
     let is_source = |loss: &&Loss| matches!(loss.of, LossOf::Source(_));
     let files: Vec<&Loss> = overview.losses.iter().filter(is_file).collect();
-    // The loss of a single file equals the total.
+    // With a single file, its loss is the total, which is already printed.
     if files.len() > 1 {
         report_losses(files, "file", "files");
     }
@@ -34,7 +34,8 @@ pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     }
 }
 
-/// Prints the largest losses.
+/// Prints the files or sources that lost the largest part of their documents; `one` and `many`
+/// are the noun for them.
 fn report_losses(mut losses: Vec<&Loss>, one: &str, many: &str) {
     losses.retain(|loss| loss.removed_count > 0);
     losses.sort_by(|one, other| other.part().total_cmp(&one.part()));

@@ -20,10 +20,10 @@ use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;
 
-/// Policy for removed documents or passages.
+/// What is compared, and what is done with duplicates.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
-    /// Whether duplicates are kept and annotated.
+    /// Whether duplicates are annotated instead of removed.
     annotates: bool,
     /// Whether passages are compared instead of documents.
     is_of_passages: bool,
@@ -37,31 +37,31 @@ impl Fate {
         Fate { annotates, is_of_passages, passages }
     }
 
-    /// Formats a number of compared documents or passages.
+    /// Formats a number with the noun of what is compared: "3 documents" or "3 passages".
     pub(super) fn counted(self, count: u64) -> String {
         counted_texts(count, self.is_of_passages)
     }
 }
 
-/// A cleaning, and the other files that the program writes.
+/// A cleaning job, and the lists and pages that the program writes about it.
 pub(super) struct Settings {
     pub(super) cleaner: Cleaner<'static>,
-    /// The list of kept documents, `-` for standard output. Without a list the documents are
-    /// copied.
+    /// The path of the list of kept documents; `-` is standard output. `None`: the documents are
+    /// copied instead of listed.
     pub(super) list: Option<PathBuf>,
     pub(super) removed: Option<PathBuf>,
     pub(super) losses: Option<PathBuf>,
     pub(super) manifest: Option<PathBuf>,
-    /// The path of a page, the number of removed documents on it, and its title.
+    /// The path of the HTML page, the maximum number of removed documents on it, and its title.
     pub(super) html: Option<(PathBuf, usize, String)>,
     pub(super) force: bool,
     pub(super) fate: Fate,
     pub(super) adds: bool,
     /// Whether the command only prints what would be removed.
     pub(super) is_dry: bool,
-    /// The store to compare with.
+    /// The store whose documents are compared with the new ones, if any.
     pub(super) stored: Option<Store>,
-    /// The names of the stores, if the documents are compared with several.
+    /// The names of the stores, if the documents are compared with several stores.
     pub(super) stores: Option<StoreNames>,
     pub(super) run: Option<String>,
     pub(super) quiet: bool,
@@ -132,7 +132,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
     if let (Some((out, most, title)), Some(overview)) = (html, &overview) {
         out.write_whole(&cleaned.page(overview, most, &title)?)?;
     }
-    // The manifest contains the digests of all other files.
+    // The manifest is written last, because it contains the digests of all other outputs.
     if let (Some(out), Some(overview)) = (manifest, &overview) {
         out.write_whole(&cleaned.manifest(overview, &lists)?.to_json())?;
     }

@@ -1,4 +1,5 @@
-//! Clusters of fingerprints and of confirmed documents, with a common trait for printing.
+//! Two kinds of clusters, of fingerprints and of documents with confirmed similarity, with a common
+//! trait for printing.
 
 use fpstore::join::confirm::{ConfirmedClusters, ConfirmedMember};
 use fpstore::join::{Cluster, ClusterMember, Clusters, EarlierClusters, Fate, KeepRule};
@@ -7,16 +8,16 @@ use fpstore::{Error, Fingerprint, Id, IdRef, Width};
 
 use crate::run::join_input::Ids;
 
-/// Callback for each document, and whether it is kept.
+/// Callback for each document: whether it is kept, its fingerprint, its id.
 pub(crate) type EachFate<'a> =
     dyn FnMut(Fate, Fingerprint, Option<&str>) -> anyhow::Result<()> + 'a;
 
 /// Clusters that can be printed.
 pub(crate) trait Groups {
-    /// The width of the fingerprints.
+    /// The width of the fingerprints, in bits.
     fn width(&self) -> Width;
 
-    /// Reuses the cluster numbers of an earlier output.
+    /// Renumbers the clusters: a cluster that was in an earlier output keeps its number.
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()>;
 
     fn for_each(
@@ -24,18 +25,18 @@ pub(crate) trait Groups {
         each: &mut dyn FnMut(ClusterRow) -> anyhow::Result<()>,
     ) -> anyhow::Result<()>;
 
-    /// Calls `each` for all documents, also for documents in no cluster.
+    /// Calls `each` for all documents, including documents in no cluster.
     fn for_each_document(&self, rule: KeepRule, each: &mut EachFate<'_>) -> anyhow::Result<()>;
 }
 
-/// Clusters of the fingerprints of a store.
+/// Clusters of the fingerprints in a store.
 pub(crate) struct StoreGroups {
     pub(crate) found: Clusters,
     pub(crate) ids: Ids,
     pub(crate) width: Width,
 }
 
-/// The id in the user's input.
+/// The id of a document in the input, without the position that `ids` may put before it.
 fn own_id(id: &str, ids: Ids) -> Option<&str> {
     ids.split(IdRef::Text(id)).1
 }
@@ -85,7 +86,7 @@ impl Groups for StoreGroups {
     }
 }
 
-/// Clusters of documents with confirmed pairs.
+/// Clusters of documents whose similarity was confirmed by their features.
 pub(crate) struct ConfirmedGroups(pub(crate) ConfirmedClusters);
 
 impl ConfirmedGroups {
@@ -137,7 +138,7 @@ impl Groups for ConfirmedGroups {
         })
     }
 
-    /// Documents are visited in the order of the files.
+    /// Calls `each` for the documents in the order of the files.
     fn for_each_document(&self, rule: KeepRule, each: &mut EachFate<'_>) -> anyhow::Result<()> {
         self.0.for_each_document(rule, |fate, number| {
             let fingerprint = self.0.fingerprint(number).unwrap_or_default();

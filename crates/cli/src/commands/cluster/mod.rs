@@ -1,4 +1,4 @@
-//! `fpstore cluster`: finds groups of near-duplicates and which documents to keep.
+//! `fpstore cluster`: finds clusters of near-duplicates, and the documents to keep of each cluster.
 
 mod groups;
 mod previous;
@@ -31,7 +31,8 @@ use crate::session::monitor::Monitor;
 use crate::session::stores::of_one;
 use groups::{ConfirmedGroups, Groups, StoreGroups};
 
-/// The ids for commands in which the order of the records matters.
+/// Ids that begin with the position of the record: some methods and rules of `--keep` depend on the
+/// order of the records.
 const POSITIONED: Ids = Ids::WithPositions(Order::Rising);
 
 const LONG_ABOUT: &str = "\
@@ -167,7 +168,7 @@ pub(crate) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
 }
 
-/// Prints the number of judged pairs that were applied.
+/// Prints how many of the pairs judged by people were applied.
 fn report_judged(obeyed: &JudgedDocuments) {
     message!(
         "applied {}, {} of the same document and {} of different documents; {} with unknown ids",
@@ -178,7 +179,7 @@ fn report_judged(obeyed: &JudgedDocuments) {
     );
 }
 
-/// Prints the clusters or the documents to keep, and writes the page.
+/// Prints the clusters, or the documents to keep, and writes the HTML page if the user wants one.
 fn print(
     args: &ClusterArgs,
     mut found: impl Groups,
@@ -254,7 +255,8 @@ fn write_page(
     args.page.write(page, source, &about, &args.resources, monitor, args.quiet.is_on())
 }
 
-/// Prints the documents to keep, or the documents to drop. Returns the number of each.
+/// Prints the documents to keep, or with `--drop` the others. Returns the numbers of documents
+/// kept and dropped.
 fn print_fates(
     found: &impl Groups,
     rule: KeepRule,

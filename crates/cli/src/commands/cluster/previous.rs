@@ -51,8 +51,8 @@ fn take_object(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> 
 
 fn take_line(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> {
     let mut columns: Vec<&str> = line.splitn(7, '\t').collect();
-    // If features were compared, the column before the fingerprint is a similarity. The id is the
-    // rest of the line, including tabs.
+    // If features were compared, the line has a column with a similarity, recognized by its decimal
+    // point. The id is the rest of the line, and may contain tabs.
     if columns.get(4).is_some_and(|column| column.contains('.')) {
         columns.remove(4);
     } else {
