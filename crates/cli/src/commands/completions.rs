@@ -28,7 +28,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints a script with which the shell requests completions from the program.
+/// Prints the completion script. The script calls the program, which computes the completions.
 pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<ExitStatus> {
     let shells = Shells::builtins();
     let name = args.shell.to_string();

@@ -106,7 +106,7 @@ pub(crate) struct ContaminationArgs {
     reading: ReadingArgs,
 }
 
-/// The share of an item that a passage must contain.
+/// The options that define when a passage contains a benchmark item.
 #[derive(Args, Debug)]
 struct RuleArgs {
     /// Words per shingle for items of 50 words or more
@@ -152,7 +152,7 @@ impl RuleArgs {
 }
 
 impl ContaminationArgs {
-    /// The options to read the items.
+    /// The options for reading the benchmark items.
     fn item_options(&self) -> DocumentOptions {
         let mut options = DocumentOptions::default().skip_bad(self.bad.skip_bad);
         if let Some(field) = self.against_text_field.as_deref().or(self.reading.text_field()) {

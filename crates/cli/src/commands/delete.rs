@@ -133,7 +133,7 @@ pub(crate) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     Ok(if is_missing { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Reads the ids of a file, one on each line, optionally below a header.
+/// Appends the ids of a file to `ids`. The file has one id on each line; a header line is skipped.
 fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
     let name = name_of(file);
     let text = lists::text_of(open_input(file)?).with_context(|| format!("cannot read {name}"))?;

@@ -55,7 +55,7 @@ pub(crate) struct DumpArgs {
     quiet: QuietArgs,
 }
 
-/// Parses a separator that `build` can read.
+/// Parses the name of a separator between fingerprint and id, one of those that `build` can read.
 fn separator(text: &str) -> Result<char, String> {
     match text {
         "tab" | "\t" | "\\t" => Ok('\t'),
@@ -76,7 +76,7 @@ fn open(args: &DumpArgs) -> anyhow::Result<RowWriter> {
     RowWriter::new::<RecordRow<'_>>(layout, out, &[])
 }
 
-/// Rejects an id that `build` would read differently after this separator.
+/// Rejects an id that `build` could not read back unchanged after this separator.
 fn check(record: RecordRow<'_>, separator: Option<char>) -> anyhow::Result<()> {
     match (record.id, separator.unwrap_or('\t')) {
         (Some(IdRef::Text(id)), separator) if id.starts_with(' ') && separator != '\t' => bail!(
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
 
 /// Why the iteration over a store ended early.
 enum Stop {
-    /// The requested number of records was printed.
+    /// As many records were printed as `--limit` allows.
     Enough,
     Failed(anyhow::Error),
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     };
     let expiry = expiry.all(args.all);
     let refused = |error: Error| match error {
-        // The library names its own option: print the option of the command line.
+        // The error of the library names the library's option `all`: print `--all` instead.
         Error::InvalidOptions { reason } => {
             anyhow!(
                 "{}: {}",
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Prints which segments can never expire by this rule, if there are any.
+/// Prints which segments were skipped because their label is no date or has another form.
 fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
     let passed_over = segments.iter().filter(|segment| expiry.passes_over(segment));
     let (bare, other): (Vec<_>, Vec<_>) = passed_over.partition(|segment| segment.label.is_empty());

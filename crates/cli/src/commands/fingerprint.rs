@@ -160,7 +160,8 @@ fn print(
             message!("{line}");
         }
     }
-    // A program that pipes in documents one by one may wait for each answer.
+    // The program that writes to the pipe may wait for each answer before it sends the next
+    // document.
     let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
     let mut out = args.output.open()?;
     let form = RowForm::new::<HashedRow<'_>>(args.format.layout(), &out, &[]);
@@ -172,7 +173,7 @@ fn print(
         let out = Arc::clone(&out);
         options = options.bad_records(BadRecords::new(move |place, reason| {
             let mut out = lock(&out);
-            // A failed write is reported at the next document or at the end.
+            // The error of a failed write is ignored here, because the next write reports it.
             let _ = write_bad(&mut *out, place, reason);
             if may_wait {
                 let _ = out.flush();
@@ -203,7 +204,8 @@ fn print(
         let count = counted(summary.skipped_count, "bad record", "bad records");
         bail!("{count} among the documents; with --skip-bad this is no error");
     }
-    // The reader threads may still share the output.
+    // The output is taken out of the mutex, because reader threads may still hold a reference to
+    // it.
     std::mem::replace(&mut *lock(&out), Sink::stdout()).finish()?;
     Ok(ExitStatus::Done)
 }

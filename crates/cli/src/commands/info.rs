@@ -46,11 +46,12 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The similarity that corresponds to the tuned distance, if the recipe defines one.
+/// The Jaccard similarity that corresponds to the distance for which the store is tuned; empty if
+/// the recipe is not MinHash.
 fn meaning_of_k(info: &StoreInfo) -> String {
     let recipe = info.recipe.as_ref().and_then(|recipe| TextRecipe::from_recipe(recipe).ok());
     match recipe.map(|recipe| recipe.method) {
-        // The expected distance is 32 (1 - J) bits.
+        // At a Jaccard similarity J, the expected distance is 32 (1 - J) bits.
         Some(Method::MinHash) if info.tuned_k < 32 => {
             format!(" (Jaccard similarity {:.2})", 1.0 - f64::from(info.tuned_k) / 32.0)
         }
@@ -90,7 +91,8 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
         "segment", "label", "fingerprints", "deleted", "deleted ids", "size", "tables", "k", "age"
     )?;
     for segment in &info.segments {
-        // A date in a label gives the age of the records. A merge makes a newer file.
+        // If the label is a date, it gives the age of the records. The file may be newer than they
+        // are, because a merge writes a new file.
         let of_label = days_since_label(&segment.label).map(|days| days * DAY);
         let of_file = || Some(segment.written?.elapsed().ok()?.as_secs());
         let seconds = of_label.or_else(of_file);
@@ -111,7 +113,7 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
     Ok(())
 }
 
-/// An age in days, or in the largest unit with a value of at least 2.
+/// Formats an age: with `in_days` in days, else in the largest unit with a value of at least 2.
 fn age(seconds: u64, in_days: bool) -> String {
     let units = [("d", DAY), ("h", 3600), ("min", 60)];
     let fits = |(_, len): &(&str, u64)| in_days || seconds / len >= 2;

@@ -1,4 +1,4 @@
-//! `fpstore join`: finds the records of one list that are near records of another.
+//! `fpstore join`: finds records of one list that are within k bits of records of another list.
 
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     let searches_stores = args.searched.as_deref().is_none_or(is_store);
     let out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet.is_on())?;
-    // Both stores are opened before the first record is read, because reading can take long.
+    // Both stores are opened before any file is read, so that a wrong path is reported at once.
     let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
     let stored =
         searches_stores.then(|| Opened::asked(places, AccessArgs::default())).transpose()?;
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl JoinArgs {
-    /// A temporary store of the searched file.
+    /// Builds a temporary store from the searched file.
     fn searched(
         &self,
         files: &[PathBuf],
@@ -168,7 +168,7 @@ impl JoinArgs {
     }
 }
 
-/// Rejects stores whose fingerprints are not comparable.
+/// Rejects two stores with different recipes, because their fingerprints cannot be compared.
 fn check_recipes(asked: &Store, searched: &Store) -> anyhow::Result<()> {
     if let (Some(given), Some(store)) = (asked.recipe(), searched.recipe())
         && given != store

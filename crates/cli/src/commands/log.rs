@@ -1,4 +1,5 @@
-//! `fpstore log`: prints what each kept state of a store added, deleted, merged and expired.
+//! `fpstore log`: compares earlier copies of a store with the store, and prints what was added,
+//! deleted, merged and expired from each copy to the next.
 
 use std::path::PathBuf;
 

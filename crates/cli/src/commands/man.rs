@@ -1,4 +1,4 @@
-//! `fpstore man`: writes manual pages, generated from the help.
+//! `fpstore man`: writes manual pages, generated from the help texts.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ManArgs, mut program: Command) -> anyhow::Result<ExitSt
     NewFile::make_folder(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     program.build();
     let pages = pages(&program)?;
-    // All files are opened before the first one gets its name.
+    // All files are opened before any gets its name, so that an error leaves no pages behind.
     let open = |(name, page)| Ok((Sink::open(&folder.join(name), args.force)?, page));
     let open: Vec<(Sink, Vec<u8>)> = pages.into_iter().map(open).collect::<anyhow::Result<_>>()?;
     let count = open.len() as u64;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ManArgs, mut program: Command) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Done)
 }
 
-/// The names and the contents of all pages.
+/// The file names and the contents of all pages.
 fn pages(program: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let mut pages = vec![("fpstore.1".to_string(), page(program, None)?)];
     for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
@@ -70,9 +70,9 @@ fn pages(program: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// The page of the command `command`. `program` is `None` for the page of the program itself.
+/// The manual page of `command`. `program` is `None` if `command` is the program itself.
 fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>> {
-    // The generator would omit the help of options that are hidden in the short help.
+    // Unhides all options, because the generator omits options that are hidden in the short help.
     let whole = command.clone().mut_args(|arg| arg.hide_short_help(false));
     let (mut named, shared) = with_topics(whole);
     if let Some(program) = program {
@@ -101,7 +101,7 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
 
 /// Starts a page with its title and its NAME section.
 fn begun(command: Command) -> std::io::Result<(Man, Vec<u8>)> {
-    // Without a date, so that a release always generates the same pages.
+    // No date, so that repeated builds of a release generate the same pages.
     let man = Man::new(command)
         .date(" ")
         .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
@@ -112,7 +112,7 @@ fn begun(command: Command) -> std::io::Result<(Man, Vec<u8>)> {
     Ok((man, out))
 }
 
-/// The page of a help topic: its text and its options.
+/// The manual page of a help topic: its text and its options.
 fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
     let command = topic.command().display_name(format!("fpstore-help-{}", topic.name));
     let has_options = command.get_arguments().next().is_some();
@@ -140,7 +140,8 @@ fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The options described in topics, with references to the pages of the topics.
+/// A list of the options that topics describe, with references to the pages of the topics. `shared`
+/// is this list as the help prints it.
 fn list_of_shared(shared: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["MORE OPTIONS"]);
@@ -162,7 +163,7 @@ fn see_also() -> Roff {
     roff
 }
 
-/// The commands of the program, in groups.
+/// The list of all commands, in groups.
 fn list_of_commands(program: &Command) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["COMMANDS"]);
@@ -184,7 +185,8 @@ fn list_of_commands(program: &Command) -> Roff {
     roff
 }
 
-/// The sections after the options, as in the help: examples, exit status, and other pages.
+/// The sections after the options: examples and exit status, taken from `help`, and references to
+/// other pages.
 fn after_options(help: &str, program: Option<&Command>) -> Roff {
     let mut roff = Roff::new();
     let (examples, status) = help.split_once("\n\nExit status: ").unwrap_or((help, ""));

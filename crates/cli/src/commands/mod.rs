@@ -1,5 +1,5 @@
-//! The commands, named as in `fpstore help`. Each turns its arguments into settings, calls the
-//! library, and prints rows.
+//! The commands, one module each, named as in `fpstore help`. A command converts its arguments into
+//! settings, calls the library, and prints the results.
 
 pub(crate) mod add;
 pub(crate) mod backup;

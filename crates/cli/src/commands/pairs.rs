@@ -25,7 +25,8 @@ use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::name_of;
 
-/// The columns to leave out: similarities that are not computed, and stores if there is only one.
+/// The columns that the output does not always have: similarities only with `--confirm`, stores
+/// only if there are several.
 const WITHOUT: [&str; 3] = ["similarity", "first_store", "second_store"];
 
 const LONG_ABOUT: &str = "\
@@ -146,12 +147,13 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         })
     })?;
     rows.finish()?;
-    // A share without pairs is normal, and a scheduler treats any other status as a failure.
+    // A share without pairs is normal, so its status is 0: a scheduler would treat status 1 as a
+    // failure.
     let is_negative = pairs.is_empty() && args.share.share().is_none();
     Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Writes a page of pairs for people to judge.
+/// `pairs --html`: writes a page on which people judge a sample of pairs.
 fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     let given = [
         (args.near.confirm.is_some(), "--confirm"),
@@ -194,7 +196,8 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Finds and prints the pairs of documents whose features are similar enough.
+/// `pairs --confirm`: finds and prints the pairs of documents whose features have at least the
+/// similarity `threshold`.
 fn confirmed_pairs(
     args: &PairsArgs,
     threshold: f64,

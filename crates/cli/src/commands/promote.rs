@@ -1,4 +1,4 @@
-//! `fpstore promote`: makes a follower a store of its own.
+//! `fpstore promote`: makes a follower (a copy that follows another store) a store of its own.
 
 use clap::Args;
 use fpstore::writer;

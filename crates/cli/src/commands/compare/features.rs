@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::output::sink::Sink;
 use crate::output::text::{IdPrinter, counted};
 
-/// The comparison of features. Absent if two records are compared without their texts.
+/// The compared features of two documents, for the report of `fpstore compare`.
 #[derive(Serialize)]
 pub(crate) struct FeatureReport {
     pub(crate) jaccard: f64,
@@ -20,8 +20,8 @@ pub(crate) struct FeatureReport {
 }
 
 impl FeatureReport {
-    /// Builds the report. For each text, at most `limit` of the features that only it contains are
-    /// listed.
+    /// Converts a comparison into the report, which lists at most `limit` of the features that only
+    /// one text contains, for each text.
     pub(crate) fn of(compared: Comparison, limit: usize) -> Self {
         let listed = |features: Vec<Feature>| {
             features.into_iter().take(limit).map(|feature| feature.text).collect()

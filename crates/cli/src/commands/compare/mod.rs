@@ -52,7 +52,7 @@ Examples:
 
 Exit status: 0 done; 1 if no record has such an id; 2 error.";
 
-/// The default number of printed features per document.
+/// The default of `--limit`: the number of printed features that only one document has.
 const LIMIT: usize = 10;
 
 /// Print the similarity and the differences of two documents
@@ -91,7 +91,7 @@ pub(crate) struct CompareArgs {
     recipe: RecipeArgs,
 }
 
-/// The field names are the same as for pairs, and in the comparisons of the library and of Python.
+/// The report as JSON. The same fields have the same names in the rows of `pairs` and in Python.
 #[derive(Serialize)]
 struct Report<'a> {
     first_name: &'a str,
@@ -111,11 +111,12 @@ struct Report<'a> {
     features: Option<&'a FeatureReport>,
 }
 
-/// The data to compare A and B.
+/// The data of the two documents A and B.
 struct Compared {
     width: Width,
     fingerprints: [Fingerprint; 2],
-    /// For records of a store: the ids given by the user, else the first ids of the fingerprints.
+    /// For records of a store: for each record the id given by the user, or the first id of the
+    /// given fingerprint. `None` for documents that are not in a store.
     ids: Option<[Option<String>; 2]>,
     texts: Option<[String; 2]>,
     features: Option<FeatureReport>,
@@ -148,7 +149,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
         ReportFormat::Text => {
             let is_colored = color::is_on(out.is_terminal());
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
-                // A record is printed with its id, even if the user gave its fingerprint.
+                // The id of a record is printed, even if the user gave its fingerprint instead.
                 let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
                 let (fingerprint, from) = (width.hex(fingerprint), width.hex(a));
                 match is_colored {
@@ -188,7 +189,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads two documents.
+/// Reads the documents A and B from files, or with `--literal` from the arguments.
 fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
     let names = [args.first.as_str(), args.second.as_str()];
@@ -238,7 +239,7 @@ fn compare(
     })
 }
 
-/// Reads two records of a store, with their texts if documents are given.
+/// Reads the records A and B from the store at `path`, and with `--texts` their texts from files.
 fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     if let (true, Some(option)) = (args.texts.is_empty(), args.reading.first_given()) {
         bail!("{option} is for documents; with -s, --texts names them");
@@ -251,7 +252,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     }
     let store = open_map(path)?;
     let records = find(&store, [&args.first, &args.second])?;
-    // Externally computed fingerprints are compared without features.
+    // Without a recipe for texts, the features are unknown, and only the fingerprints are compared.
     let is_of_texts = store.recipe().is_some_and(|it| TextRecipe::from_recipe(&it).is_ok());
     let mut hasher = match store.recipe() {
         Some(recipe) if is_of_texts => Some(args.recipe.hasher_of(&recipe)?),

@@ -12,11 +12,11 @@ use crate::output::exit::NotFound;
 /// A record found in the store.
 pub(crate) struct Stored {
     pub(crate) fingerprint: Fingerprint,
-    /// The id given by the user, else the first id of the fingerprint.
+    /// The id given by the user, else the first stored id of this fingerprint, if any.
     pub(crate) id: Option<String>,
 }
 
-/// Finds two records. Each name is an id, or, if no record has this id, a fingerprint.
+/// Finds two records by name. A name is an id or, if no record has that id, a fingerprint in hex.
 pub(crate) fn find(store: &Store, names: [&str; 2]) -> anyhow::Result<[Stored; 2]> {
     let found = store.find_ids(&names.map(IdRef::from), None)?;
     let stored = |at: usize| {
@@ -55,7 +55,7 @@ fn one(store: &Store, name: &str, with_id: &[Fingerprint]) -> anyhow::Result<Sto
     }
 }
 
-/// Reads the texts of two records from files of documents.
+/// Reads the texts of two records from files of documents, by the ids of the records.
 pub(crate) fn texts(
     records: &[Stored; 2],
     files: &[PathBuf],
@@ -63,7 +63,7 @@ pub(crate) fn texts(
     (hasher, width): (Option<&mut TextHasher>, Width),
 ) -> anyhow::Result<[String; 2]> {
     let mut hasher = hasher;
-    // The text, and whether it certainly belongs to the record.
+    // For each record: the text found by its id, and whether the text has the record's fingerprint.
     let mut found: [Option<(String, bool)>; 2] = Default::default();
     read_texts(files, options, |id, text| -> anyhow::Result<()> {
         let id = id.to_string();

@@ -96,7 +96,7 @@ pub(crate) struct DedupArgs {
     work: WriteArgs,
 }
 
-/// The record to keep among near-duplicates, by the order of the input.
+/// Which of several near-duplicate records is kept: the first or the last of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Keep {
     First,
@@ -147,7 +147,7 @@ impl DedupArgs {
         Ok(())
     }
 
-    /// The options to read fingerprints. They have the width of the store, if there is one.
+    /// The options for reading fingerprints of the width of `stored`, if a store is given.
     fn read_beside(&self, stored: Option<&Store>) -> anyhow::Result<ReadArgs> {
         match stored {
             Some(stored) if !self.documents.are_given() => self.read.of_width(stored.width()),

@@ -1,4 +1,4 @@
-//! `fpstore dedup` for ready fingerprints: keeps the records without near-duplicates, in their
+//! `fpstore dedup` for files: removes near-duplicate records, and prints the kept records in input
 //! order.
 
 use std::iter;
@@ -34,7 +34,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) k: u32,
     pub(crate) output: &'a OutputArgs,
     pub(crate) removed: Option<&'a Path>,
-    /// The store to which the kept records are added.
+    /// The path of the store to which the kept records are added, and the options of the writer.
     pub(crate) add: Option<(&'a Path, WriterOptions)>,
     pub(crate) run: Option<&'a str>,
     pub(crate) resources: &'a ResourceArgs,
@@ -68,7 +68,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     }
     let is_added = writer.is_some();
     let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
-    // The list of removed records contains their ids.
+    // Only the list of removed records needs their ids.
     let ids = match removed {
         Some(_) => Ids::WithPositions(order),
         None => Ids::Positions(order),
@@ -82,7 +82,8 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     let count = records.count();
     let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
     let mut kept = match removed {
-        // The removed records are subtracted below.
+        // With a list of removed records, `kept` starts with all positions, and `write_removed`
+        // removes some.
         Some(_) => Positions::all(count),
         None => Positions::none(count),
     };
@@ -117,7 +118,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     Ok(ExitStatus::Done)
 }
 
-/// Writes the kept records in their order, and passes them to the writer.
+/// Prints the records at the positions `kept` in input order, and passes them to the writer.
 fn write_kept(
     records: &mut NewRecords<'_>,
     kept: &Positions,
@@ -140,8 +141,8 @@ fn write_kept(
     })
 }
 
-/// Writes a line for each removed record, as described in the help, and subtracts the records from
-/// the kept ones.
+/// Writes a line for each removed record, in the format described in the help, and removes the
+/// positions of these records from `kept`.
 fn write_removed(
     done: &Dedup,
     (ids, width): (Ids, Width),
@@ -177,12 +178,12 @@ fn write_removed(
 struct Positions(Vec<u64>);
 
 impl Positions {
-    /// The empty set of positions below `end`.
+    /// An empty set for positions below `end`.
     fn none(end: u64) -> Self {
         Positions(vec![0; end.div_ceil(64) as usize])
     }
 
-    /// All positions below `end`.
+    /// The set of all positions below `end`.
     fn all(end: u64) -> Self {
         let mut words = vec![u64::MAX; end.div_ceil(64) as usize];
         if let (Some(last), bits @ 1..) = (words.last_mut(), end % 64) {
@@ -200,7 +201,7 @@ impl Positions {
     }
 
     fn contains(&self, position: u64) -> bool {
-        // A file that grew after the first pass has more positions.
+        // A file that grew since the first pass has records beyond the end of the set: not kept.
         self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 

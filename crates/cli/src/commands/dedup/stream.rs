@@ -16,7 +16,7 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
 
-/// The state of an answered stream.
+/// The state while a stream is read: the writer, the output and the counts.
 struct StreamDedup {
     k: u32,
     writer: CheckedWriter,
@@ -41,7 +41,7 @@ pub(crate) fn run(
     // All records answered 'new' are added, for whatever reason the stream ended.
     monitor.forget_signal();
     let rest = stream_dedup.commit(monitor);
-    // Answers are printed after the commit.
+    // Answers are printed after the commit, so that a record answered 'new' is durable.
     let rest = rest.and_then(|()| Ok(stream_dedup.out.out.flush()?));
     monitor.finish();
     let StreamDedup { mut writer, count, added, .. } = stream_dedup;
@@ -75,8 +75,8 @@ impl StreamDedup {
         monitor: &Monitor,
     ) -> anyhow::Result<()> {
         loop {
-            // The writer lock is not held while waiting for input, unless records wait for their
-            // commit.
+            // While waiting for input, the writer lock is released, unless there are uncommitted
+            // records.
             let is_idle_turn = self.writer.is_held() && self.writer.pending().is_empty();
             let wait = if is_idle_turn { Duration::ZERO } else { schedule.time_left() };
             let received = stream.next(wait);
@@ -97,8 +97,8 @@ impl StreamDedup {
             if schedule.is_due(self.writer.pending().len() as u64) {
                 self.commit(monitor)?;
             }
-            // Answers are flushed after the commit: with --batch-count 1 a record is durable before
-            // its answer is printed.
+            // Answers are flushed after the commit, so that with --batch-count 1 a record is
+            // durable before its answer is printed.
             self.out.out.flush()?;
             self.writer.give_way(is_pause);
         }
@@ -138,7 +138,7 @@ impl StreamDedup {
     }
 }
 
-/// The id as printed; an empty text if there is no id.
+/// The id as printed: empty if the record has none.
 fn id_text(id: &Option<Id>) -> String {
     id.as_ref().map(ToString::to_string).unwrap_or_default()
 }
@@ -173,7 +173,7 @@ impl Answers {
         )
     }
 
-    /// Prints an answer without fingerprints.
+    /// Prints an answer for a document without features or a bad line: it has no fingerprint.
     fn say(&mut self, answer: &str, text: &str) -> io::Result<()> {
         writeln!(self.out, "{answer}\t\t{}", self.printer.show(text))
     }

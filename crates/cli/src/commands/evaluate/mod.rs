@@ -52,7 +52,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// The default number of keys of the hash.
+/// The default number of hash keys with which a recipe is measured.
 const KEY_COUNT: u32 = 3;
 
 /// Measure precision and recall on labelled pairs
@@ -141,7 +141,8 @@ fn bad_label(args: &EvaluateArgs, fault: BadLabel) -> anyhow::Error {
     anyhow!("{}: {fault}", args.pairs.display())
 }
 
-/// The number of keys. The documents are read again for each key.
+/// The number of hash keys to measure with. The documents are read again for each key, so standard
+/// input allows only one.
 fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     if !args.files.iter().any(|file| file == Path::new("-")) {
         return Ok(args.keys.unwrap_or(KEY_COUNT));
@@ -153,8 +154,8 @@ fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     Ok(key_count)
 }
 
-/// The same hasher with another key of its hash; `None` if the hash has no keys and `number` is not
-/// 0.
+/// The hasher with the hash key of this number; number 0 is its own key. `None` if the key of the
+/// hasher cannot be changed.
 fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     if number == 0 {
         return Some(hasher.clone());
@@ -163,11 +164,12 @@ fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     let HashKey([low, high]) = hash.key()?;
     let hash = hash.with_key(HashKey([low ^ u64::from(number), high]))?;
     let recipe = TextRecipe { hash, ..hasher.recipe().clone() };
-    // A table of frequencies is valid for a single key, so weights from a table cannot vary.
+    // Without the table of frequencies, which is valid for one key only: a recipe that needs the
+    // table gives an error here, and thus `None`.
     TextHasher::new(&recipe).ok()
 }
 
-/// The fingerprints of all documents, by id.
+/// Reads all documents and computes their fingerprints.
 fn of_documents(
     args: &EvaluateArgs,
     hasher: &TextHasher,
@@ -186,7 +188,7 @@ fn of_documents(
     Ok(found)
 }
 
-/// Ready fingerprints in files or stores.
+/// Reads the fingerprints and ids of files or stores.
 fn ready(args: &EvaluateArgs) -> anyhow::Result<MeasuredDocuments> {
     refuse_narrow(args.read.width(), "evaluate")?;
     let mut found = MeasuredDocuments::default();

@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::output::sink::Sink;
 use crate::output::text::{counted, grouped};
 
-/// The values of k for which several recipes are compared.
+/// The values of k in the table that compares several recipes.
 const K_SHOWN: [usize; 3] = [3, 5, 7];
 
-/// The result of one recipe.
+/// The measured quality of one recipe.
 pub(crate) struct Measured {
     pub(crate) recipe: String,
     pub(crate) found: Evaluation,
@@ -22,14 +22,15 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The lowest and the highest of the best F1 values.
+    /// The lowest and the highest best F1 among the hash keys.
     fn spread(&self) -> (f64, f64) {
         let low = self.of_keys.iter().fold(f64::INFINITY, |low, &f1| low.min(f1));
         (low, self.of_keys.iter().fold(0.0, |high: f64, &f1| high.max(f1)))
     }
 }
 
-/// Prints notes on standard error about results that can be misread.
+/// Prints notes on standard error about results that can be misread. `tells_others`: at least one
+/// pair of different documents was counted.
 pub(crate) fn warn(results: &[Measured], tells_others: bool) {
     if !tells_others {
         message!("all labels are 1, so precision has no meaning; see --unlisted-differ");
@@ -158,7 +159,7 @@ pub(crate) fn write_json(out: &mut Sink, results: &[Measured]) -> anyhow::Result
     Ok(writeln!(out)?)
 }
 
-/// Formats an approximate count, with two decimals if it is below ten.
+/// Formats an expected count: below ten with two decimals, else as a whole number.
 fn rough(count: f64) -> String {
     if count < 10.0 { format!("{count:.2}") } else { format!("{count:.0}") }
 }

@@ -1,7 +1,7 @@
 //! `fpstore plan`: prints the best schemes for a number of fingerprints, a distance and a budget.
 //!
-//! This file parses the request and runs the planner, `report` prints a plan as text or JSON, `svg`
-//! draws it. The cost model itself is in the library.
+//! This file parses the arguments and calls the planner of the library; `report` prints the plan as
+//! text or JSON, `svg` draws it.
 
 mod report;
 mod svg;
@@ -67,7 +67,7 @@ pub(crate) struct PlanArgs {
     svg: Option<PathBuf>,
 }
 
-/// A count, optionally with an exponent.
+/// A number of fingerprints, written as `250000000` or `1e9`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CountArg(u64);
 
@@ -99,7 +99,8 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The request, and the number of fingerprints in its sample if it has one.
+/// The request to the planner, and with `--sample` the number of distinct fingerprints in the
+/// sample.
 fn request_of(args: &PlanArgs) -> anyhow::Result<(PlanRequest, Option<usize>)> {
     let (sample, distinct) = match &args.sample {
         Some(path) => {
@@ -126,7 +127,7 @@ fn request_of(args: &PlanArgs) -> anyhow::Result<(PlanRequest, Option<usize>)> {
     })
 }
 
-/// The sample, and the number of distinct fingerprints in the file.
+/// Reads the sample from a file. Returns it with the number of distinct fingerprints in the file.
 fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
     let mut fingerprints = Vec::new();
     let options = InputOptions::default().radix(args.radix);

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::args::report_args::ReportOut;
 use crate::output::text::{ReportFormat, bytes, grouped};
 
-/// Prints the frontier and the choice, or all schemes; `sample_count` is the number of distinct
-/// fingerprints in the sample, if the plan is based on one.
+/// Prints the schemes on the frontier and the chosen scheme, or with `--all` all schemes.
+/// `sample_count` is the number of distinct fingerprints in the sample, if there is one.
 pub(crate) fn print(
     request: &PlanRequest,
     sample_count: Option<usize>,
@@ -102,7 +102,8 @@ fn write_text<'a>(
     Ok(())
 }
 
-/// Formats radii in few characters: `1,1`, `0 x14`, `scan`.
+/// Formats the radius of each table briefly: `1,1`, `0 x14` for 14 tables with radius 0, `scan`
+/// without radii.
 fn radii_text(radii: Option<&[Radius]>) -> String {
     let Some(radii) = radii else { return "scan".into() };
     let texts: Vec<String> =
@@ -121,7 +122,7 @@ fn radii_text(radii: Option<&[Radius]>) -> String {
     }
 }
 
-/// Formats a number with about three digits.
+/// Formats a number with about three significant digits.
 fn short(number: f64) -> String {
     match number {
         x if x >= 1e15 => format!("{x:.1e}"),

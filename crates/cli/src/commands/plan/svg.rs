@@ -1,11 +1,11 @@
-//! Draws the frontier as a chart: bytes per fingerprint against microseconds per query.
+//! Draws the schemes of a plan as a chart: bytes per fingerprint against microseconds per query.
 
 use fpstore::plan::{PlanRequest, SchemeEstimate, SchemePlan};
 use fpstore_plot::numbers::{grouped, rounded, short};
 use fpstore_plot::{Chart, Label, LogAxis, Marks, Size};
 
-/// An SVG of all schemes, with the frontier as a line, the choice as a larger dot and the budget
-/// as a dashed line.
+/// Draws an SVG with a dot for each scheme, the frontier as a line, the chosen scheme as a larger
+/// dot, and the budget as a dashed line.
 pub(crate) fn draw(request: &PlanRequest, plan: &SchemePlan) -> String {
     let all = || plan.estimates.iter();
     let space = axis(all().map(|e| e.bytes_per_fingerprint));

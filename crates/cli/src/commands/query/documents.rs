@@ -1,4 +1,4 @@
-//! The documents that `fpstore query` searches for, hashed by the recipe of the store.
+//! The documents that `fpstore query` searches for. They are hashed by the recipe of the store.
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -14,7 +14,7 @@ use crate::args::resources::ReadingLimits;
 use crate::session::document_reader::Documents;
 use crate::session::stores::QueriedStores;
 
-/// How `query` reads documents, and the files that the recipe of the store needs.
+/// Options of `query` for reading documents, and for the files that the recipe of the store needs.
 #[derive(Args, Debug)]
 pub(crate) struct QueryDocumentArgs {
     #[command(flatten)]
@@ -28,15 +28,15 @@ pub(crate) struct QueryDocumentArgs {
     reading: ReadingArgs,
 }
 
-/// A document to search for.
+/// A fingerprint to search for.
 pub(crate) struct Needle {
     pub(crate) fingerprint: Fingerprint,
-    /// The sketch, of the same length as in the store; empty for a query without a document.
+    /// The sketch of the document, of the same length as in the store; empty without `--confirm`.
     pub(crate) sketch: Vec<u8>,
 }
 
 impl QueryDocumentArgs {
-    /// Whether the files of queries contain documents.
+    /// Whether the files of `--from` contain documents.
     pub(crate) fn are_given(&self) -> bool {
         self.docs || self.field.is_given(&self.reading)
     }
@@ -46,8 +46,8 @@ impl QueryDocumentArgs {
         self.field.lines(&self.reading, read)
     }
 
-    /// The documents in files of queries, with the recipe of the store and sketches of `sketch_len`
-    /// bytes.
+    /// How to read the documents in the files of `--from`: hashed by the recipe of the store, with
+    /// sketches of `sketch_len` bytes. `None` if the files contain no documents.
     pub(crate) fn documents(
         &self,
         store: &Store,
@@ -92,8 +92,8 @@ impl QueryDocumentArgs {
         }
     }
 
-    /// Queries for texts, then for files, with the recipe of the store and sketches of `sketch_len`
-    /// bytes.
+    /// Makes queries for the texts, then for the documents in the files: hashed by the recipe of
+    /// the store, with sketches of `sketch_len` bytes.
     pub(crate) fn needles(
         &self,
         store: &Store,
@@ -119,7 +119,8 @@ impl QueryDocumentArgs {
             needles.push(needle(text).with_context(without)?);
         }
         if sketch_len == 0 {
-            // The fingerprint of a huge file can be computed without buffering the file.
+            // Without a sketch, the fingerprint of a huge file is computed without buffering the
+            // file.
             let options = self.reading.options(false, ReadingLimits::default())?;
             for file in files {
                 let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
@@ -137,7 +138,7 @@ impl QueryDocumentArgs {
 }
 
 impl QueryDocumentArgs {
-    /// The texts of files with one document each.
+    /// Reads the texts of files that contain one document each.
     pub(crate) fn texts_of(&self, files: &[String]) -> anyhow::Result<Vec<String>> {
         if let (Some(option), []) = (self.reading.first_given(), files) {
             bail!("{option} is for documents; name them with --file");
@@ -146,15 +147,15 @@ impl QueryDocumentArgs {
     }
 }
 
-/// The stored fingerprints of documents with these ids, in the order of the ids. Unknown ids are
-/// printed and skipped.
+/// Looks up the fingerprints that are stored with these ids, in the order of the ids. Unknown ids
+/// are printed and skipped.
 pub(crate) fn stored_needles(asked: &QueriedStores, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
     let mut found = asked.store.find_ids(&wanted, None)?;
-    // Fingerprints that two stores contain with the same id are searched once.
+    // If two stores contain the same fingerprint with the same id, it is searched once.
     for found in &mut found {
         found.dedup_by(|other, one| {
             other.store != one.store && other.fingerprint == one.fingerprint

@@ -21,13 +21,13 @@ use crate::session::monitor::Monitor;
 
 /// The number of queries in a batch.
 const BATCH_COUNT: usize = 1 << 20;
-/// The total length of ids that ends a batch early, in bytes.
+/// A batch also ends when its ids have this total length, in bytes.
 const BATCH_IDS_LEN: usize = 64 << 20;
 
 /// The number of queries that a thread takes at once in a nearest-neighbour search.
 const NEAREST_COUNT: usize = 64;
 
-/// Files of queries.
+/// Options for queries from files.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Queries from files")]
 pub(crate) struct QueryFileArgs {
@@ -62,13 +62,13 @@ pub(crate) fn run(
     batch.finish()
 }
 
-/// The id of a query of a batch, if it has one.
+/// The id of the query at position `at` of the batch, if it has one.
 fn id_of<'a>(ids: &'a str, id_ends: &[usize], at: usize) -> Option<&'a str> {
     let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
     Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty())
 }
 
-/// The queries of the current batch, and the output of all batches.
+/// Collects queries in batches, searches for each batch, and writes the answers.
 pub(crate) struct QueryBatch<'a> {
     store: &'a Store,
     options: &'a QueryOptions,
@@ -78,9 +78,9 @@ pub(crate) struct QueryBatch<'a> {
     answered: u64,
     queries: Vec<Fingerprint>,
     ids: String,
-    /// The end of the id of each query in `ids`. An empty id means that the query has no id.
+    /// For each query, the end of its id in `ids`. An empty id means that the query has no id.
     id_ends: Vec<usize>,
-    /// The sketches of the queries, if matches are confirmed.
+    /// The sketches of all queries of the batch, one after another; empty without `--confirm`.
     sketches: Vec<u8>,
     form: RowForm,
     out: RowWriter,
@@ -115,7 +115,7 @@ impl<'a> QueryBatch<'a> {
         })
     }
 
-    /// Adds the documents of files.
+    /// Adds a query for each document in the files.
     pub(crate) fn push_documents(
         &mut self,
         files: &[PathBuf],
@@ -129,7 +129,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Adds the records of a file.
+    /// Adds a query for each record of the file.
     pub(crate) fn push_file(&mut self, file: &Path, lines: &InputOptions) -> anyhow::Result<()> {
         let summary = read_records(file, lines, |record| {
             let id = record.id.map(|id| id.to_string());
@@ -139,7 +139,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Answers the remaining queries, and finishes the output.
+    /// Answers the last batch, and finishes the output.
     pub(crate) fn finish(mut self) -> anyhow::Result<ExitStatus> {
         self.answer()?;
         self.out.finish()?;
@@ -211,7 +211,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Clears the answered batch.
+    /// Removes the answered queries.
     fn forget(&mut self) {
         self.answered += self.queries.len() as u64;
         self.queries.clear();

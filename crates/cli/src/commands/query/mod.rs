@@ -50,10 +50,10 @@ Examples:
 
 Exit status: 0 found; 1 nothing found; 2 error.";
 
-/// Alternatives to fingerprints as queries.
+/// Ids of the arguments that can replace fingerprints as queries.
 const NEEDLES: [&str; NEEDLE_COUNT] = ["text", "file", "from", "id", "image"];
 const NEEDLE_COUNT: usize = 5;
-/// Options that cannot be combined with pictures.
+/// Options that cannot be combined with `--image`.
 const IMAGE_CONFLICTS: &[&str] = &["from", "confirm", "server"];
 
 /// Find fingerprints within k bits, with ids
@@ -127,17 +127,17 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// Whether a local store answers, and not a server.
+    /// Whether a local store is searched, not a server.
     fn is_local(&self) -> bool {
         self.server.server.is_none()
     }
 
-    /// Opens the store, or all stores that are queried together.
+    /// Opens the store, or several stores that are searched as one.
     fn open(&self) -> Result<QueriedStores, Error> {
         QueriedStores::open(&self.stores.paths(), &self.access.open_options())
     }
 
-    /// The selected labels of a store.
+    /// The store restricted to the segments with the labels of `--label`.
     fn chosen(&self, store: &Store) -> Result<Store, Error> {
         if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
     }
@@ -151,8 +151,8 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         bail!("--explain is for single queries; it cannot be used with --from");
     }
     let radix = args.files.read.radix();
-    // The width of the fingerprints depends on the store. Errors in arguments are reported before
-    // an error of the store.
+    // The store is opened first, because its width is needed to parse fingerprints. If opening
+    // fails, errors in arguments are still reported before that error.
     let opened = match args.is_local() {
         true => Some(args.open()),
         false => None,
@@ -161,7 +161,7 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let read =
         stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
     let lines = args.documents.lines(&read)?;
-    // All arguments are parsed before the first search, so that typing errors are reported at once.
+    // All arguments are parsed before the first search, so that a typing error is reported at once.
     let mut needles = args
         .needles
         .iter()
@@ -230,7 +230,7 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     Ok(if queries.finish()? { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
-/// Sends the queries to a server instead of a store.
+/// Sends the queries to the server at `url`, in place of searching a store.
 fn ask_server(
     args: &QueryArgs,
     url: &str,
@@ -256,7 +256,8 @@ fn ask_server(
     args.server.run(url, &questions, args.output.open()?)
 }
 
-/// Rejects queries that cannot be confirmed because they have no sketches.
+/// With `--confirm`, rejects queries by fingerprint, which have no sketch to compare, and
+/// `--limit`.
 fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     if args.near.confirm.is_none() {
         return Ok(());

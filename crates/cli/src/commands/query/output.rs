@@ -11,7 +11,7 @@ use crate::output::sink::Sink;
 use crate::output::text::TableFormat;
 use crate::session::stores::{StoreNames, name_of};
 
-/// The limits set by `--limit`.
+/// The limits of a search with the value `most` of `--limit`.
 pub(crate) fn limits_of(most: Option<u64>) -> Limits {
     let limits = Limits::default();
     match most {
@@ -28,16 +28,16 @@ pub(crate) struct QueryOptions {
     pub(crate) nearest: Option<usize>,
     pub(crate) layout: Layout,
     pub(crate) quiet: bool,
-    /// The minimum similarity of a match.
+    /// The minimum similarity of a match, with `--confirm`.
     pub(crate) confirm: Option<f64>,
     /// Whether the labels of matches are printed.
     pub(crate) labels: bool,
-    /// The names of the stores, if several are queried: each match then includes its store.
+    /// The names of the stores, if several are searched: each match is then printed with its store.
     pub(crate) stores: Option<StoreNames>,
 }
 
 impl QueryOptions {
-    /// The optional columns of the answers.
+    /// The optional columns that answers have with these options.
     pub(crate) fn columns(&self) -> AnswerColumns {
         let (confirms, labels, stores) =
             (self.confirm.is_some(), self.labels, self.stores.is_some());
@@ -45,24 +45,24 @@ impl QueryOptions {
     }
 }
 
-/// The options of one query.
+/// One query, and how its answer is printed.
 #[derive(Clone, Default)]
 pub(crate) struct Query<'a> {
-    /// The id of its record, if it has one.
+    /// The id of the record or document to search for, if it has one.
     pub(crate) id: Option<&'a str>,
     pub(crate) fingerprint: Fingerprint,
-    /// The sketch of its document, and the minimum similarity of a match.
+    /// With `--confirm`: the sketch of the document, and the minimum similarity of a match.
     pub(crate) confirm: Option<(&'a [u8], f64)>,
     /// Whether the labels of matches are printed.
     pub(crate) labels: bool,
-    /// The names of the stores, if several are queried.
+    /// The names of the stores, if several are searched.
     pub(crate) stores: Option<&'a StoreNames>,
-    /// How the query was answered, if that is printed.
+    /// The search method and its cost, with `--explain`.
     pub(crate) explain: Option<Explained>,
 }
 
 impl Query<'_> {
-    /// The row of an answer.
+    /// Converts the answer to this query into a row.
     fn row(self, answer: &Answer<'_>) -> anyhow::Result<AnswerRow> {
         let mut matches = Vec::with_capacity(answer.len());
         for hit in answer.hits() {
@@ -86,7 +86,8 @@ impl Query<'_> {
         })
     }
 
-    /// A match, reduced to the documents that are similar enough; `None` if no document is.
+    /// Converts a hit into a match. With `--confirm`, only the ids of documents that are similar
+    /// enough are included; `None` if there are none.
     fn match_row(&self, hit: &Hit<'_>, width: Width) -> anyhow::Result<Option<MatchRow>> {
         let (mut known, mut labels, mut similarities) = (Vec::new(), Vec::new(), Vec::new());
         let mut ids = hit.ids();
@@ -108,7 +109,7 @@ impl Query<'_> {
             if self.confirm.is_some() {
                 return Ok(None);
             }
-            // Without ids, segments are distinguished only by their labels.
+            // A match without ids has one label for each segment that contains the fingerprint.
             labels.extend(hit.labels().filter(|_| self.labels).map(String::from));
         }
         Ok(Some(MatchRow {
@@ -122,18 +123,18 @@ impl Query<'_> {
     }
 }
 
-/// Rendered answers. Several threads can prepare them.
+/// Answers converted to output bytes or table rows. Each thread fills its own.
 #[derive(Default)]
 pub(crate) struct Rendered {
     lines: Vec<u8>,
-    /// The rows of a Parquet table, which are converted to bytes only when they are written.
+    /// For a Parquet table: the rows, because only the table writer can convert them to bytes.
     rows: Vec<AnswerRow>,
     /// Whether any query had a match.
     pub(crate) found: bool,
 }
 
 impl Rendered {
-    /// Adds the answer to a query.
+    /// Converts the answer to a query, and appends it.
     pub(crate) fn add(
         &mut self,
         form: &RowForm,
@@ -151,7 +152,7 @@ impl Rendered {
         Ok(())
     }
 
-    /// Writes the answers and clears them; `found` is kept.
+    /// Writes the answers and clears them, but keeps `found`.
     pub(crate) fn write(&mut self, out: &mut RowWriter) -> anyhow::Result<()> {
         if let Some(lines) = out.lines() {
             lines.write_all(&self.lines)?;
@@ -161,19 +162,20 @@ impl Rendered {
     }
 }
 
-/// The optional columns of answers.
+/// Which optional columns the answers have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AnswerColumns {
-    /// Whether queries have ids of their own.
+    /// Whether queries have ids, which are then printed before the query.
     pub(crate) has_ids: bool,
     pub(crate) confirms: bool,
     pub(crate) labels: bool,
     pub(crate) stores: bool,
 }
 
-/// Opens the output of answers, without the columns that no query fills.
+/// Opens the output of answers, without the optional columns that are not in `has`.
 pub(crate) fn open(layout: Layout, out: Sink, has: AnswerColumns) -> anyhow::Result<RowWriter> {
-    // A Parquet file always has the same columns.
+    // JSON and Parquet always have the id of the query, so that the columns do not depend on the
+    // queries.
     let is_line = [TableFormat::Tsv, TableFormat::Csv].contains(&layout.format);
     let columns = [
         ("query_id", has.has_ids || !is_line),

@@ -1,5 +1,5 @@
-//! `fpstore query --server`: the same queries and output as with a store, answered by `fpstore
-//! serve`.
+//! `fpstore query --server`: sends queries to `fpstore serve`, and prints the answers in the same
+//! form as for a store.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use crate::session::command::ExitStatus;
 /// The number of queries from files in one request.
 const BATCH_COUNT: usize = 10_000;
 
-/// The server to query.
+/// Options for the server to query.
 #[derive(Args, Debug)]
 pub(crate) struct ServerArgs {
     /// Query 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
@@ -34,12 +34,12 @@ pub(crate) struct ServerArgs {
     token: TokenFileArg,
 }
 
-/// The queries for a server.
+/// The queries to send to a server, and how to print the answers.
 pub(crate) struct Questions<'a> {
     pub(crate) k: Option<u32>,
     pub(crate) nearest: Option<u64>,
     pub(crate) limit: Option<u64>,
-    /// `None` means standard input.
+    /// Fingerprints to search for; `None` stands for the lines of standard input.
     pub(crate) needles: &'a [Option<Fingerprint>],
     pub(crate) texts: &'a [String],
     pub(crate) from: &'a [PathBuf],
@@ -58,7 +58,7 @@ impl ServerArgs {
         let mut client = self.token.client(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the connection")?;
-        // A wrong URL is reported before the queries are read.
+        // Contacts the server before the queries are read, so that a wrong URL is reported at once.
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
         let Questions { k, nearest: count, limit, .. } = *questions;
         let mut session = Session {
@@ -168,8 +168,8 @@ impl Session<'_> {
         self.out.push(&AnswerRow { cut_by: None, generation: None, ..answer })
     }
 
-    /// Prints that an answer is incomplete. Without --limit the message is printed even with
-    /// --quiet.
+    /// Prints that a limit cut the answer. If the user gave no --limit, a limit of the server did,
+    /// and the message is printed even with --quiet.
     fn report_cut(&self, answer: &AnswerRow) {
         let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
         let is_asked = by == "limit" && self.questions.limit.is_some();

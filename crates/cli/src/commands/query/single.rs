@@ -16,14 +16,14 @@ use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted, grouped};
 
-/// Runs one query after another and prints the answers.
+/// Runs queries one by one, and prints each answer at once.
 pub(crate) struct SingleQueries {
     searcher: Searcher,
     options: QueryOptions,
-    /// The plan, if answers are explained.
+    /// The search plan, with `--explain`.
     explained: Option<Explained>,
     out: RowWriter,
-    /// A rendered answer.
+    /// The answer being printed; its buffers are reused.
     rendered: Rendered,
 }
 
@@ -34,7 +34,8 @@ impl SingleQueries {
         Ok(SingleQueries { searcher, options, explained: None, out, rendered })
     }
 
-    /// Enables explanations. JSON answers include the plan; otherwise it is printed here.
+    /// Turns on `--explain`. In JSON, the answers then include the search plan; otherwise this
+    /// function prints it.
     pub(crate) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
         let explained = Explained::of(store, self.options.k, SearchStats::default())?;
         if self.options.layout.format != TableFormat::Json {
@@ -44,8 +45,8 @@ impl SingleQueries {
         Ok(())
     }
 
-    /// Answers each line of standard input as it arrives. `newer` returns the store whenever it has
-    /// changed.
+    /// Answers each line of standard input as it arrives. `newer` is called before each search, and
+    /// returns the store if it has changed since the last call.
     pub(crate) fn search_standard_input(
         &mut self,
         lines: &InputOptions,
@@ -60,7 +61,7 @@ impl SingleQueries {
         answer_lines(self, lines, ask, |queries| &mut queries.out)
     }
 
-    /// Finishes the output, and returns whether there was a match.
+    /// Finishes the output, and returns whether any query had a match.
     pub(crate) fn finish(self) -> anyhow::Result<bool> {
         self.out.finish()?;
         Ok(self.rendered.found)
@@ -133,20 +134,21 @@ pub(super) fn answer_lines<S>(
                 }
             }
         }
-        // A program that writes line by line waits for each answer, so the buffer is flushed.
+        // The output is flushed after each line, because the program that writes the lines may wait
+        // for each answer.
         Ok(out(state).lines().map_or(Ok(()), Sink::flush)?)
     })?;
     report_guess(file, &summary);
     bad_lines.finish()
 }
 
-/// Prints the plan of each segment.
+/// Prints how each segment is searched.
 fn print_plan(store: &Store, explained: &Explained, are_several: bool) {
     let k = explained.k;
     for (segment, plan) in store.info().segments.iter().zip(&explained.segments) {
         let micros = plan.expected_nanos / 1000.0;
         let mut number = segment.number.to_string();
-        // Segments of two stores can have the same number.
+        // Segments of two stores can have the same number, so the folder of the store is added.
         if let (true, Some(folder)) = (are_several, segment.path.parent()) {
             number += &format!(" of {}", folder.display());
         }
