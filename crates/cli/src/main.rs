@@ -1,9 +1,9 @@
 //! The `fpstore` program. It uses only the public API of the library.
 //!
-//! `commands` contains a file or folder for each command of `fpstore help`. It imports from the
-//! rooms below, and each of them only from later ones: `run` (work that commands share), `args`
-//! (arguments that they share), `session` (signals, progress, the store), `output` (messages, rows,
-//! files).
+//! `commands` contains a module for each command of `fpstore help`. The other modules, in order:
+//! `run` (work that several commands share), `args` (arguments that they share), `session`
+//! (signals, progress, the store), `output` (messages, rows, files). A module imports only from
+//! modules after it.
 //!
 //! A command parses its arguments, calls the library and prints the results. Results go to standard
 //! output in a form for scripts; messages go to standard error with the prefix `fpstore: `.
@@ -51,15 +51,16 @@ Examples:
 
 Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
 
-/// The names of the topics, examples, and the exit status.
+/// The end of the program's help: the list of topics, examples, and the exit statuses.
 fn after_help() -> String {
     format!("Topics, as 'fpstore help documents':\n{}\n{EXAMPLES}", list_of_topics())
 }
 
-/// The version text that a bug report should contain.
+/// The text of `--version`, with all facts that a bug report should contain.
 const LONG_VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), "\nreads stores of format versions 2 to 3, writes 2 and 3");
-/// The version of the program, and of the store formats, which are numbered separately.
+/// The text of `-V`: the version of the program, and the versions of the store format, which are
+/// numbered separately.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (format versions 2 to 3)");
 
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
@@ -79,8 +80,8 @@ struct Cli {
     command: Command,
 }
 
-/// Generates the enum of commands from their list: the name, the arguments, and the function to
-/// run. Commands with exit status 1 are also listed in the help above.
+/// Generates the enum [`Command`] from a list: the name of each command, its arguments, and the
+/// function that runs it.
 macro_rules! commands {
     ($($name:ident($module:ident::$args:ident) => $run:expr,)+) => {
         #[derive(Debug, Subcommand)]
@@ -138,7 +139,7 @@ fn run_man(args: &man::ManArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl Command {
-    /// The state after an interruption, as a message.
+    /// The message after an interruption: what was changed or kept.
     fn after_interruption(&self) -> &'static str {
         match self {
             Command::Compact(_) => "finished merges are kept",
@@ -162,7 +163,7 @@ fn main() -> ExitCode {
     monitor::give_back_memory();
     CompleteEnv::with_factory(program).var(completing::VARIABLE).complete();
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    // `fpstore help help` prints the help of `help`, like every other command.
+    // `fpstore help -h` and `fpstore help --help` print the help of the command `help`.
     if arguments.len() == 3
         && arguments[1] == "help"
         && ["-h", "--help"].map(OsString::from).contains(&arguments[2])
@@ -227,13 +228,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// The options whose files are written. Messages name two of them in this order.
+/// Ids of the options that name output files. Of two conflicting outputs, messages name the earlier
+/// option in this list first.
 const OUTPUTS: [&str; 9] =
     ["output", "removed", "losses", "manifest", "found", "html", "svg", "lost_ids", "segment_file"];
 
 /// Registers all paths of a command line before any file is opened, and rejects an output that
-/// would replace an input or another output. Positional arguments are inputs, with --docs also
-/// folders; so are the files of all options that are not outputs.
+/// would replace an input or another output. Inputs are the positional arguments (with --docs also
+/// folders), and the files of all options not in [`OUTPUTS`].
 fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Result<()> {
     let paths = |id: &str| -> Vec<PathBuf> {
         let words = given.try_get_raw(id).ok().flatten();
@@ -267,7 +269,7 @@ fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Res
     Ok(())
 }
 
-/// The topic in `fpstore help TOPIC`.
+/// The topic, if the arguments are `help` and the name of a topic.
 fn topic_asked(arguments: &[OsString]) -> Option<&'static Topic> {
     match arguments {
         [_, help, name] if help == "help" => name.to_str().and_then(Topic::named),
@@ -287,8 +289,9 @@ fn print_topic(topic: &Topic) -> ExitCode {
     }
 }
 
-/// Makes `--help` print a page: the options of `-h`, and the names of all others with their topics.
-/// `fpstore help COMMAND --all` prints the full help of each option, as the manual does.
+/// Makes `--help` print a help page of moderate length: the options of `-h`, then only the names of
+/// all other options, by topic. `fpstore help COMMAND --all` prints the full help of each option,
+/// like the manual.
 fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap::Command {
     let own = arguments.iter().take_while(|word| *word != "--").count();
     let asks = arguments[..own].iter().position(|word| word == "--help");
@@ -313,7 +316,7 @@ fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap
     program.mut_subcommand(&name, with_page)
 }
 
-/// The command with the page as its short help.
+/// Replaces the short help of a command by the help page.
 fn with_page(command: clap::Command) -> clap::Command {
     let name = command.get_name().to_owned();
     let about = command.get_long_about().or(command.get_about()).cloned();

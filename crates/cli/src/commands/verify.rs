@@ -1,4 +1,5 @@
-//! `fpstore verify`: checks a store against its format, and its answers against a scan.
+//! `fpstore verify`: checks that a store is valid, and that sample queries get the answers of a
+//! scan.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,8 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Negative)
 }
 
-/// Writes the ids of damaged segments, and prints how many could not be read.
+/// Writes the readable ids of damaged segments to a file, and prints how many fingerprints have
+/// unreadable ids.
 fn write_lost_ids(report: &VerifyReport, path: &Path, mut out: Sink) -> anyhow::Result<()> {
     let (mut count, mut unread) = (0, 0);
     for damaged in report.damaged.iter().filter(|damaged| damaged.deletions_only.is_none()) {
@@ -136,7 +138,7 @@ fn write_lost_ids(report: &VerifyReport, path: &Path, mut out: Sink) -> anyhow::
     Ok(())
 }
 
-/// A fault with its cause, on one line.
+/// The message of a fault followed by its cause.
 fn with_source(fault: &fpstore::Error) -> String {
     match std::error::Error::source(fault) {
         Some(source) => format!("{fault}: {source}"),
@@ -175,7 +177,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
     message!("  mv {} {}", quoted(manifest), quoted(&manifest.with_extension("")));
 }
 
-/// The result of a repair for a segment.
+/// The message about a damaged segment that was repaired: what was saved, and what is lost.
 fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
     let number = damaged.number;
     let of = |count| counted(count, "fingerprint", "fingerprints");
@@ -194,7 +196,7 @@ fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
     text
 }
 
-/// The losses of a repair.
+/// The message about a damaged segment that was not repaired: everything that is lost with it.
 fn missing(damaged: &DamagedSegment) -> String {
     let number = damaged.number;
     let label = match damaged.label.as_str() {

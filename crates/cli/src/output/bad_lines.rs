@@ -1,4 +1,4 @@
-//! Bad records of standard input: each gets an answer, and the stream continues.
+//! Bad records in a stream from standard input: each is reported, and the stream continues.
 
 use std::io::Write;
 
@@ -9,25 +9,25 @@ use serde::Serialize;
 use super::remedy::of_fingerprints;
 use super::text::counted;
 
-/// The number of bad records that are printed.
+/// The maximum number of bad records that are printed; later ones are only counted.
 const SHOWN_MAX: u64 = 10;
 
 /// Counts the bad records of standard input.
 pub(crate) struct BadLines {
     are_allowed: bool,
     count: u64,
-    /// A hint for the first bad record, if skipping it does not help.
+    /// The hint for the first bad record, if it shows that the whole input has another format.
     remedy: Option<String>,
 }
 
-/// A bad record as an answer in JSON.
+/// The JSON answer for a bad record.
 #[derive(Serialize)]
 struct BadAnswer<'a> {
     place: String,
     error: &'a str,
 }
 
-/// Writes a bad record as one line of JSON.
+/// Writes the JSON answer for a bad record on one line.
 pub(crate) fn write_bad(
     out: &mut impl Write,
     place: InputPlace,
@@ -53,7 +53,7 @@ impl BadLines {
         }
     }
 
-    /// Prints the number of bad records. An error unless they are allowed.
+    /// Prints the number of bad records, or returns it as an error unless they are allowed.
     pub(crate) fn finish(&self) -> anyhow::Result<()> {
         if self.count == 0 {
             return Ok(());

@@ -8,10 +8,10 @@ use fpstore_report::doctor::{self, Severity};
 
 use super::text::{bytes, counted, quoted};
 
-/// Minimum number of fingerprints for printing the bits per fingerprint.
+/// The bits per fingerprint are printed only from this number of fingerprints on.
 const BITS_SHOWN_MIN: u64 = 10_000;
 
-/// Prints the doctor's first warning about the fingerprints, in at most two lines.
+/// Prints the doctor's most severe warning about the fingerprints, if any, in at most two lines.
 pub(crate) fn warn(store: &Store, collector: Collector) -> anyhow::Result<()> {
     let info = store.info();
     let Some(segment) = info.segments.first() else { return Ok(()) };
@@ -55,7 +55,7 @@ pub(crate) fn print_report(store: &Store, report: &BuildReport, read_len: Option
         .iter()
         .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
         .collect();
-    // In a small store the fixed parts of a file dominate, and the number means little.
+    // Not printed for a small store, where the fixed parts of a file dominate the number.
     let bits = match tables.iter().sum::<f64>() / tables.len() as f64 {
         bits if distinct >= BITS_SHOWN_MIN => {
             format!(", {bits:.1} bits for each fingerprint and table")
@@ -99,7 +99,7 @@ fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Prints the contents of a segment file.
+/// Prints a summary of a new segment file.
 pub(crate) fn report_segment(receipt: &SegmentReceipt) {
     message!(
         "{}: {}, {}, {}",

@@ -1,4 +1,4 @@
-//! Coloured output: `--color`, `NO_COLOR`, and marked digits.
+//! Coloured output: the option `--color`, `NO_COLOR`, and fingerprints with coloured digits.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use clap::{Args, ValueEnum};
 use fpstore::HexFingerprint;
 
-/// When output is coloured.
+/// The values of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
     #[default]
@@ -15,7 +15,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// Whether output is coloured.
+/// The option `--color`.
 #[derive(Args, Debug)]
 pub(crate) struct ColorArgs {
     /// When to mark different digits; auto: on a terminal, unless NO_COLOR is set
@@ -40,7 +40,7 @@ pub(crate) fn set(when: ColorWhen) {
     let _ = WHEN.set(when);
 }
 
-/// Whether an output is coloured, given whether it is a terminal.
+/// Whether an output is coloured; `is_terminal` is whether it is a terminal.
 pub(crate) fn is_on(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match WHEN.get().copied().unwrap_or_default() {
@@ -54,7 +54,7 @@ pub(crate) fn is_on(is_terminal: bool) -> bool {
     }
 }
 
-/// A fingerprint in hex. Digits that differ from the fingerprint `from` are marked.
+/// Prints `fingerprint` in hex; the digits that differ from `from` are red.
 pub(crate) struct Marked {
     pub(crate) fingerprint: HexFingerprint,
     pub(crate) from: HexFingerprint,

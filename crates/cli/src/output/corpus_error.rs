@@ -1,24 +1,25 @@
-//! Maps errors of the crate for documents to errors and hints of the program.
+//! Converts errors of the crate `fpstore_corpus` to errors of the program, with hints.
 
 use anyhow::anyhow;
 use fpstore_corpus::Error;
 
 use super::text::quoted;
 
-/// An error in benchmark items. Other options name the fields of items.
+/// An error in a file of benchmark items. Hints for it name other options than for documents.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(crate) struct OfItems(pub(crate) fpstore_documents::Error);
 
 impl OfItems {
-    /// Replaces the options in a hint by the options for items.
+    /// Replaces options for documents in a hint by the corresponding options for benchmark items.
     pub(crate) fn hint(&self, hint: String) -> String {
         hint.replace("--text-field", "--against-text-field")
             .replace("--id-field", "--against-id-field")
     }
 }
 
-/// Unwraps an error of stores or of texts from an error of the crate for documents, or adds a hint.
+/// Unwraps the error of a store or a text from an error of `fpstore_corpus`; adds a hint to the
+/// other errors of that crate.
 pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
     match error.downcast() {
         Ok(Error::Store(error)) => error.into(),

@@ -1,4 +1,4 @@
-//! Hints: how a user can fix an error.
+//! Hints printed after an error: how the user can fix it.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -17,11 +17,11 @@ const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and whole files only i
 const RECIPE_HINT: &str = "if the fingerprints have the recipe of the store, give --recipe with \
     its name, or with a file of the recipe that 'info' prints";
 
-/// The hint for fingerprints of two different widths.
+/// The hint if the fingerprints of an input have another width than the store.
 const WIDTH_HINT: &str = "fingerprints of different widths cannot be compared: --bits sets the \
     width of fingerprints in files";
 
-/// Parts of error messages, each with its hint.
+/// Parts of error messages about invalid combinations of options, each with its hint.
 const REFUSED: [(&str, &str); 17] = [
     ("no field of addresses is named", "--url-field names it"),
     ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
@@ -50,7 +50,7 @@ pub(crate) fn of(
     given: &[OsString],
     offers: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    // Errors of outputs omit the reason given by the system.
+    // The message of some errors omits the cause reported by the system: print it as the hint.
     let of_system = || {
         let causes = error.chain().filter_map(|cause| cause.downcast_ref());
         let mut plain = causes.filter_map(fpstore_base::plain_cause);
@@ -58,7 +58,7 @@ pub(crate) fn of(
     };
     let of_items = || {
         let items: &corpus_error::OfItems = error.downcast_ref()?;
-        // The ids of items are always line numbers.
+        // `--line-ids` is not proposed for benchmark items, whose default ids are line numbers.
         let offers = |option: &str| option != "line_ids" && offers(option);
         of_text(&items.0, given, offers).map(|hint| items.hint(hint))
     };
@@ -73,7 +73,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     match error {
         Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
             let mut more = Vec::new();
-            // The other options of the command line assume other columns.
+            // Without --fingerprint-field the command cannot select columns, so no hint helps.
             if fingerprint_column.is_some() && !offers("fingerprint_field") {
                 return None;
             }
@@ -125,7 +125,8 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             Some("--force replaces it once the new one is complete".into())
         }
         Error::Corrupt { path, .. } => {
-            // The file may be a segment outside a store, such as one to import.
+            // No hint for a file outside a store, such as a segment to import: 'verify' needs a
+            // store.
             let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
@@ -165,7 +166,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     }
 }
 
-/// The hint for an error in a document.
+/// The hint for an error in files of documents.
 fn of_text(
     error: &fpstore_documents::Error,
     given: &[OsString],
@@ -225,13 +226,13 @@ fn of_text(
         fpstore_documents::Error::BadInput { name, reason, .. } => {
             helps(remedy::of_documents(name, reason, &offers))
         }
-        // If the whole file is damaged, skipping records does not help.
+        // --skip-bad cannot skip a damaged file that the user named: explain.
         error if error.is_of_file() && skips_bad(given) => helps(None),
         _ => None,
     }
 }
 
-/// Whether a Parquet file was given in place of lines.
+/// Whether the error is a Parquet file in place of lines of text.
 fn is_parquet(fault: &std::io::Error) -> bool {
     fault.to_string().contains(IS_PARQUET)
 }
@@ -249,7 +250,7 @@ fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<St
     })
 }
 
-/// The options to change if settings are rejected for this reason.
+/// The hint for options that the library rejected for this reason, if there is one.
 fn options_for(reason: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(part, _)| reason.contains(part));
     found.map(|(_, help)| *help)
@@ -259,8 +260,8 @@ fn options_for(reason: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Detects changed error messages of the library: with an outdated copy here the hint would
-    /// disappear.
+    /// If an error message of the library changes, its part in [`REFUSED`] must change, too:
+    /// otherwise its hint would no longer be printed.
     #[test]
     fn each_part_stands_in_a_reason_of_the_library() {
         let sources = [
@@ -268,7 +269,7 @@ mod tests {
             include_str!("../../../corpus/src/cleaning.rs"),
             include_str!("../../../corpus/src/keep_rules.rs"),
         ];
-        // A backslash continues a string in the next line.
+        // Joins string literals that continue on the next line after a backslash.
         let whole = |source: &str| -> String {
             let mut lines = source.split("\\\n");
             let first = lines.next().unwrap_or_default().to_string();

@@ -1,4 +1,5 @@
-//! Hints for errors where skipping bad records would only lose data.
+//! Hints for specific errors: missing stores, and files in an unexpected format, where
+//! `--skip-bad` would only lose data.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -8,24 +9,25 @@ use fpstore::{Radix, Recipe, Store};
 use fpstore_base::packed::with_new;
 use fpstore_text::TextRecipe;
 
-/// Maximum number of directory entries that are searched for stores.
+/// Maximum number of directory entries that are examined to find stores.
 const BESIDE_MAX: usize = 10_000;
 /// Maximum number of stores that a message names.
 const SHOWN_MAX: usize = 5;
 
-/// Maximum number of entries that are examined in a folder and its subfolders.
+/// Maximum number of entries that are examined to decide whether a folder contains pictures.
 const PICTURES_LOOKED_AT: usize = 1000;
 
 /// Extensions of picture files, including formats that the program cannot read.
 const PICTURE_ENDS: [&str; 12] =
     ["avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp"];
 
-/// Whether a command has a long option, in its spelling on the command line.
+/// Whether the command has this option; `option` is spelled as on the command line, such as
+/// `--id-field`.
 pub(crate) fn is_offered(option: &str, offers: &dyn Fn(&str) -> bool) -> bool {
     offers(&option.trim_start_matches('-').replace('-', "_"))
 }
 
-/// The hint with the options for fields that the command has.
+/// The hint to name the fields, with those options for fields that the command has.
 pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     let names = ["--id-field", "--text-field", "--fingerprint-field"];
     let offered: Vec<&str> = names.into_iter().filter(|name| is_offered(name, offers)).collect();
@@ -40,13 +42,13 @@ pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     }
 }
 
-/// Common names of the first field in tables of documents.
+/// Common names of the first column in tables of documents.
 const USUAL: [&str; 14] = [
     "id", "doc_id", "docid", "document", "url", "uri", "text", "content", "body", "title", "name",
     "key", "path", "file",
 ];
 
-/// The name of standard input in errors.
+/// The name of standard input in error messages.
 const STANDARD_INPUT: &str = "standard input";
 
 const PICTURE: &str = "the input is a picture; 'fpstore build --images FOLDER' hashes the pictures of a \
@@ -79,8 +81,8 @@ pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
     }
 }
 
-/// The hint for a missing store: the origin of its path, and a store in the same folder with a
-/// similar name or the command that makes a store.
+/// The hint for a missing store: where the path came from (if not from `-s`), and either a store in
+/// the same folder with a similar name, or the command that makes a store.
 pub(crate) fn of_no_store(path: &Path) -> String {
     let variable = std::env::var_os("FPSTORE").filter(|value| !value.is_empty());
     let is_default = variable.as_deref().map_or(path == Path::new("store.fps"), |it| path == it);
@@ -153,7 +155,8 @@ pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     }
 }
 
-/// Proposes the given command with more options: two commands if the numbers can be decimal or hex.
+/// The hint to repeat the user's command with more options; two commands if the fingerprints could
+/// be decimal or hex.
 pub(crate) fn so_run(given: &[OsString], more: &[String]) -> String {
     let command = again(given, more);
     match command.strip_suffix(" --radix dec") {
@@ -164,7 +167,7 @@ pub(crate) fn so_run(given: &[OsString], more: &[String]) -> String {
     }
 }
 
-/// The given command with more options, quoted for a shell.
+/// The user's command with more options, quoted for a shell.
 pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
     let given = given.iter().skip(1).map(|word| word.to_string_lossy());
     let words: Vec<String> = ["fpstore".into()]
@@ -176,7 +179,8 @@ pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
     words.join(" ")
 }
 
-/// The hint for a table whose first line is not a header with the expected separators.
+/// The hint for a table whose first line is no header, or has other separators than expected: the
+/// command that reads or converts the table.
 pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<String> {
     let is_table = |format: &str| {
         let has_format = given.iter().any(|word| word == "--docs-format");
@@ -203,15 +207,15 @@ pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<
     let (from, to) = match (&head[..], named.as_deref()) {
         ([0xff, 0xfe, ..] | [0xfe, 0xff, ..], _) => ("utf-16", "utf-8"),
         ([0xef, 0xbb, 0xbf, ..], _) | (_, None) => ("utf-8-sig", "utf-8"),
-        // The encoding that the program detects is unknown here.
+        // No command, because the detected encoding is unknown here.
         (_, Some("detect")) => return None,
         (_, Some(named)) => (named, named),
     };
-    // With CR alone as line end, the file has no rows.
+    // No command, because with CR alone as line end the whole file is one line.
     if !head.contains(&b'\n') {
         return None;
     }
-    // 'sed' cannot read UTF-16.
+    // The first line is no header: delete it. Not with 'sed' for UTF-16, which it cannot read.
     if reason.starts_with("line 1 is ") && from != "utf-16" {
         return Some(format!("run: sed 1d {path} > {new}, {more}"));
     }
@@ -243,14 +247,15 @@ fn head_of(path: &Path) -> Option<Vec<u8>> {
 pub(crate) fn of_parquet(path: &Path, with_docs: WithDocs<'_>) -> String {
     let more = ["--docs-format".into(), "parquet".into()];
     let is_named = has_end(&path.to_string_lossy(), &["parquet"]);
-    // Parquet is read from its end, so it cannot be piped.
+    // For standard input no command is proposed, because Parquet is read from its end and cannot
+    // be piped.
     match path == Path::new(STANDARD_INPUT) {
         true => DOCUMENTS.into(),
         false => documents(with_docs, if is_named { &[] } else { &more }),
     }
 }
 
-/// A word, quoted for a shell.
+/// Quotes a word for a shell, if necessary.
 fn in_quotes(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -259,12 +264,12 @@ fn in_quotes(word: &str) -> String {
     }
 }
 
-/// Builds the command that reads documents, with more options, quoted for a shell; `None` if there
-/// is no such command.
+/// Builds the user's command changed so that it reads documents, with more options, quoted for a
+/// shell; `None` if there is no such command.
 type WithDocs<'a> = &'a dyn Fn(&[String]) -> Option<String>;
 
-/// The given command with `--docs` and more options, or `clean` in place of `dedup`. `None` for a
-/// query without `--from`, which cannot have `--docs`.
+/// The user's command with `--docs` and more options; for `dedup`, the command `clean` instead.
+/// `None` for `query` without `--from`, which cannot have `--docs`.
 pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     let is_query = given.get(1).is_some_and(|name| name == "query");
     if is_query && !given.iter().any(|word| word.to_string_lossy().starts_with("--from")) {
@@ -281,12 +286,12 @@ pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     Some(again(&words, &[]))
 }
 
-/// Whether the arguments of `dedup` let it answer the records of standard input one by one.
+/// Whether `dedup` with these arguments answers the records of standard input one by one.
 pub(crate) fn answers_stream(arguments: &[OsString]) -> bool {
     ["--add", "-"].iter().all(|option| arguments.iter().any(|word| word == option))
 }
 
-/// The hint for documents in place of fingerprints.
+/// The hint if a file for fingerprints seems to contain documents.
 fn documents(with_docs: WithDocs<'_>, more: &[String]) -> String {
     match with_docs(more) {
         Some(command) => {
@@ -299,15 +304,14 @@ fn documents(with_docs: WithDocs<'_>, more: &[String]) -> String {
     }
 }
 
-/// The hint for a first line that is not a record: it is a header, or the columns have another
-/// order.
+/// The hint for a first line that is not a record: probably a header, or columns in another order.
 pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -> String {
     let columns =
         "--fingerprint-field N and --id-field N name the columns of the fingerprint and the id";
     let text = reason.strip_prefix('\'').and_then(|text| text.split_once("' is not a fingerprint"));
     let is_usual =
         |text: &str| USUAL.contains(&text.trim_matches('"').to_ascii_lowercase().as_str());
-    // The name of a pipe does not show the format.
+    // The extension of the file does not show the format, so the command sets it.
     let format = ["--docs-format".into(), "csv".into()];
     let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
     match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
@@ -322,7 +326,7 @@ fn is_picture(path: &Path) -> bool {
     end.is_some_and(|end| PICTURE_ENDS.contains(&end.as_str()))
 }
 
-/// Whether most of the first files in a folder are pictures.
+/// Whether more than half of the examined files in a folder and its subfolders are pictures.
 pub(crate) fn holds_pictures(folder: &Path) -> bool {
     let mut folders = vec![folder.to_path_buf()];
     let (mut seen, mut pictures, mut others) = (0, 0, 0);
@@ -344,7 +348,8 @@ pub(crate) fn holds_pictures(folder: &Path) -> bool {
     pictures > others
 }
 
-/// The hint for a folder in place of a file.
+/// The hint for a folder in place of a file. `has_images` and `has_docs`: the command has these
+/// options.
 pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> String {
     let name = folder.display();
     match (holds_pictures(folder), has_images) {
@@ -396,7 +401,7 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
     if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
         return Some("--radix dec reads decimal numbers, sdec signed ones".into());
     }
-    // A file with another extension would be read as one plain text.
+    // If the extension does not show the format, the command sets it.
     let of_format = |format: &str, ends: &[&str]| {
         let more = ["--docs-format".into(), format.into()];
         let is_named = name == STANDARD_INPUT || has_end(name, ends);
@@ -421,8 +426,8 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
 }
 
-/// Whether the reason of a bad record contains the fix. Skipping such records would lose most of
-/// the file.
+/// Whether the error message of a bad record already contains the fix. Then no `--skip-bad` is
+/// proposed, which would skip most records of the file.
 pub(crate) fn says_what_to_do(reason: &str) -> bool {
     [
         "is an array",
@@ -458,7 +463,7 @@ pub(crate) fn of_documents(
     if reason.starts_with("no field '") {
         return Some(fields(offers));
     }
-    // Skipping the record would lose everything between its two quotes.
+    // An unclosed quote: skipping the record would also lose all lines up to the next quote.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
     is_quote
         .then(|| "close or double the quote; quotes have no meaning in tab-separated tables".into())

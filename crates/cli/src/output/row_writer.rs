@@ -1,4 +1,4 @@
-//! Writes rows of the library as lines, CSV, JSON or Parquet.
+//! Writes rows, as defined in the library, as tab-separated lines, CSV, JSON or Parquet.
 //!
 //! A command creates one [`RowWriter`] and pushes rows. If threads prepare the output, they share a
 //! [`RowForm`], render the rows to bytes and pass the bytes to the writer.
@@ -36,24 +36,26 @@ impl From<TableFormat> for Layout {
     }
 }
 
-/// Renders rows as bytes.
+/// Converts rows to bytes.
 #[derive(Clone)]
 pub(crate) struct RowForm {
     pub(crate) format: TableFormat,
     printer: IdPrinter,
     separator: char,
-    /// For output with a header: the columns of every line. Without a header, absent cells are
-    /// omitted.
+    /// For output with a header: whether each column is printed. `None` without a header: then
+    /// only absent cells are omitted.
     columns: Option<Vec<bool>>,
     is_colored: bool,
 }
 
 impl RowForm {
-    /// A form for rows of type `R`. With a header it has all columns except those in `without`.
+    /// A form for rows of type `R`. With a header, all columns except those in `without` are
+    /// printed.
     pub(crate) fn new<R: Row>(layout: impl Into<Layout>, out: &Sink, without: &[&str]) -> Self {
         let Layout { format, header, separator } = layout.into();
         let is_csv = format == TableFormat::Csv;
-        // In tab-separated lines, the mark of a lower bound (+) is in the column of its number.
+        // A boolean has its own column only in CSV. In tab-separated lines it is a `+` directly
+        // after the number before it, which is then a lower bound.
         let is_kept = |column: &Column| {
             !without.contains(&column.name) && (is_csv || column.kind != Kind::Bool)
         };
@@ -95,12 +97,12 @@ impl RowForm {
     fn line(&self, out: &mut Vec<u8>, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         let is_csv = self.format == TableFormat::Csv;
         let mut is_first = true;
-        // Digits of later fingerprints that differ from the first one are marked.
+        // In later fingerprints of the line, digits that differ from the first one are coloured.
         let mut first = None;
         for (at, cell) in cells.iter().enumerate() {
             let is_kept = self.columns.as_ref().map(|columns| columns.get(at) == Some(&true));
             match cell {
-                // The mark follows the preceding number directly.
+                // Printed without a separator: the `+` directly follows the number before it.
                 Cell::Exact(is_exact) if !is_csv => {
                     out.extend_from_slice(if *is_exact { b"" } else { b"+" });
                     continue;
@@ -110,7 +112,7 @@ impl RowForm {
                 _ if is_first => is_first = false,
                 _ => write!(out, "{}", self.separator)?,
             }
-            // An id in the last column needs no escapes.
+            // An id in the last column is printed without escapes, because no column follows.
             let is_last_id = matches!(cell, Cell::Id(_)) && at + 1 == cells.len();
             let shown = |text| match is_csv || is_last_id {
                 true => self.printer.show(text),
@@ -154,11 +156,11 @@ fn push_cell(out: &mut Vec<u8>, cell: &str) {
     out.push(b'"');
 }
 
-/// Writes rows of one type to a sink.
+/// Writes rows of one type, in one format, to a sink.
 pub(crate) struct RowWriter {
     pub(crate) form: RowForm,
     to: Destination,
-    /// A buffer for the bytes of a row.
+    /// A buffer for the bytes of the current row.
     line: Vec<u8>,
 }
 
@@ -168,7 +170,8 @@ enum Destination {
 }
 
 impl RowWriter {
-    /// Parquet tables and lines with a header have all columns except those in `without`.
+    /// A writer for rows of type `R`. Parquet tables and lines with a header have all columns
+    /// except those in `without`.
     pub(crate) fn new<R: Row>(
         layout: impl Into<Layout>,
         mut out: Sink,
@@ -205,7 +208,7 @@ impl RowWriter {
         }
     }
 
-    /// The sink for lines; `None` for a Parquet table.
+    /// The sink, for writing rendered lines directly; `None` for a Parquet table.
     pub(crate) fn lines(&mut self) -> Option<&mut Sink> {
         match &mut self.to {
             Destination::Lines(out) => Some(out),

@@ -1,6 +1,6 @@
-//! The destination of results: standard output, a device, a pipe or a file. A file appears only
-//! when it is complete, and its extension selects the compression. The program writes all files for
-//! users through this module.
+//! The destination of results: standard output, a device, a pipe or a file. A file gets its name
+//! only when it is complete, and its extension selects the compression. The program writes all
+//! output files through this module.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -15,10 +15,10 @@ use fpstore_corpus::NewFile;
 
 use super::text::{InPlaceOfBar, NamedWriter, Stdout, stdout};
 
-/// Maximum number of symbolic links that are followed, as on Linux.
+/// Maximum number of symbolic links that are followed from a path, the same as on Linux.
 const LINKS_MAX: usize = 40;
 
-/// The destination of the results.
+/// The options for the destination of the results.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
     /// Write to FILE, which appears when complete [default: -, standard output]
@@ -38,7 +38,7 @@ impl OutputArgs {
     }
 }
 
-/// An open destination. A file gets its name in [`Sink::finish`].
+/// An open destination. If it is a file, [`Sink::finish`] gives it its name.
 pub(crate) struct Sink {
     out: Encoder<Stdout>,
     /// The number of bytes written so far, before compression.
@@ -86,7 +86,7 @@ impl Sink {
         match &found {
             None => {}
             Some(metadata) if metadata.is_dir() => bail!("cannot write {name}: it is a directory"),
-            // The descriptor is already open, so no file is replaced.
+            // The path names an open descriptor, so nothing can be replaced.
             Some(_) if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
                 return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
             }
@@ -110,7 +110,7 @@ impl Sink {
         Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
     }
 
-    /// As [`Sink::open`], for an optional path.
+    /// Like [`Sink::open`], but returns `None` without a path.
     pub(crate) fn open_any(path: Option<&Path>, replace: bool) -> anyhow::Result<Option<Self>> {
         path.map(|path| Sink::open(path, replace)).transpose()
     }
@@ -134,7 +134,7 @@ impl Sink {
         !matches!(self.out, Encoder::Plain(_))
     }
 
-    /// Whether the destination is a terminal, so that control characters must be escaped.
+    /// Whether the destination is a terminal. Control characters are then escaped.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -155,7 +155,8 @@ impl Sink {
         self.out.finish()?.flush()?;
         match self.file {
             Some((file, name)) => {
-                // The path may have been noted as an input since the sink was opened.
+                // Checked again, because the path may have become an input since the sink was
+                // opened.
                 check_output(file.path())?;
                 file.publish().with_context(|| format!("cannot write {name}"))
             }
@@ -188,8 +189,8 @@ pub(crate) fn page_path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Opens the file of a page, if one is requested, before any work is done. `other` is written to
-/// standard output.
+/// Opens the file of an HTML page, if one is requested, before any work is done. `other` names what
+/// the command writes to standard output: the page cannot be written there, too.
 pub(crate) fn open_page(
     path: Option<&Path>,
     force: bool,
@@ -205,8 +206,8 @@ fn buffered(out: NamedWriter) -> BufWriter<NamedWriter> {
     BufWriter::with_capacity(1 << 16, out)
 }
 
-/// Whether bytes can be written to an object that is neither a file nor a directory: terminals, the
-/// null device and named pipes, but not sockets and disks.
+/// Whether output can be written to this special file: true for terminals, the null device and
+/// named pipes, false for sockets and disks.
 fn takes_bytes(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -221,7 +222,7 @@ fn takes_bytes(metadata: &Metadata) -> bool {
     }
 }
 
-/// The path at the end of the symbolic links at `path`, which need not exist.
+/// Follows symbolic links from `path`. The final path need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS_MAX {

@@ -1,4 +1,4 @@
-//! Results as a Parquet file.
+//! Writes rows to a Parquet file.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use parquet::schema::parser::parse_message_type;
 
 use super::sink::Sink;
 
-/// The number of rows in a row group.
+/// The number of rows in a row group of the file.
 const GROUP_COUNT: usize = 1 << 17;
 
-/// A column in the syntax of Parquet schemas.
+/// The declaration of a column in the syntax of Parquet schemas.
 fn field(column: &Column) -> String {
     let name = column.name;
     match column.kind {
@@ -30,13 +30,13 @@ fn field(column: &Column) -> String {
     }
 }
 
-/// The buffered values of a column.
+/// The buffered values of a column, for the current row group.
 enum Values {
     U64(Vec<i64>),
     U32(Vec<i32>),
     Bool(Vec<bool>),
     Double(Vec<f64>),
-    /// The texts, and for each row 1 if it has a text, else 0.
+    /// The texts that are present, and for each row a definition level: 1 if it has a text, else 0.
     Text(Vec<ByteArray>, Vec<i16>),
 }
 
@@ -90,7 +90,7 @@ impl Values {
     }
 }
 
-/// Writes the values of the next column and clears the buffer.
+/// Writes the buffered values as the next column of the row group, and clears the buffer.
 fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Sink>,
     values: &mut Vec<T::T>,
@@ -105,10 +105,10 @@ fn write_column<T: DataType>(
     Ok(())
 }
 
-/// A Parquet file in progress. It is valid only after [`Table::finish`].
+/// A Parquet file being written. It is valid only after [`Table::finish`].
 pub(crate) struct Table {
     writer: SerializedFileWriter<Sink>,
-    /// `None` for an omitted column.
+    /// A buffer for each column; `None` for omitted columns.
     columns: Vec<Option<Values>>,
     rows: usize,
 }
@@ -139,7 +139,7 @@ impl Table {
         Ok(Table { writer, columns, rows: 0 })
     }
 
-    /// Adds a row. It must have a cell for each column.
+    /// Adds a row, with one cell for each column, omitted columns included.
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             if let Some(column) = column {

@@ -11,7 +11,7 @@ pub(crate) use fpstore_base::packed::quoted;
 pub(crate) use fpstore_plot::numbers::{bytes, counted, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-/// The output format of answers.
+/// The output format of rows, for commands that cannot write a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RowFormat {
     /// Tab-separated columns
@@ -22,7 +22,7 @@ pub(crate) enum RowFormat {
     Csv,
 }
 
-/// The output format of results that are a table.
+/// The output format of rows, for commands that can write a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
     /// Tab-separated columns
@@ -71,7 +71,8 @@ pub(crate) fn print_message(message: fmt::Arguments<'_>) {
 pub(crate) fn line_of_message(message: fmt::Arguments<'_>) -> Vec<u8> {
     let mut line = format!("fpstore: {message}");
     if io::stderr().is_terminal() {
-        // File names can come from other people.
+        // Control characters are escaped on a terminal, because file names can come from other
+        // people.
         line = without_controls(&line).into_owned();
     }
     line.push('\n');
@@ -130,16 +131,16 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     plain_stdout()
 }
 
-/// The progress bar on the last line of the terminal.
+/// The progress bar on the last line of the terminal, if there is one.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Registers a bar that is drawn on the terminal.
+/// Registers the progress bar, so that results on the terminal can remove it.
 pub(crate) fn note_bar(bar: &ProgressBar) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
 }
 
-/// Results on a terminal. The first result removes the progress bar for good: a line can be written
-/// in parts, and the bar would be drawn over its beginning.
+/// A writer for results on a terminal. The first write removes the progress bar for good: a line
+/// can be written in parts, and a new bar would be drawn over its beginning.
 pub(super) struct InPlaceOfBar<W>(pub(super) W);
 
 impl<W: Write> Write for InPlaceOfBar<W> {
@@ -170,15 +171,15 @@ fn plain_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Prints ids. On a terminal it escapes their control characters, because ids come from other
-/// people.
+/// Formats ids for output. On a terminal it escapes their control characters, because ids come from
+/// other people.
 #[derive(Clone)]
 pub(crate) struct IdPrinter {
     escape: bool,
 }
 
 impl IdPrinter {
-    /// Escapes control characters if the output is a terminal.
+    /// A printer that escapes control characters if the output is a terminal.
     pub(crate) fn new(is_terminal: bool) -> Self {
         IdPrinter { escape: is_terminal }
     }
@@ -188,8 +189,8 @@ impl IdPrinter {
         IdPrinter::new(io::stdout().is_terminal())
     }
 
-    /// An id or a name between other columns: a backslash, a tab and line ends are escaped, so that
-    /// different names have different spellings.
+    /// Formats an id or a name for a column that is not the last: backslashes, tabs and line ends
+    /// are escaped. Different texts have different escaped forms.
     pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !text.contains(['\\', '\t', '\n', '\r']) {
             return self.show(text);
@@ -215,15 +216,15 @@ fn without_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.collect())
 }
 
-/// Control characters, line and paragraph separators, and marks of writing direction, which can
-/// make one name look like another.
+/// Whether a character must not be printed to a terminal: control characters, line and paragraph
+/// separators, and marks of writing direction, which can make one name look like another.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
-/// A count of documents or, for comparisons by passage, of passages.
+/// Formats a count with its noun: passages if passages are compared, else documents.
 pub(crate) fn counted_texts(count: u64, are_passages: bool) -> String {
     match are_passages {
         true => counted(count, "passage", "passages"),
@@ -239,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that records the bytes written to it.
+    /// A fake terminal that records the text written to it.
     #[derive(Clone, Debug, Default)]
     struct Terminal(Arc<Mutex<String>>);
 

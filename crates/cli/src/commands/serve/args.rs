@@ -27,7 +27,7 @@ use crate::session::command::AccessArgs;
 use crate::session::stores::StoresPlace;
 use crate::session::wait::{WaitArgs, announcer};
 
-/// The error context if the system refuses to start a thread.
+/// The context of the error if the system refuses to start a thread.
 pub(super) const THREADS: &str = "cannot start threads";
 
 const LONG_ABOUT: &str = "\
@@ -131,7 +131,7 @@ pub(crate) struct ServeArgs {
     pub(crate) quiet: QuietArgs,
 }
 
-/// The files of tokens.
+/// The options for the files that contain the tokens of clients.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TokenArgs {
     /// File of tokens for reading, one on each line
@@ -148,7 +148,7 @@ impl TokenArgs {
     }
 }
 
-/// The file of judged pairs.
+/// The option for the file of pairs judged by people.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PairsArg {
     /// Pairs judged by people; lines of id, id and 0: these two items never count as near
@@ -157,7 +157,7 @@ pub(super) struct PairsArg {
 }
 
 impl PairsArg {
-    /// Reads the pairs, if a file is given.
+    /// Reads the judged pairs, if the user gave a file.
     pub(super) fn read(&self) -> anyhow::Result<Option<JudgedPairs>> {
         match &self.pairs {
             Some(file) if file.as_os_str() == "-" => {
@@ -168,8 +168,8 @@ impl PairsArg {
     }
 }
 
-/// Replaces the help of `--access`, which has another default here, and hides limits and rare
-/// options in the short help.
+/// Replaces the help of `--access`, whose default differs for a server, and hides the limits and
+/// rarely needed options in the short help.
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
@@ -203,7 +203,7 @@ fn in_long_help(arg: Arg) -> Arg {
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
 }
 
-/// Options for writing.
+/// Options for a server that writes to its store.
 #[derive(Args, Debug)]
 #[command(
     next_help_heading = "Writing",
@@ -235,7 +235,7 @@ struct WritingArgs {
     pairs: PairsArg,
 }
 
-/// Links and pictures for ids on the page.
+/// Options for the links and pictures of ids on the server's web page.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
@@ -251,10 +251,11 @@ fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
 }
 
-/// The queue of messages. A slow reader of standard error must not block the server.
+/// The queue of messages, which a thread prints: a slow reader of standard error must not block the
+/// server.
 static MESSAGES: OnceLock<LineQueue> = OnceLock::new();
 
-/// Prints a message, without waiting for standard error.
+/// Queues a message for printing, so that the caller does not wait for standard error.
 fn print_later(message: std::fmt::Arguments<'_>) {
     match MESSAGES.get() {
         Some(queue) => queue.push(&line_of_message(message)),
@@ -262,20 +263,20 @@ fn print_later(message: std::fmt::Arguments<'_>) {
     }
 }
 
-/// Waits a moment for messages that are not printed yet.
+/// Waits up to a second until the queued messages are printed.
 pub(super) fn flush_messages() {
     if let Some(queue) = MESSAGES.get() {
         queue.flush(Duration::from_secs(1));
     }
 }
 
-/// The queue of the access log.
+/// Starts the queue of the access log, which a thread writes to standard output.
 fn access_log() -> anyhow::Result<LineQueue> {
     let told = |why: &str| print_later(format_args!("access log: {why}"));
     LineQueue::start(std::io::stdout(), told).context(THREADS)
 }
 
-/// The followed server, and the maximum lag.
+/// Options for a server that follows another one.
 #[derive(Args, Debug)]
 struct FollowArgs {
     /// Copy each state of 'fpstore serve' at URL to the store
@@ -307,7 +308,7 @@ fn file_mode(text: &str) -> Result<u32, String> {
 }
 
 impl ServeArgs {
-    /// The address, and the checked settings of the server.
+    /// Checks the options, and converts them to the address and the settings of the server.
     pub(crate) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
         if MESSAGES.get().is_none() {
             let _ = MESSAGES.set(LineQueue::start(std::io::stderr(), |_| {}).context(THREADS)?);
@@ -323,7 +324,8 @@ impl ServeArgs {
         let files = self.resources.clone();
         let defaults = ServeSettings::default();
         let settings = ServeSettings {
-            // A server runs for a long time, so the default is the safest access.
+            // The default here is the library's, which is safer than a map: a server runs for a
+            // long time.
             open: self.access.options().unwrap_or_default(),
             threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
             refresh: self.refresh_every.0,
@@ -359,7 +361,8 @@ impl ServeArgs {
         &self.writing.pairs
     }
 
-    /// Checks combinations of options.
+    /// Rejects invalid combinations of options, and access from other machines that the user did
+    /// not explicitly allow.
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
         if self.writing.writable {
             self.stores.check_one("--writable")?;

@@ -1,4 +1,5 @@
-//! The options for the limits of a server, generated from the list in the library.
+//! The command line options for the limits of a server, generated from the list of limits in the
+//! library.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use fpstore_server::{LIMIT_OPTIONS, ServeLimits};
 
 use crate::args::time::Time;
 
-/// Limits on requests and their duration.
+/// The limits on requests and their duration, as parsed from the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct LimitArgs(pub(crate) ServeLimits);
 
@@ -43,7 +44,7 @@ fn argument(limit: &'static NumberOption) -> Arg {
         "bits" => "K",
         _ => "N",
     };
-    // clap borrows these texts until the program ends.
+    // The texts are leaked, because clap needs `'static` texts; there is one set per process.
     let default = limit.default.map(|value| &*spelled(limit, value).leak());
     Arg::new(limit.name)
         .long(&*limit.flag().leak())
@@ -54,7 +55,7 @@ fn argument(limit: &'static NumberOption) -> Arg {
         .value_parser(clap::builder::StringValueParser::new().try_map(|text| parsed(limit, &text)))
 }
 
-/// A value as the user would write it.
+/// Formats the value of a limit as the user would write it, such as `16MiB` or `5s`.
 fn spelled(limit: &NumberOption, value: u64) -> String {
     match limit.unit {
         "bytes" => format!("{}MiB", value >> 20),

@@ -1,4 +1,4 @@
-//! `fpstore serve`: runs the server of the library, handles signals, prints messages.
+//! `fpstore serve`: runs the HTTP server of the library, handles signals, prints messages.
 
 mod args;
 mod limits;
@@ -18,23 +18,24 @@ use crate::output::text::counted;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::INTERRUPTED;
 
-/// The message printed when a page of a mapped file can no longer be read.
+/// The message printed when the system cannot read a page of a mapped file (SIGBUS).
 #[cfg(unix)]
 const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
     the disk cannot read it; 'fpstore verify' finds the file, and --access memory does not depend on \
     the files\n";
 
-/// Installs a handler that prints a message when the server reads a lost page.
+/// Installs a handler for SIGBUS that prints [`LOST_PAGE`] before the process ends.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "a handler of a signal")]
 fn tell_of_lost_pages() {
     let tell = || {
-        // SAFETY: signal handlers may call `write`, and the bytes are static.
+        // SAFETY: `write` is async-signal-safe; the pointer and the length are of a static slice.
         unsafe { libc::write(libc::STDERR_FILENO, LOST_PAGE.as_ptr().cast(), LOST_PAGE.len()) };
         let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGBUS);
     };
-    // SAFETY: the handler calls only functions allowed in handlers, and does not return to the
-    // read. If it cannot be installed, the system reports the signal without this message.
+    // SAFETY: the handler calls only `write` and `emulate_default_handler`, which are
+    // async-signal-safe; it neither allocates nor panics, and the second call ends the process.
+    // If the handler cannot be installed, SIGBUS ends the process without the message.
     let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, tell) };
 }
 
@@ -53,7 +54,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
-        // Threads for searches, and some for tasks that wait: refreshes, and the end of the writer.
+        // One blocking thread for each search, and eight more for tasks such as refreshes and the
+        // closing of the writer.
         .max_blocking_threads(threads + 8)
         .thread_name("serve")
         .enable_all()
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         }
         Ok(server.run(listener).await?)
     });
-    // The result of a running search is no longer needed.
+    // Does not wait for searches that still run, because no client waits for their results.
     runtime.shutdown_timeout(Duration::from_millis(100));
     args::flush_messages();
     if let Some(log) = log {
@@ -95,7 +97,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Prints the number of applied judged pairs, and of ignored ones.
+/// Prints how many judged pairs are used (pairs of different documents), and how many are ignored
+/// (duplicates).
 fn report_pairs([different, duplicates]: [usize; 2]) {
     if different + duplicates > 0 {
         message!(
@@ -106,7 +109,7 @@ fn report_pairs([different, duplicates]: [usize; 2]) {
 }
 
 impl ServeArgs {
-    /// Listens for requests for metrics, if the user gives an address for them.
+    /// Opens the listener for `/metrics` at the address of `--metrics-listen`, if it is given.
     fn listen_for_metrics(&self, server: &Server) -> anyhow::Result<Option<Listener>> {
         let Some(address) = &self.metrics_listen else { return Ok(None) };
         let address = address.parse();
@@ -123,7 +126,8 @@ fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
     })
 }
 
-/// Raises the limit of open files, which is often 1024, as far as the system allows.
+/// Raises the limit of open files, which is often 1024, so that it suffices for this number of
+/// connections, or as far as the system allows.
 fn allow_connections(connections: u64) {
     #[cfg(unix)]
     {
@@ -141,8 +145,8 @@ fn allow_connections(connections: u64) {
     let _ = connections;
 }
 
-/// SIGTERM and an interrupt end the server. SIGHUP makes it read the files of tokens and of judged
-/// pairs again, and refresh the store.
+/// Installs the signal handlers: SIGTERM and SIGINT end the server; SIGHUP makes it read the files
+/// of tokens and of judged pairs again, and refresh the store.
 #[cfg(unix)]
 fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
     use fpstore_base::chain;
@@ -170,7 +174,7 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
                     Ok(None) => {}
                     Err(error) => message!("the old judged pairs remain in use: {error:#}"),
                 }
-                // A failure is visible in `/readyz`.
+                // The error is ignored here, because `/readyz` reports a failed refresh.
                 let _ = server.refresh();
             })
             .await;
@@ -179,7 +183,8 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
     Ok(())
 }
 
-/// Ctrl-C, Ctrl-Break, closing the console and shutting down the system end the server.
+/// Installs handlers for events of the Windows console: Ctrl-C, Ctrl-Break, closing the console and
+/// shutting down the system end the server.
 #[cfg(not(unix))]
 fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<()> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
@@ -199,8 +204,8 @@ fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<
     Ok(())
 }
 
-/// Shuts the server down at the first event of `asked`, and exits the process at the second one,
-/// which means that the user does not want to wait.
+/// Shuts the server down when `asked` first returns true. At the second time the process exits at
+/// once, because the user does not want to wait.
 fn end_when_asked(
     server: &Server,
     mut asked: impl FnMut(&mut Context<'_>) -> bool + Send + 'static,

@@ -1,7 +1,5 @@
-//! `fpstore stats`: prints statistics of a store or an input, the problems they indicate, and
-//! remedies.
-//!
-//! The library computes the statistics, the findings and the page.
+//! `fpstore stats`: prints statistics of the fingerprints in a store or in files, the problems that
+//! the statistics indicate, and remedies.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +63,7 @@ pub(crate) struct StatsArgs {
 }
 
 impl StatsArgs {
-    /// The store, unless files are given.
+    /// The path of the store; `None` if files are given instead.
     fn store_path(&self) -> Option<&Path> {
         match self.inputs.as_slice() {
             [] => Some(&self.store.store),
@@ -74,7 +72,7 @@ impl StatsArgs {
         }
     }
 
-    /// Opens the store, and rejects options for files, which would have no effect.
+    /// Opens the store. Options that have an effect only for files are an error.
     fn open_store(&self) -> anyhow::Result<Store> {
         let skips_bad = self.read.skips_bad().then_some("--skip-bad");
         let given = self.scheme.first_given().or(skips_bad);
@@ -85,7 +83,7 @@ impl StatsArgs {
     }
 }
 
-/// The statistics as JSON, with their source.
+/// The JSON report: the statistics, the findings, and the name of the store or files.
 #[derive(Serialize)]
 struct Report<'a> {
     source: String,
@@ -114,7 +112,7 @@ pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
             to.write_json(&Report { source, findings, statistics: &statistics })?;
         }
         ReportFormat::Text => {
-            // File names can come from other people.
+            // Control characters are escaped, because file names can come from other people.
             let source = source(args);
             let shown = to.printer.show(&source).into_owned();
             write!(to.out, "{:<15}{shown}\n{}", "source", doctor::Report(&statistics))?;
@@ -124,7 +122,7 @@ pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The name of the store or input.
+/// The name of the store or of the files, for the report.
 fn source(args: &StatsArgs) -> String {
     match args.inputs.as_slice() {
         [] => args.store.store.display().to_string(),
@@ -153,7 +151,8 @@ fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     Ok(collector.finish(&scheme))
 }
 
-/// The plan for these fingerprints, and the estimate for the existing tables.
+/// Plans schemes for the fingerprints, and estimates the cost of the existing tables if they
+/// differ from the chosen scheme.
 fn schemes(
     statistics: &Statistics,
     budget: Budget,
