@@ -1,5 +1,5 @@
-//! Steps shared by the commands that add records to a store: runs that were added before, repeated
-//! inputs, and merging.
+//! Steps that the commands share that add records to a store: checks for a repeated run and for a
+//! repeated input, and the merging of segments.
 
 use std::path::Path;
 
@@ -11,10 +11,12 @@ use crate::output::text::counted;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::{INTERRUPTED, Monitor};
 
-/// Maximum number of records of an input that are looked up in the store.
+/// How many records of an input are looked up in the store, to detect an input that was added
+/// before.
 const LOOKED_AT: usize = 1000;
 
-/// Whether the store already contains a run of this name. Prints a message then, unless `quiet`.
+/// Whether a run with this name already added records to the store. If so, prints a message, unless
+/// `quiet`.
 pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
     let known = run.filter(|run| store.has_run(run));
     if let (Some(run), false) = (known, quiet) {
@@ -27,10 +29,10 @@ pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> boo
     known.is_some()
 }
 
-/// The result of a command with `outputs` if the store already contains its run, else `None`: a new
-/// comparison would find all its records stored. Outputs were complete before the records were
-/// added, so if all are files, nothing is left to do. Otherwise the kept records may be lost, which
-/// is an error.
+/// For a command with `--run` that also writes `outputs`: `None` if its run is new to the store,
+/// otherwise the result of the command, which cannot be repeated, because all its records are now
+/// stored. If all outputs exist as files, they are complete, and nothing is left to do; a missing
+/// output is an error, because it cannot be written again.
 pub(crate) fn known_run<'a>(
     stored: Option<&Store>,
     run: Option<&str>,
@@ -44,14 +46,14 @@ pub(crate) fn known_run<'a>(
     let Some(missing) = outputs.find(|path| !path.is_file()) else {
         return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
     };
-    // Standard output cannot be a missing file.
+    // The error names a missing file, but not standard output.
     let missing = Some(missing.to_path_buf()).filter(|path| path.as_os_str() != "-");
     Some(Err(KnownRun { run: run.into(), store: stored.info().path, missing }.into()))
 }
 
-/// The store returned by [`fpstore::Writer::finish`]. If the records were added but merging failed,
-/// prints a warning and returns `None`: an error would make scripts add the records again. After a
-/// signal the process exits.
+/// Converts the result of [`fpstore::Writer::finish`]. If the records were added but merging
+/// segments failed, prints a warning and returns `None`, because an error would make scripts add
+/// the records again; if a signal stopped the merge, the process exits.
 pub(crate) fn merged(
     finished: Result<Store, Error>,
     monitor: &Monitor,
@@ -67,28 +69,28 @@ pub(crate) fn merged(
     }
 }
 
-/// Prints why segments were not merged, and the command that merges them.
+/// Prints why segments were not merged, and the command to merge them.
 pub(crate) fn warn_unmerged(error: &Error) {
     let why = chain(error);
     message!("warning: {why}; 'fpstore compact' merges them");
 }
 
-/// The first records of an input.
+/// The first records of an input, to detect an input that was added before.
 #[derive(Default)]
 pub(crate) struct FirstRecords {
     records: Vec<(Fingerprint, Option<Id>)>,
-    /// Whether the input has more records.
+    /// Whether the input has more records than `records`.
     has_more: bool,
 }
 
-/// The number of records of an input that the store already contained.
+/// How many records of an input the store already contained.
 pub(crate) struct Repeated {
     count: u64,
     is_least: bool,
 }
 
 impl FirstRecords {
-    /// Takes a record, up to the maximum number. Returns whether it was taken.
+    /// Keeps a record, if there are fewer than [`LOOKED_AT`]. Returns whether it was kept.
     pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
         self.has_more |= self.records.len() == LOOKED_AT;
         if !self.has_more {
@@ -97,8 +99,8 @@ impl FirstRecords {
         !self.has_more
     }
 
-    /// The number of these records in the store; `None` unless the store contains nearly all of
-    /// them.
+    /// The number of kept records that the store contains; `None` if these are less than nine
+    /// tenths of the kept records.
     pub(crate) fn stored_in(&self, store: &Store) -> Option<Repeated> {
         let records = self.records.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
         let count = store.count_stored(records).unwrap_or(0);
@@ -108,7 +110,7 @@ impl FirstRecords {
 }
 
 impl Repeated {
-    /// Prints the number, after the records were added.
+    /// Prints the number, and how to avoid repeated records.
     pub(crate) fn report(&self) {
         message!(
             "  {}{} of the input {} already in the store: answers give such a record once, but it \

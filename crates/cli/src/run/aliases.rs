@@ -1,4 +1,5 @@
-//! Hidden aliases of commands and options, and filtered suggestions of the parser.
+//! Hidden aliases of commands and options, and better suggestions in errors of the command line
+//! parser.
 
 use std::ffi::OsString;
 
@@ -6,7 +7,7 @@ use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
-/// Other common names of commands.
+/// Hidden aliases of commands: names that other programs use.
 const COMMANDS: [(&str, &[&str]); 6] = [
     ("query", &["search", "find"]),
     ("build", &["create", "init"]),
@@ -16,7 +17,7 @@ const COMMANDS: [(&str, &[&str]); 6] = [
     ("info", &["ls", "show"]),
 ];
 
-/// Other common names of options, by their ids; a short name is last.
+/// Hidden aliases of options: the id of the option, its long aliases, its short alias.
 const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
     ("k", &["max-distance", "radius", "k"], None),
     ("threads", &["jobs"], Some('j')),
@@ -25,13 +26,13 @@ const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
     ("store", &["db"], None),
 ];
 
-/// Formats that are also options, such as `--json`.
+/// Formats with a hidden option of their own, such as `--json` for `--format json`.
 const FORMATS: [&str; 3] = ["json", "csv", "tsv"];
 
-/// Commands that remove records. They are never suggested.
+/// Commands that remove records. They are never suggested for a mistyped command.
 const REMOVING: [&str; 5] = ["expire", "delete", "remove", "rm", "compact"];
 
-/// Options that lose data. They are never suggested.
+/// Options that can lose data. They are never suggested for a mistyped option.
 const LOSING: [&str; 4] = ["--skip-bad", "--force", "--drop", "--allow-empty"];
 
 /// Adds the aliases to the program.
@@ -70,15 +71,15 @@ fn with_other_options(command: Command) -> Command {
     command.args(formats.into_iter().map(flag))
 }
 
-/// Removes suggestions that lose data or do not help from an error of the parser, and adds the
-/// suggestion of [`tip_on_target`].
+/// Removes suggestions that could lose data or do not help from an error of the command line
+/// parser, and adds the suggestion of [`tip_on_target`].
 pub(crate) fn with_good_tips(
     mut error: clap::Error,
     arguments: &[OsString],
     program: &Command,
 ) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
-        // The suggestion would be to pass the option as a value, after '--'.
+        // Removes clap's suggestion to pass the unknown option as a value, after '--'.
         error.remove(ContextKind::Suggested);
         if let Some(tip) = tip_on_target(&error, arguments, program) {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -89,8 +90,8 @@ pub(crate) fn with_good_tips(
     error
 }
 
-/// A suggestion for `backup` and `export` with two paths: how to give the target. For an option of
-/// `clean` given to `dedup`: the command `clean`.
+/// The suggestion for two paths after `backup` or `export`: how to name the store and the target.
+/// For an option of `clean` given to `dedup`: the command `clean`.
 fn tip_on_target(error: &clap::Error, arguments: &[OsString], program: &Command) -> Option<String> {
     let is_place = |word: &str| !word.starts_with('-');
     let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {
@@ -115,7 +116,7 @@ fn tip_on_target(error: &clap::Error, arguments: &[OsString], program: &Command)
     }
 }
 
-/// Removes suggestions that begin with one of these words.
+/// Removes suggestions whose first word is in `without`.
 fn keep_tips(error: &mut clap::Error, kind: ContextKind, without: &[&str]) {
     let is_bad =
         |tip: &String| tip.split_whitespace().next().is_some_and(|it| without.contains(&it));

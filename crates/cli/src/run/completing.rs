@@ -1,5 +1,4 @@
-//! Shell completion for the values of options: names from lists, files, folders, and labels of the
-//! store.
+//! Shell completion for values of options: names, files, folders, and labels of the store.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -67,7 +66,7 @@ fn recipes(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn schemes(typed: &OsStr) -> Vec<CompletionCandidate> {
     let names = FAMILIES.iter().flat_map(|family| [Some(family.name), family.alias]).flatten();
-    // A capital letter is a placeholder for a number chosen by the user.
+    // A capital letter stands for a number that the user chooses, so it is not completed.
     let begin = |name: &'static str| name.split(|c: char| c.is_ascii_uppercase()).next();
     let names = names.filter_map(begin);
     named_or_file(typed, std::iter::once("auto").chain(names))
@@ -78,7 +77,7 @@ fn rules(typed: &OsStr) -> Vec<CompletionCandidate> {
     named(typed, KeepRule::NAMES.iter().map(begin))
 }
 
-/// The labels of the store named in the command line.
+/// The labels that begin with `typed`, of the store given on the command line.
 fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<_> = std::env::args_os().collect();
     let named_store = words.windows(2).rev().find(|pair| pair[0] == "-s" || pair[0] == "--store");

@@ -1,4 +1,4 @@
-//! `--confirm`: near-duplicate documents, confirmed by the similarity of their features.
+//! `--confirm`: finds pairs of documents whose features have a minimum similarity.
 
 use anyhow::bail;
 use clap::Args;
@@ -12,7 +12,8 @@ use crate::output::text::counted;
 use crate::session::choice::distance;
 use crate::session::monitor::Monitor;
 
-/// The criterion for near-duplicates: a distance of fingerprints, and a similarity of documents.
+/// The options that define near-duplicates: a maximum distance of fingerprints, or a minimum
+/// similarity of documents.
 #[derive(Args, Debug)]
 pub(crate) struct NearArgs {
     /// Distance in bits, inclusive [default: from the store or recipe, else 3]
@@ -40,7 +41,7 @@ pub(crate) struct Confirmation<'a, G> {
     /// The kind of result, such as pairs or clusters.
     pub(crate) goal: G,
     pub(crate) threshold: f64,
-    /// The distance of candidates, if the user gives one.
+    /// The maximum distance of the pairs to confirm, if the user gives one.
     pub(crate) k: Option<u32>,
     pub(crate) max_pairs: Option<u64>,
     pub(crate) resources: &'a ResourceArgs,
@@ -48,10 +49,8 @@ pub(crate) struct Confirmation<'a, G> {
 }
 
 impl<G: Goal + Copy> Confirmation<'_, G> {
-    /// Confirms the pairs of the input of a join. Returns the result and, for the documents of a
-    /// store, the distance of candidates.
-    ///
-    /// For `reads_texts` see [`JoinInputArgs::open`].
+    /// Finds the similar pairs in an input. Returns them and, if the input is a store, the maximum
+    /// distance of the pairs that were compared. For `reads_texts` see [`JoinInputArgs::open`].
     pub(crate) fn of(
         &self,
         input: &JoinInputArgs,
@@ -88,7 +87,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
         Ok(Confirmer::new(self.threshold, options)?.to(self.goal))
     }
 
-    /// Prints the number of compared pairs.
+    /// Prints how many pairs were compared.
     pub(crate) fn report(&self, count: u64, k: Option<u32>) {
         let pairs = counted(count, "pair", "pairs");
         let within = k.map(|k| format!(" within {}", counted(k.into(), "bit", "bits")));
@@ -100,7 +99,8 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
     }
 }
 
-/// As in the library; the error for a store without sketches contains a hint.
+/// Like [`fpstore_corpus::candidate_k`], but the error for a store without sketches contains a
+/// hint.
 pub(crate) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
     if store.sketch_len() == 0 {
         bail!(

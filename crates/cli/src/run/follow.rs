@@ -16,10 +16,11 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
 
-/// An incomplete batch of this many records is passed to the writer, to limit the memory.
+/// When this many records are buffered, they are passed to the writer before their batch is
+/// complete, to limit the memory.
 const BUFFERED_MAX: usize = 1 << 16;
 
-/// Whether to follow standard input, and when to commit.
+/// Options to add records from a stream, and for when to commit them.
 #[derive(Args, Debug)]
 pub(crate) struct FollowArgs {
     /// Read lines from standard input until it ends, and commit them in batches
@@ -34,7 +35,7 @@ impl FollowArgs {
         self.follow
     }
 
-    /// Rejects files in addition to the stream.
+    /// With `--follow`, rejects input files: records come from standard input.
     pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
         if self.follow && files.iter().any(|file| file != Path::new("-")) {
             bail!("--follow reads standard input; to add files, leave it out");
@@ -43,20 +44,20 @@ impl FollowArgs {
     }
 }
 
-/// A stream of records that is added to a store.
+/// The state while records of a stream are added to a store.
 struct Following {
     writer: SharedWriter,
     /// Records not yet passed to the writer.
     buffered: Vec<NewRecord>,
-    /// The number of records passed to the writer and not committed.
+    /// The number of records passed to the writer since the last commit.
     pushed: u64,
     durable: u64,
-    /// Whether segments are merged after a commit. The first failure is reported and ends merging.
+    /// Whether segments are merged after each commit; turned off when merging fails.
     is_merging: bool,
     out: Stdout,
 }
 
-/// `fpstore add --follow`.
+/// Runs `fpstore add --follow`.
 pub(crate) fn add(
     args: &FollowArgs,
     writer: SharedWriter,
@@ -75,7 +76,7 @@ pub(crate) fn add(
     };
     let mut schedule = CommitSchedule::new(&args.batch);
     let followed = following.follow(&mut stream, &mut schedule, monitor);
-    // The received records are added, for whatever reason the stream ended.
+    // Whatever ended the stream, the received records are committed.
     monitor.forget_signal();
     let rest = following.commit(monitor);
     let Following { mut writer, durable, .. } = following;
@@ -130,20 +131,22 @@ impl Following {
         Ok(())
     }
 
-    /// Commits all received records, and prints their number.
+    /// Commits all received records, and prints the total number of durable records.
     fn commit(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
         if self.buffered.is_empty() && self.pushed == 0 {
             return Ok(());
         }
         self.push_all(monitor)?;
-        // If a signal stopped the commit, the records in the writer would be lost.
+        // Signals are ignored here: stopping the commit would lose the records in the writer.
         let committed = monitor.deaf(|| self.writer.writer()?.commit_alone())?;
         self.pushed = 0;
         self.durable += committed.report.record_count;
         let merged = if self.is_merging { self.writer.writer()?.merge_due() } else { Ok(()) };
-        // A reader of the line below may write to the store at once.
+        // Releases the lock before the line is printed, because the program that reads the line may
+        // write to the store at once.
         self.writer.end_turn();
-        // A program that reads this line may forget the records.
+        // Printed after the commit, because the program that reads the line may discard the
+        // records.
         writeln!(self.out, "{}\t{}", self.durable, committed.generation)?;
         self.out.flush()?;
         if let Err(error) = merged {

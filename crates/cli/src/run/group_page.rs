@@ -1,4 +1,4 @@
-//! The page of `fpstore cluster --html`: options, texts, file.
+//! The HTML page of `fpstore cluster --html` and `pairs --html`: options, texts, file.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::session::monitor::Monitor;
 /// The options that limit the size of a page.
 const MORE: &str = "--html-groups or --html-max";
 
-/// The options of a page with groups.
+/// The options for a page of groups.
 #[derive(Args, Debug)]
 pub(crate) struct GroupPageArgs {
     /// Write a page for a browser that shows the groups and their differences
@@ -71,7 +71,7 @@ pub(crate) struct GroupPageArgs {
     html_groups: NonZeroUsize,
 }
 
-/// An open page and its groups.
+/// An open output file for a page, and the groups collected for it.
 pub(crate) struct OpenPage {
     out: Sink,
     pub(crate) groups: LargestGroups,
@@ -81,13 +81,13 @@ pub(crate) struct OpenPage {
 pub(crate) struct TextSource<'a> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) options: DocumentOptions,
-    /// The hasher of the recipe, if it is known. Fingerprints distinguish documents that share an
-    /// id.
+    /// The hasher of the recipe, if it is known. The fingerprints of the texts distinguish
+    /// documents that share an id.
     pub(crate) hasher: Option<TextHasher>,
 }
 
 impl TextSource<'_> {
-    /// Reads the texts of a page.
+    /// Reads the texts of the documents on a page.
     fn read(
         self,
         page: &GroupPage,
@@ -127,7 +127,7 @@ impl GroupPageArgs {
         Ok(out.map(|out| OpenPage { out, groups: groups() }))
     }
 
-    /// Writes the page with the collected groups.
+    /// Writes the page with the collected groups, and with their texts from `source`.
     pub(crate) fn write(
         &self,
         page: OpenPage,
@@ -166,7 +166,7 @@ impl GroupPageArgs {
     }
 }
 
-/// Adapts `--html` to a command that shows pairs to judge in place of groups.
+/// Changes the options of a page of groups for `pairs`, whose page shows pairs to judge.
 pub(crate) fn of_pairs(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
@@ -181,7 +181,7 @@ pub(crate) fn of_pairs(arg: Arg) -> Arg {
 }
 
 impl OpenPage {
-    /// Collects a group.
+    /// Adds a group to the page.
     pub(crate) fn take(&mut self, group: &ClusterRow) {
         self.groups.take_cluster(group);
     }

@@ -1,8 +1,8 @@
-//! Infers an omitted option from the arguments.
+//! Infers omitted options from the arguments.
 //!
-//! The arguments are changed before the command reads them. A guess can therefore only add options
-//! that the user could have typed. Each guess is printed on standard error, except an obvious one:
-//! a store or a pipe.
+//! The arguments are changed before the command parses them, so only options are added that the
+//! user could have typed. Each added option is printed on standard error, except the obvious ones:
+//! `-s` for a store, and `-` for a pipe.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
@@ -17,10 +17,11 @@ use fpstore_documents::DocumentFiles;
 use crate::output::remedy::{answers_stream, holds_pictures};
 
 const FIELD: &str = "--fingerprint-field";
-/// The position of added options: after the name of the command.
+/// The position in the arguments at which options are added: after the name of the command.
 const AT: usize = 2;
 
-/// The commands that read files of fingerprints or documents, and the arguments with these files.
+/// The commands that read files of fingerprints or documents, each with the ids of the arguments
+/// that name these files.
 const READERS: [(&str, &[&str]); 7] = [
     ("add", &["files"]),
     ("build", &["files"]),
@@ -31,7 +32,7 @@ const READERS: [(&str, &[&str]); 7] = [
     ("query", &["from"]),
 ];
 
-/// The arguments with `-` added, for a query whose fingerprints come through a pipe.
+/// Adds `-` to the arguments of `query` if it has no fingerprints and standard input is a pipe.
 pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<OsString>> {
     let is_query = arguments.get(1).is_some_and(|name| name == "query");
     let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
@@ -39,7 +40,7 @@ pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<O
     is_piped.then(|| inserted(arguments, &["-".into()]))
 }
 
-/// The arguments of `clean` for `dedup --docs`, its former name. `dedup --docs --add -` is not
+/// Replaces `dedup --docs` by `clean`, the command for documents. `dedup --docs --add -` is not
 /// changed: it answers a stream of documents.
 pub(crate) fn renamed(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let (name, rest) = (arguments.get(1)?, arguments.get(AT..)?);
@@ -60,14 +61,15 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The same arguments for `clean`.
+/// The same arguments with the command `clean`.
 fn as_clean(arguments: &[OsString]) -> Vec<OsString> {
     let mut arguments = arguments.to_vec();
     arguments[1] = "clean".into();
     arguments
 }
 
-/// The arguments with the implied options; `None` if no option is implied.
+/// The arguments with added options for stores, documents or pictures among the files; `None` if
+/// there is nothing to add.
 pub(crate) fn implied(matches: &ArgMatches, arguments: &[OsString]) -> Option<Vec<OsString>> {
     let (name, given) = matches.subcommand()?;
     let (store, with_store) = store(name, given, arguments).unzip();
@@ -75,8 +77,8 @@ pub(crate) fn implied(matches: &ArgMatches, arguments: &[OsString]) -> Option<Ve
     documents(name, given, arguments, store.as_deref()).or(with_store)
 }
 
-/// If exactly one of the fingerprints or files is a store, makes it the value of `-s`. Returns the
-/// store and the changed arguments.
+/// If exactly one of the arguments for fingerprints or files is a store, moves it to `-s`. Returns
+/// the store and the changed arguments.
 fn store(
     name: &str,
     given: &ArgMatches,
@@ -90,7 +92,7 @@ fn store(
             Some(needles) => {
                 needles.filter(|text| text.contains(['.', '/', '\\'])).map(PathBuf::from).collect()
             }
-            // `--from` takes all following arguments, which can include the store.
+            // `--from` takes all words after it as files, and the store can be one of them.
             None => {
                 let from = given.get_many::<PathBuf>("from").filter(|from| from.len() > 1)?;
                 from.filter(|path| Store::is_at(path)).cloned().collect()
@@ -101,7 +103,7 @@ fn store(
         }
         _ => return None,
     };
-    // A new or misspelt store does not exist, but its extension is unambiguous.
+    // A path that does not exist is taken for a new or misspelt store if it ends with `.fps`.
     let is_new = |path: &&PathBuf| path.extension() == Some(OsStr::new("fps")) && !path.exists();
     let mut stores = places.iter().filter(|path| Store::is_at(path) || is_new(path));
     let (Some(store), None) = (stores.next(), stores.next()) else { return None };
@@ -118,8 +120,8 @@ fn store(
     Some((store.clone(), inserted(&rest, &more)))
 }
 
-/// Adds `--docs` if the names of the files have extensions of documents or name folders, and
-/// `--images` if a single folder contains pictures.
+/// Adds `--images` if the input is a single folder of pictures, or `--docs` if the inputs look like
+/// documents: by their extensions, or because they are folders.
 fn documents(
     name: &str,
     given: &ArgMatches,
@@ -136,7 +138,7 @@ fn documents(
     let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
     let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
     let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
-    // With `--docs`, a join would read the store as a folder of documents.
+    // Not if one list of the join is a store: `--docs` would read it as a folder of documents.
     if name == "join" && files.len() < names.len() {
         return None;
     }
@@ -144,7 +146,7 @@ fn documents(
         && folder.is_dir()
         && holds_pictures(folder)
     {
-        // Other commands print how to make a store of the pictures.
+        // The command has no `--images`; its error prints how to make a store of the pictures.
         if !given.ids().any(|id| id == "ignore_exif") {
             return None;
         }

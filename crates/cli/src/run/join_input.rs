@@ -1,4 +1,5 @@
-//! The input of a join: a store, or files that become a temporary store.
+//! The input of `pairs`, `cluster` and `join`: a store, or files that are converted to a temporary
+//! store.
 
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 use crate::session::stores::{QueriedStores, StoreNames, StoresArg};
 
-/// A store, or files of fingerprints and ids, or of documents.
+/// Arguments for the input of a join: a store, files of fingerprints and ids, or documents.
 #[derive(Args, Debug)]
 #[command(mut_arg("store", |arg| arg.conflicts_with("inputs")))]
 pub(crate) struct JoinInputArgs {
@@ -46,18 +47,18 @@ pub(crate) enum Source<'a> {
     Documents(&'a Documents),
 }
 
-/// Documents whose near pairs are confirmed.
+/// Documents whose similar pairs `--confirm` finds.
 pub(crate) enum ToConfirm<'a> {
     /// Documents in files.
     Documents(Box<Documents>, &'a [PathBuf]),
-    /// Documents of a store, by their sketches.
+    /// Documents of a store, compared by their stored sketches.
     Store(Store),
 }
 
-/// An open store.
+/// An open store, given by the user or made from files.
 pub(crate) struct Opened {
     pub(crate) store: Store,
-    /// The distance, unless the user gives one.
+    /// The distance in bits that is used if the user gives none.
     pub(crate) default_k: u32,
     /// The names of the stores, if several are queried together.
     pub(crate) stores: Option<StoreNames>,
@@ -66,7 +67,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// One store, or several that are queried together.
+    /// Opens one store, or several that are searched as one.
     pub(crate) fn asked(paths: &[PathBuf], access: AccessArgs) -> anyhow::Result<Self> {
         let asked = QueriedStores::open(paths, &access.open_options())?;
         let default_k = asked.store.tuned_k();
@@ -75,7 +76,7 @@ impl Opened {
 }
 
 impl JoinInputArgs {
-    /// Whether the input consists of files, whose records have an order.
+    /// Whether the input consists of files. Unlike a store, files keep the order of their records.
     pub(crate) fn has_files(&self) -> bool {
         let is_file = |one: &PathBuf| self.documents.are_given() || !one.is_dir();
         self.inputs.first().is_some_and(is_file)
@@ -88,13 +89,13 @@ impl JoinInputArgs {
         }
     }
 
-    /// The name of the input without its folders, for a page that other people see.
+    /// The name of the input for a page. Without folders, because other people see the page.
     pub(crate) fn title(&self) -> String {
         title_of(&self.inputs, &self.usual())
     }
 
-    /// The texts of the documents: from the input, or for fingerprints from `files`. `None` if the
-    /// input contains features.
+    /// Where to read the texts of the documents: in the input, or if it contains fingerprints in
+    /// `files`. `None` if there are no texts.
     pub(crate) fn text_source<'a>(
         &'a self,
         files: &'a [PathBuf],
@@ -112,7 +113,7 @@ impl JoinInputArgs {
         if files.is_empty() {
             return Ok(None);
         }
-        // The origin of ready fingerprints is unknown.
+        // Of fingerprints in files the recipe is unknown; a store contains its recipe.
         let hasher = match self.has_files() {
             true => None,
             false => {
@@ -123,14 +124,13 @@ impl JoinInputArgs {
         Ok(Some(TextSource { files, options, hasher }))
     }
 
-    /// Rejects documents that can be read only once, for an option that reads them twice.
+    /// Rejects documents from a pipe, for an option that reads them twice.
     pub(crate) fn check_twice(&self, option: &str) -> anyhow::Result<()> {
         if self.documents.are_given() { refuse_pipes(&self.inputs, option) } else { Ok(()) }
     }
 
-    /// The documents to confirm, from files or from a store.
-    ///
-    /// For `reads_texts` see [`JoinInputArgs::open`].
+    /// The documents to compare with `--confirm`, in files or in a store. For `reads_texts` see
+    /// [`JoinInputArgs::open`].
     pub(crate) fn to_confirm(
         &self,
         resources: &ResourceArgs,
@@ -171,15 +171,15 @@ impl JoinInputArgs {
         self.stores.check_one(what)
     }
 
-    /// Opens stores. If a width is given, the stores must have it.
+    /// Opens the stores at these paths. If the user gave `--bits`, they must have this width.
     fn stored(&self, paths: &[PathBuf]) -> anyhow::Result<Opened> {
         let opened = Opened::asked(paths, self.access)?;
         self.read.of_width(opened.store.width())?;
         Ok(opened)
     }
 
-    /// Opens the store, or makes a temporary one from the files. With `reads_texts` the command
-    /// reads documents in addition to the fingerprints, see [`JoinInputArgs::text_source`].
+    /// Opens the store, or makes a temporary store from the files. With `reads_texts` the command
+    /// reads fingerprints and also texts of documents, see [`JoinInputArgs::text_source`].
     pub(crate) fn open(
         &self,
         resources: &ResourceArgs,
@@ -223,18 +223,18 @@ impl JoinInputArgs {
     }
 }
 
-/// The ids of a temporary store.
+/// What a temporary store keeps as the ids of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ids {
     /// The ids of the files.
     AsTheyAre,
-    /// The positions of the records. Numbers need less memory than texts.
+    /// The positions of the records in the input, as numbers, which need less memory than texts.
     Positions(Order),
-    /// Texts: the position of each record, followed by its id.
+    /// Texts that consist of the position of the record in the input and its id.
     WithPositions(Order),
 }
 
-/// The order of ids by position.
+/// Whether ids that contain positions rise or fall with the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The first record has the smallest id.
@@ -244,14 +244,15 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Converts a position to a number and back.
+    /// Converts a position to the number stored in the id, or such a number to the position.
     fn number_of(self, position: u64) -> u64 {
         if self == Order::Falling { !position } else { position }
     }
 }
 
 impl Ids {
-    /// The position in the id of a record, which is 0 without positions, and the record's own id.
+    /// Splits a stored id into the position of the record (0 without positions) and its id in the
+    /// input.
     pub(crate) fn split(self, id: IdRef<'_>) -> (u64, Option<&str>) {
         match (self, id) {
             (Ids::Positions(order), IdRef::U64(number)) => (order.number_of(number), None),
@@ -273,7 +274,7 @@ impl Ids {
         }
     }
 
-    /// Pushes a record to the builder.
+    /// Passes a record with its stored id to the builder.
     fn push(
         self,
         builder: &mut Builder,
@@ -294,15 +295,16 @@ impl Ids {
     }
 }
 
-/// The number of hex digits of a position.
+/// The number of hex digits of a position in an id.
 const POSITION_LEN: usize = 16;
 
-/// Callback for each record, with the number of its file, its fingerprint and its id in the file.
+/// Callback for each record: the number of its file (0 for documents), its fingerprint, and its id
+/// in the file.
 pub(crate) type EachRecord<'a> =
     dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
 
-/// Builds a store with a single table from all records of the files. `each` is called if the ids
-/// contain positions.
+/// Builds a temporary store from all records of the files. `each` is called for each record, but
+/// for files of fingerprints only if the ids contain positions.
 pub(crate) fn temporary_store(
     files: &[PathBuf],
     source: Source<'_>,

@@ -1,4 +1,5 @@
-//! Work that several commands share: inputs of joins, streams, confirmed pairs, pages of groups.
+//! Work that several commands share: inputs of joins, streams, confirmed pairs, pages of groups,
+//! and the texts of help topics.
 
 pub(crate) mod adding;
 pub(crate) mod aliases;

@@ -1,5 +1,5 @@
-//! The new records of `fpstore dedup`. They are read twice: once to compare them, and once to print
-//! the kept ones.
+//! The new records of `fpstore dedup`. They are read twice: to compare them, and to print the kept
+//! records.
 //!
 //! Files are opened twice. Pipes can be read only once, so they are copied to unnamed files.
 
@@ -20,11 +20,11 @@ use crate::session::monitor::Monitor;
 /// Files of new records.
 pub(crate) struct NewRecords<'a> {
     files: Vec<PathBuf>,
-    /// For each file its copy, if the file is a pipe.
+    /// For each file: an unnamed copy of its records, if the file is a pipe.
     copies: Vec<Option<BufWriter<File>>>,
     read: InputOptions,
     resources: &'a ResourceArgs,
-    /// The number of records in the first pass.
+    /// The number of records that the first pass read.
     count: u64,
 }
 
@@ -43,7 +43,7 @@ impl<'a> NewRecords<'a> {
         let copies = files
             .iter()
             .map(|file| {
-                // A missing file is reported when it is read.
+                // A missing file is not a pipe; it is reported when it is read.
                 let is_pipe = file.metadata().map_or(file.as_os_str() == "-", |it| !it.is_file());
                 is_pipe.then(|| copy().map(BufWriter::new)).transpose()
             })
@@ -51,7 +51,8 @@ impl<'a> NewRecords<'a> {
         Ok(NewRecords { files, copies, read, resources, count: 0 })
     }
 
-    /// Makes a temporary store of all records. Each id begins with the position of its record.
+    /// First pass: makes a temporary store of all records, and copies records from pipes. `ids`
+    /// must contain positions.
     pub(crate) fn make_store(
         &mut self,
         recipe: Recipe,
@@ -73,12 +74,12 @@ impl<'a> NewRecords<'a> {
         temporary_store(files, source, recipe, resources, monitor, ids, Some(&mut copy))
     }
 
-    /// The number of records in the first pass.
+    /// The number of records that the first pass read.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Calls `each` again with each record and its position.
+    /// Second pass: calls `each` with each record and its position, in the same order.
     pub(crate) fn read_again(
         &mut self,
         mut each: impl FnMut(u64, Fingerprint, Option<IdRef<'_>>) -> anyhow::Result<()>,

@@ -1,4 +1,4 @@
-//! The list of commands in groups, for the help of the program and its manual.
+//! The list of commands in groups, for the help of the program and for the manual.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use clap::{Args, Command};
 
 use crate::args::recipe_args::RecipeArgs;
 
-/// The groups. A test checks that each command is in exactly one.
+/// The groups of commands. A test checks that each command is in exactly one group.
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Search a store", &["query", "join", "serve"]),
@@ -41,8 +41,8 @@ pub(crate) fn with_groups(program: Command) -> Command {
     program.help_template(template)
 }
 
-/// Removes headings from options that do not belong under them. In clap the heading of a flattened
-/// group also applies to all following options.
+/// Moves options from a heading under which they do not belong to the general options: in clap, the
+/// heading of a flattened group also applies to all options after the group.
 pub(crate) fn with_own_headings(program: Command) -> Command {
     let recipe = RecipeArgs::augment_args(Command::new("recipe"));
     let of_recipe: Vec<_> = recipe.get_arguments().map(|arg| arg.get_id().clone()).collect();
@@ -77,7 +77,9 @@ mod tests {
             let common =
                 command.get_arguments().filter(|it| common.contains(&it.get_id().as_str()));
             for arg in common.filter(|arg| arg.get_help_heading().is_some()) {
-                // `query` has some of them only with --from, `serve` only with --writable.
+                // Some of these options belong to a heading after all: in `query` they need --from,
+                // in
+                // `serve` --writable.
                 let own = match command.get_name() {
                     "query" => "Queries from files",
                     "serve" => "Writing",

@@ -1,4 +1,4 @@
-//! `--removed`: the removed records, each with the record that replaces it.
+//! `--removed`: the list of removed records, each with the record that is kept in its place.
 
 use fpstore::rows::{RemovedRow, Side};
 
@@ -6,8 +6,8 @@ use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::session::stores::{StoreNames, name_of};
 
-/// Writes a line for each removed record. If records are compared with several stores, a line whose
-/// other record is stored ends with the name of its store.
+/// Writes a line for each removed record. If records are compared with several stores, and the kept
+/// record is a stored one, the line ends with the name of the store.
 pub(crate) struct RemovedWriter {
     rows: RowWriter,
     stores: Option<StoreNames>,

@@ -1,5 +1,5 @@
-//! Streams of records from standard input: reading, when to commit, and the exit status, for
-//! `fpstore add --follow` and `fpstore dedup --add -`.
+//! Streams of records from standard input, for `fpstore add --follow` and `fpstore dedup --add -`:
+//! a reading thread, the schedule of commits, and the exit status.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -22,14 +22,14 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
 
-/// Maximum number of records in the queue between reader and writer.
+/// Maximum number of records in the queue between the reading thread and the writer.
 const WAITING_MAX: usize = 1 << 12;
-/// Maximum time to wait for a record before signals are checked.
+/// The longest wait for a record without a check for signals.
 const WAIT_MAX: Duration = Duration::from_millis(100);
-/// The pause between two attempts to take the lock.
+/// The pause between two attempts to take the writer lock.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The size of batches.
+/// Options for when a batch is committed.
 #[derive(Args, Debug)]
 pub(crate) struct BatchArgs {
     /// For streams: commit after N records
@@ -47,7 +47,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The records of standard input, read by a separate thread.
+/// The records of standard input, which a separate thread reads.
 pub(crate) struct Stream {
     received: Receiver<Received>,
     reader: JoinHandle<anyhow::Result<DocumentSummary>>,
@@ -67,7 +67,7 @@ impl Stream {
         Stream { received, reader, bad: BadLines::new(lines.skips_bad()) }
     }
 
-    /// The next record or event, or `Nothing` after a short time without any.
+    /// Waits for the next record or event, at most `wait` or [`WAIT_MAX`]; then returns `Nothing`.
     pub(crate) fn next(&mut self, wait: Duration) -> Received {
         match self.received.recv_timeout(wait.min(WAIT_MAX)) {
             Ok(received) => {
@@ -81,8 +81,8 @@ impl Stream {
         }
     }
 
-    /// Returns the error that ended the reading, or an error if there were bad records and the user
-    /// has not allowed them.
+    /// Waits for the end of the reading thread. Returns its error, or an error if there were bad
+    /// records and the user has not allowed them.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let read = self
             .reader
@@ -111,7 +111,7 @@ fn read_fingerprints(
     Ok(DocumentSummary::default())
 }
 
-/// Decides when to commit.
+/// Decides when to commit: at a number of records, or after a time.
 pub(crate) struct CommitSchedule {
     count_max: u64,
     wait: Duration,
@@ -124,7 +124,7 @@ impl CommitSchedule {
         CommitSchedule { count_max: args.batch_count.get(), wait, since: None }
     }
 
-    /// How long to wait for the next record.
+    /// How long to wait for the next record before a commit may be due.
     pub(crate) fn time_left(&self) -> Duration {
         self.since.map_or(WAIT_MAX, |since| self.wait.saturating_sub(since.elapsed()))
     }
@@ -144,7 +144,7 @@ impl CommitSchedule {
     }
 }
 
-/// Repeats an attempt until the writer lock is free. Returns an error after a signal.
+/// Repeats `attempt` while another process holds the writer lock. Returns an error after a signal.
 pub(crate) fn when_free<T>(
     monitor: &Monitor,
     mut attempt: impl FnMut() -> Result<T, Error>,
@@ -158,8 +158,9 @@ pub(crate) fn when_free<T>(
     }
 }
 
-/// The exit status after the end of a stream. `served` is the result of the stream, `rest` the
-/// result of its last commit, and `added` a text with the number of added records.
+/// Prints the message at the end of a stream, and returns the exit status. `served` is the result
+/// of processing the stream, `rest` the result of the last commit, and `added` says how many
+/// records were added.
 pub(crate) fn conclude(
     served: anyhow::Result<()>,
     rest: anyhow::Result<()>,
@@ -167,7 +168,7 @@ pub(crate) fn conclude(
 ) -> anyhow::Result<ExitStatus> {
     let error = match (served, rest) {
         (Ok(()), Ok(())) => return Ok(ExitStatus::Done),
-        // A failed commit is more important than the reason why the stream ended.
+        // If both failed, the error of the commit is reported, because records may be lost.
         (_, Err(error)) if !is_closed_pipe(&error) => error,
         (Err(error), _) | (_, Err(error)) => error,
     };
@@ -175,7 +176,7 @@ pub(crate) fn conclude(
         message!("interrupted; {added}");
         return Ok(ExitStatus::Interrupted);
     }
-    // Other commands ignore a closed output; here a client waits for the missing answers.
+    // An error, unlike in other commands, because the output lacks answers to records of the input.
     if is_closed_pipe(&error) {
         bail!("standard output was closed; {added}, and later input was not read");
     }

@@ -1,8 +1,8 @@
-//! Help topics: descriptions of options that many commands share.
+//! Help topics: pages that describe options that many commands share.
 //!
-//! `fpstore help documents` prints a topic, and the manual has a page for each. The help of a
-//! command lists the names of these options in a line for each topic ([`with_topics`]). The texts
-//! of the options come from the arguments themselves.
+//! `fpstore help documents` prints the topic `documents`; the manual has a page for each topic. The
+//! help of a command lists only the names of such options, in a line for each topic
+//! ([`with_topics`]). The help texts of the options come from the argument definitions.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ use crate::session::wait::WaitArgs;
 /// The width of the list of shared options in the help of a command, in columns.
 const WIDTH: usize = 96;
 
-/// A description of options that many commands share.
+/// A help topic.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
     /// A short description in one line.
@@ -125,20 +125,20 @@ pub(crate) const TOPICS: [Topic; 13] = [
 ];
 
 impl Topic {
-    /// The topic with this name.
+    /// The topic with this name, if there is one.
     pub(crate) fn named(name: &str) -> Option<&'static Topic> {
         TOPICS.iter().find(|topic| topic.name == name)
     }
 
-    /// The text before the options.
+    /// The text of the topic before its options.
     pub(crate) fn text(&self) -> String {
         (self.text)()
     }
 
-    /// The topic as a command with its options, for help and manual.
+    /// A parser command with the options of the topic, from which help and manual are generated.
     pub(crate) fn command(&self) -> Command {
         let command = Command::new(self.name).about(self.about).disable_help_flag(true);
-        // These options can exclude or require arguments that the topic does not have.
+        // Removes conflicts and requirements, which can name options that the topic does not have.
         let none = || Resettable::<Id>::Reset;
         (self.options)(command).mut_args(|arg| {
             let alone = arg.conflicts_with(none()).requires(none());
@@ -155,15 +155,15 @@ impl Topic {
         options.about(text).help_template(template).render_long_help()
     }
 
-    /// Whether the topic describes this option of a command. Options with their own text are not
-    /// included.
+    /// Whether the topic describes `arg`, an option of a command. False if the command gives the
+    /// option another help text. `own` is the result of [`Topic::command`].
     fn has(&self, arg: &Arg, own: &Command) -> bool {
         own.get_arguments().any(|it| it.get_id() == arg.get_id() && help_of(it) == help_of(arg))
     }
 }
 
-/// The command without the options that topics describe, and a line for each topic with the names
-/// of its options.
+/// Hides the options of the command that topics describe. Returns the command, and a line for each
+/// topic with the names of these options.
 pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
     let mut list = String::new();
     for topic in &TOPICS {
@@ -183,7 +183,8 @@ pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
     (command, list)
 }
 
-/// The names, after `title`, of options that neither the short help nor a topic describes.
+/// A list, beginning with `title`, of the options that neither the short help nor a topic
+/// describes.
 pub(crate) fn rare_options(command: &Command, title: &str) -> String {
     let is_rare = |arg: &&Arg| arg.is_hide_short_help_set() && !arg.is_hide_set();
     let rare: Vec<Arg> = command.get_arguments().filter(is_rare).cloned().collect();
@@ -194,7 +195,7 @@ pub(crate) fn rare_options(command: &Command, title: &str) -> String {
     list
 }
 
-/// Appends lines with the names of options. The first line begins with `title`.
+/// Appends lines with the names of `options`. The first line begins with `title`.
 fn write_names(list: &mut String, title: &str, options: &[Arg]) {
     let mut line = format!("  {title:<11}");
     for option in options {
@@ -216,7 +217,7 @@ fn spelling(arg: &Arg) -> String {
     }
 }
 
-/// The names of the topics with their descriptions.
+/// A list of all topics with their descriptions.
 pub(crate) fn list_of_topics() -> String {
     let line = |topic: &Topic| format!("  {:<12} {}\n", topic.name, topic.about);
     TOPICS.iter().map(line).collect()

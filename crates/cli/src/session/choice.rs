@@ -1,5 +1,5 @@
-//! Parsers for options that the command line shares with Python and the server. Names and ranges
-//! come from the library.
+//! Parsers for values of options. The valid names and ranges come from the library, so that the
+//! command line, Python and the server accept the same values.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fpstore::options::K;
@@ -16,12 +16,12 @@ pub(crate) fn width() -> impl TypedValueParser<Value = Width> {
         .try_map(|bits| Width::new(bits).ok_or_else(|| format!("expected {}", Width::EXPECTED)))
 }
 
-/// Parses a name. The long help explains each one.
+/// Parses one of the names of `T`. The long help then lists all names with descriptions.
 pub(crate) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     parser(|name, meaning| PossibleValue::new(name).help(meaning))
 }
 
-/// Parses a name, for an option whose own help explains the names.
+/// Parses one of the names of `T`, without descriptions in the help.
 pub(crate) fn bare_choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     parser(|name, _| PossibleValue::new(name))
 }

@@ -1,4 +1,4 @@
-//! Definitions that all commands share: the exit status, and how to open a store.
+//! What all commands share: the exit status, and functions that open a store.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,18 +9,18 @@ use fpstore::{Access, OpenOptions, Store, Width};
 
 use super::choice::bare_choice;
 
-/// The exit status of a command that did its work; see [`crate::run`] for other statuses.
+/// The exit status of a command that ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// 0: something was found, or the work is complete.
+    /// Status 0: something was found, or the work is complete.
     Done,
-    /// 1: nothing was found, or the store is damaged.
+    /// Status 1: nothing was found, or `verify` found damage.
     Negative,
-    /// 130: a signal ended a stream after all earlier records were processed.
+    /// Status 130: a signal ended a stream, and the records received before it were processed.
     Interrupted,
 }
 
-/// How a command that searches gets the bytes of a store.
+/// The option that selects how a command that searches reads the store.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct AccessArgs {
     /// How to read the store: map, from a memory map; memory, into memory first, safe from changes
@@ -36,7 +36,7 @@ impl AccessArgs {
         self.access.is_some()
     }
 
-    /// The options to open a store; `None` if the user did not set the option.
+    /// The options for opening a store; `None` if the user did not set `--access`.
     pub(crate) fn options(&self) -> Option<OpenOptions> {
         self.access.map(|access| OpenOptions::default().access(access))
     }
@@ -45,15 +45,15 @@ impl AccessArgs {
         Ok(Store::with_options(path, self.open_options())?)
     }
 
-    /// The options to open a store for the searches of one command.
+    /// The options for opening a store for the searches of one command.
     pub(crate) fn open_options(&self) -> OpenOptions {
-        // Mapped by default: most commands read a small part of the store, and a crash by SIGBUS
-        // would lose no data.
+        // The default is a memory map: most commands read a small part of the store, and a SIGBUS,
+        // if a file is truncated meanwhile, loses no data.
         OpenOptions::default().access(self.access.unwrap_or(Access::Map))
     }
 }
 
-/// Rejects fingerprints of fewer than 64 bits, for a command whose statistics assume 64.
+/// Rejects fingerprints of fewer than 64 bits, for a command whose statistics assume 64 bits.
 pub(crate) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
     if width != Width::FULL {
         bail!("'fpstore {command}' is for fingerprints of 64 bits, and these have {width}");
@@ -61,7 +61,7 @@ pub(crate) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens a store that is read once or in part.
+/// Opens a store by a memory map, for a command that reads the store once or only a part.
 pub(crate) fn open_map(path: &Path) -> fpstore::Result<Store> {
     Store::with_options(path, OpenOptions::default().access(Access::Map))
 }

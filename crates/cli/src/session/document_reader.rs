@@ -11,9 +11,9 @@ use fpstore_text::TextHasher;
 
 use super::monitor::Monitor;
 
-/// A source of documents, or only the recipe if fingerprints are read elsewhere.
+/// Documents to read, or only the recipe of fingerprints that other code reads.
 pub(crate) struct Documents {
-    /// Where the fingerprints come from.
+    /// Computes the fingerprints from texts, or reads them from a field.
     pub(crate) source: DocumentSource,
     are_given: bool,
 }
@@ -24,7 +24,7 @@ impl Documents {
         Documents { source: DocumentSource::of_texts(hasher, options), are_given: true }
     }
 
-    /// Documents with a fingerprint in the field that `options` set for the text.
+    /// Documents that contain their fingerprint, in the field that `options` name as the text.
     pub(crate) fn of_field(
         hasher: Option<TextHasher>,
         form: ReadyForm,
@@ -33,7 +33,7 @@ impl Documents {
         Documents { source: DocumentSource::of_field(hasher, form, options), are_given: true }
     }
 
-    /// The recipe of fingerprints that are read elsewhere.
+    /// Only the recipe; other code reads the fingerprints from lines.
     pub(crate) fn elsewhere(hasher: TextHasher) -> Self {
         let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
         Documents { source, are_given: false }
@@ -44,7 +44,8 @@ impl Documents {
         Documents { source: self.source.sketched(sketch_len), ..self }
     }
 
-    /// The hasher that computes fingerprints from texts. An error if there are no texts.
+    /// The hasher that computes the fingerprints of the texts; an error if the documents have no
+    /// texts.
     pub(crate) fn hasher(&self) -> anyhow::Result<&TextHasher> {
         self.source
             .hasher()
@@ -52,7 +53,7 @@ impl Documents {
             .context("--fingerprint-field reads no texts to compute fingerprints from")
     }
 
-    /// Rejects documents without texts, for --confirm.
+    /// Rejects documents without texts, for --confirm, which compares texts.
     pub(crate) fn check_texts(&self) -> anyhow::Result<()> {
         if !self.source.has_texts() {
             bail!(
@@ -73,8 +74,8 @@ impl Documents {
         self.are_given && self.source.has_texts()
     }
 
-    /// Passes the fingerprint, id and sketch of each document to `take`. Documents without a
-    /// fingerprint are skipped.
+    /// Reads the files, and passes the fingerprint, id and sketch of each document to `take`.
+    /// Documents without a fingerprint are skipped.
     pub(crate) fn each(
         &self,
         files: &[PathBuf],
@@ -88,7 +89,7 @@ impl Documents {
         })
     }
 
-    /// Passes all documents to a callback. A rejected id makes a bad record.
+    /// Like [`Documents::each`], but if `push` rejects an id, the document is a bad record.
     pub(crate) fn push_all(
         &self,
         files: &[PathBuf],
@@ -98,14 +99,15 @@ impl Documents {
         Ok(self.source.clone().observer(monitor.observer()).ingest(files, push)?)
     }
 
-    /// Passes each document of standard input to `send` as soon as it is read, also bad records.
+    /// Reads documents from standard input, and passes each to `send` at once, bad records
+    /// included.
     pub(crate) fn read_stream(
         &self,
         send: impl Fn(Received) -> Result<(), Error> + Clone + Send + Sync + 'static,
     ) -> anyhow::Result<DocumentSummary> {
         let told = {
             let send = send.clone();
-            // If the receiver is gone, the next document ends the loop.
+            // An error of `send` is ignored here: the next document reports it and ends the loop.
             BadRecords::new(move |place, reason| drop(send(Received::Bad(place, reason.into()))))
         };
         let options = self.source.options().clone().skip_bad(true).bad_records(told);
@@ -122,17 +124,17 @@ impl Documents {
                 })?;
                 Ok::<_, anyhow::Error>(Admission::Taken)
             })?;
-        // Bad records were already reported one by one.
+        // Bad records are removed from the summary, because `send` already reported each.
         read.skipped_count = 0;
         read.skipped.clear();
         Ok(read)
     }
 }
 
-/// The result of waiting for a record.
+/// What a stream of records delivers.
 pub(crate) enum Received {
     Record(NewRecord),
-    /// A document without features has no fingerprint.
+    /// A document without features, which has no fingerprint.
     Empty(Id),
     /// The place of a bad record, and the reason.
     Bad(InputPlace, String),
@@ -140,7 +142,7 @@ pub(crate) enum Received {
     End,
 }
 
-/// Rejects fingerprints with another recipe than the store's before any work is done.
+/// Rejects a recipe other than that of the store, before any work is done.
 pub(crate) fn check_recipe(stored: Option<&Store>, given: &Recipe) -> Result<(), Error> {
     match stored.and_then(Store::recipe) {
         Some(store) if store != *given => {

@@ -1,4 +1,5 @@
-//! The environment of a running command: progress, signals, the opened store, and incoming records.
+//! The environment of a running command: progress, signals, the opened store, and the records that
+//! it receives.
 
 pub(crate) mod choice;
 pub(crate) mod command;

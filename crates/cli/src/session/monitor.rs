@@ -1,4 +1,4 @@
-//! Progress output and interruption of long commands; signals and memory of the process.
+//! Progress output of long commands, signals that end them, and memory settings of the process.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -17,14 +17,15 @@ use signal_hook::flag;
 use super::wait::WaitNotice;
 use crate::output::text::{bytes, counted, grouped, note_bar};
 
-/// The exit status after an interruption: 128 plus the number of the signal, as in shells.
+/// The exit status after an interruption by any signal: 128 plus the number of SIGINT, as in
+/// shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Freed buffers of at least this length are returned to the system.
+/// The allocator returns freed buffers of at least this many bytes to the system at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GIVEN_BACK_LEN: i32 = 1 << 22;
-/// The allocator keeps up to this many free bytes at the end of each heap, and each thread can have
-/// a heap. With 0, each small buffer would need new pages from the system.
+/// The allocator keeps up to this many free bytes at the end of each heap; each thread can have
+/// a heap. Not 0, because then small buffers would often need new pages from the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
 
@@ -34,21 +35,21 @@ pub(crate) enum ProgressForm {
     Not,
     /// A bar that is redrawn, for terminals.
     AsBar,
-    /// A line for each phase and further lines from time to time, for files and pipes.
+    /// A line for each phase, and a line every ten seconds, for files and pipes.
     AsLines,
 }
 
-/// The progress bar of a long command, and the flag that a signal sets.
+/// Shows the progress of a long command, and stops the command after a signal.
 pub(crate) struct Monitor {
     interrupted: Arc<AtomicBool>,
-    /// Whether observers ignore the signal, so that the work continues.
+    /// Whether observers ignore a signal for the moment, so that the current step completes.
     is_deaf: Arc<AtomicBool>,
     bar: Arc<Bar>,
 }
 
 impl Monitor {
-    /// For commands on documents, which have no `--progress`. Progress is shown on a terminal,
-    /// unless the command is quiet or prints its results to the terminal.
+    /// A monitor for commands without the option `--progress`. Progress is shown on a terminal,
+    /// unless the command is `quiet` or prints its results to the terminal (`prints`).
     pub(crate) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
         let prints_to_terminal = prints && io::stdout().is_terminal();
         let is_shown = io::stderr().is_terminal() && !quiet && !prints_to_terminal;
@@ -84,8 +85,8 @@ impl Monitor {
         })
     }
 
-    /// As [`Monitor::observer`], for one of several searches. Adds `queries`, the number of earlier
-    /// queries; the total is unknown.
+    /// Like [`Monitor::observer`], but for one of several searches: the shown number of queries
+    /// includes `queries`, the number of queries before this search, and no total is shown.
     pub(crate) fn observer_after(&self, queries: u64) -> Observer {
         self.observer().of_part(move |mut progress| {
             if progress.phase == Phase::Search {
@@ -96,7 +97,7 @@ impl Monitor {
         })
     }
 
-    /// Returns an error after a signal, for work without progress.
+    /// Returns an error if a signal arrived. For work that has no observer.
     pub(crate) fn check(&self) -> Result<(), fpstore::Error> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(fpstore::Error::Interrupted);
@@ -104,8 +105,8 @@ impl Monitor {
         Ok(())
     }
 
-    /// Runs a step that a signal must not interrupt. The next [`Monitor::check`] reports the
-    /// signal.
+    /// Runs a step that a signal must not interrupt. If one arrives, the next [`Monitor::check`]
+    /// reports it.
     pub(crate) fn deaf<T>(&self, step: impl FnOnce() -> T) -> T {
         self.is_deaf.store(true, Ordering::Relaxed);
         let done = step();
@@ -123,7 +124,7 @@ impl Monitor {
         self.bar.bar.suspend(print);
     }
 
-    /// Removes the bar, and prints the number of records read before a failure.
+    /// Removes the bar, and prints how many records were read before a failure.
     pub(crate) fn report_loss(&self, record_count: u64) {
         self.finish();
         if record_count > 0 {
@@ -146,8 +147,8 @@ impl Drop for Monitor {
     }
 }
 
-/// At the first signal, sets the flag, so that the command ends in order. A second signal ends the
-/// program immediately.
+/// Installs the signal handlers: the first signal sets the flag, so that the command stops in an
+/// orderly way; a second one ends the process immediately.
 #[cfg(unix)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -159,7 +160,8 @@ fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// The same for events of the Windows console.
+/// Installs a handler for events of the Windows console: the first event sets the flag, so that the
+/// command stops in an orderly way; a second one ends the process immediately.
 #[cfg(windows)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     let interrupted = interrupted.clone();
@@ -171,23 +173,23 @@ fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     ctrlc::set_handler(asked).map_err(io::Error::other)
 }
 
-/// Makes a write past the file size limit an error, as on a full disk. By default the system would
-/// end the process.
+/// Catches SIGXFSZ, so that a write beyond the file size limit is an error, as on a full disk. By
+/// default the signal ends the process.
 pub(crate) fn survive_file_limits() {
     #[cfg(unix)]
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Makes the allocator of the GNU C library return large buffers to the system, such as buffers of
-/// a sort or a merge. By default it keeps up to twice the largest freed buffer in each thread.
+/// Makes the allocator of the GNU C library return large freed buffers to the system, such as those
+/// of a sort or a merge. By default each thread keeps up to twice its largest freed buffer.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of the C library")]
 pub(crate) fn give_back_memory() {
-    // The library adapts both values to freed buffers until one is set, so both are set.
+    // The library adapts both thresholds to freed buffers; setting both turns that off.
     let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
     for (option, value) in options {
-        // SAFETY: the function takes two numbers. It is called before other threads exist, and a
-        // rejected value changes nothing.
+        // SAFETY: `mallopt` takes two integers and no pointers; `main` calls this function before
+        // other threads exist. An error is ignored, because it changes nothing.
         unsafe { libc::mallopt(option, value) };
     }
 }
@@ -202,9 +204,9 @@ type OnBar = (Phase, Option<u64>, Option<Step>);
 struct Bar {
     bar: ProgressBar,
     width: u16,
-    /// The current phase, its total and its step.
+    /// The phase, total and step that the bar shows now.
     shown: Mutex<Option<OnBar>>,
-    /// The phase, step and time of the last line, if progress is shown as lines.
+    /// If progress is shown as lines: the phase, step and time of the last printed line.
     line: Option<Mutex<Option<LastLine>>>,
 }
 
@@ -264,11 +266,11 @@ impl Bar {
     fn show(&self, progress: Progress) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let phase = shown.map(|(phase, ..)| phase);
-        // Documents also report records, but only the total in bytes is known.
+        // While documents are read, the bar counts bytes, whose total is known, not records.
         if (phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
             return;
         }
-        // The total of a join is known only after it has chosen its algorithm.
+        // The total is compared, too: for a join it becomes known only during the phase.
         let now = (progress.phase, progress.total, progress.step);
         if *shown != Some(now) {
             *shown = Some(now);
@@ -309,12 +311,12 @@ fn columns() -> Option<u16> {
 /// The minimum time between two lines of the same phase.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// The width of the longest line of progress, in columns.
+/// The width of the longest form of the bar, in columns.
 const WIDTH_MIN: u16 = 80;
 
 fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
     let template = match (phase, has_total) {
-        // A line that wraps cannot be removed completely.
+        // On a narrow terminal a shorter form: a line that wraps cannot be removed completely.
         (_, true) if width < WIDTH_MIN => "{msg:12} {percent:>3} %",
         (_, false) if width < WIDTH_MIN => "{msg:12} {spinner}",
         (Phase::Documents | Phase::Copy, true) => {
@@ -323,7 +325,7 @@ fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
         (Phase::Documents | Phase::Copy, false) => {
             "{msg:12} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
-        // The units of a join are not records.
+        // No count for a join, because its units are not records.
         (Phase::Join, true) => "{msg:12} [{bar:24}] {percent:>3} %  {elapsed}  {eta} left",
         (Phase::Join, false) => "{msg:12} {spinner}  {elapsed}",
         (Phase::Wait, _) => "{msg:12} {spinner}  {elapsed}",

@@ -1,4 +1,4 @@
-//! `-s`: the store of a command, or several stores that are queried together.
+//! The option `-s`: the store of a command, or several stores that are searched as one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,8 @@ use fpstore::{OpenOptions, Store, StoreIndex, Stores};
 
 use super::command::{AccessArgs, open_map, variable};
 
-/// The stores that a command searches. `-s` is declared only here.
+/// The option `-s` of a command that can search several stores. All other definitions of `-s` are
+/// derived from this one.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoresArg {
     /// One or more stores [default: $FPSTORE, else store.fps]
@@ -41,12 +42,12 @@ impl StoresArg {
     }
 }
 
-/// The help of `-s` for a command that takes one store.
+/// Changes the help of `-s` for a command that takes only one store.
 pub(crate) fn of_one(arg: Arg) -> Arg {
     arg.help("The directory of the store [default: $FPSTORE, else store.fps]")
 }
 
-/// The message for rejected stores.
+/// The message if several stores are given to a command that takes one.
 fn one_alone(named: &[PathBuf]) -> String {
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     format!(
@@ -57,11 +58,11 @@ fn one_alone(named: &[PathBuf]) -> String {
     )
 }
 
-/// The store of a command. A second -s is rejected: the command would silently ignore one of the
-/// stores.
+/// The option `-s` of a command that takes one store. A second `-s` is rejected, because the
+/// command would silently ignore one of the stores.
 #[derive(Clone, Debug)]
 pub(crate) struct StoreArg {
-    /// The store given by the user.
+    /// The store given by the user, if any.
     pub(crate) named: Option<PathBuf>,
     /// The given store, else the default store.
     pub(crate) store: PathBuf,
@@ -104,7 +105,7 @@ impl Args for StoreArg {
     }
 }
 
-/// The store that a command reads, given by `-s` or as the only argument.
+/// The store of a command that reads one store, given with `-s` or as the argument.
 #[derive(Args, Debug)]
 pub(crate) struct StorePlace {
     /// The directory of the store, as with -s
@@ -125,7 +126,7 @@ impl StorePlace {
     }
 }
 
-/// The store that a command reads, given by `-s` (then also several) or as the only argument.
+/// The stores of a command that reads one or more: several with `-s`, or one as the argument.
 #[derive(Args, Debug)]
 pub(crate) struct StoresPlace {
     /// The directory of the store, as with -s
@@ -140,31 +141,31 @@ impl StoresPlace {
         self.place.as_ref().map_or_else(|| self.stores.paths(), |place| vec![place.clone()])
     }
 
-    /// As [`StoresArg::check_one`].
+    /// Rejects several stores. `what` is the option or the command that takes only one store.
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         self.stores.check_one(what)
     }
 }
 
-/// The store used if the user gives none.
+/// The path of the store that is used if the user gives none.
 pub(crate) fn default_store() -> PathBuf {
     variable("FPSTORE").map_or_else(|| "store.fps".into(), PathBuf::from)
 }
 
-/// One store, or several that are queried together.
+/// One open store, or several that are searched as one.
 #[derive(Clone)]
 pub(crate) struct QueriedStores {
     /// The store, or the union of the stores.
     pub(crate) store: Store,
-    /// The names of the stores, if there are several. Answers then include the store of each id.
+    /// The names of the stores, if there are several: answers then name the store of each id.
     pub(crate) names: Option<StoreNames>,
 }
 
-/// The names of stores that are queried together, in the user's spelling.
+/// The names of stores that are searched as one, as the user spelled them.
 pub(crate) type StoreNames = std::sync::Arc<[String]>;
 
 impl QueriedStores {
-    /// Opens the stores at these paths. There must be at least one.
+    /// Opens the stores at these paths; at least one path is required.
     pub(crate) fn open(paths: &[PathBuf], options: &OpenOptions) -> fpstore::Result<Self> {
         if let [path] = paths {
             return Ok(QueriedStores {
@@ -177,7 +178,7 @@ impl QueriedStores {
         Ok(QueriedStores { store: stores.as_store().clone(), names: Some(names) })
     }
 
-    /// Opens the stores given by the user; `None` twice if the user gave no store.
+    /// Opens the stores given by the user, if any, and returns them with their names.
     pub(crate) fn open_named(
         stores: &StoresArg,
     ) -> fpstore::Result<(Option<Store>, Option<StoreNames>)> {
@@ -188,7 +189,7 @@ impl QueriedStores {
         Ok((Some(asked.store), asked.names))
     }
 
-    /// The store or the stores, as they are named in a message.
+    /// The name of the store or stores, for messages.
     pub(crate) fn title(&self) -> String {
         match &self.names {
             Some(names) => names.join(", "),
@@ -197,7 +198,7 @@ impl QueriedStores {
     }
 }
 
-/// The name of a store among several.
+/// The name of the store with this index.
 pub(crate) fn name_of(names: &StoreNames, store: StoreIndex) -> &str {
     names.get(store.0).map_or("", String::as_str)
 }

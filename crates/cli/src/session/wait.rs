@@ -1,4 +1,4 @@
-//! `--wait`: waiting for another process that writes to the store.
+//! The option `--wait`: waits while another process writes to the store.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use fpstore::{Observer, Phase, Progress, Waiting};
 
-/// Whether a command that writes waits for its turn.
+/// The option for how long a command waits while another process writes to the store.
 #[derive(Args, Debug)]
 pub(crate) struct WaitArgs {
     /// Wait for another process that writes to the store, at most SECONDS if given
@@ -28,15 +28,15 @@ impl WaitArgs {
     }
 }
 
-/// Prints once that a command is waiting.
+/// Ensures that a command prints only once that it is waiting.
 #[derive(Debug, Default)]
 pub(crate) struct WaitNotice {
     is_given: AtomicBool,
 }
 
 impl WaitNotice {
-    /// Whether this progress is the first that should be printed. Locks that are held only for an
-    /// instant are not reported.
+    /// Whether to print the notice now: at the first report of a wait that already lasts a moment.
+    /// Very short waits are not reported.
     pub(crate) fn is_due(&self, progress: &Progress) -> bool {
         progress.phase == Phase::Wait
             && progress.done > 0
@@ -48,7 +48,7 @@ impl WaitNotice {
     }
 }
 
-/// An observer for commands without progress. It only reports waiting.
+/// An observer for commands without progress output: it only prints that the command is waiting.
 pub(crate) fn announcer() -> Observer {
     let notice = WaitNotice::default();
     Observer::new(move |progress| {
