@@ -1,19 +1,19 @@
-//! The frame of a page: its head, its style, its policy.
+//! The frame that all pages share: the HTML head with styles and a content security policy.
 
 use fpstore_plot::numbers::counted;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-/// The style of the pages of documents.
+/// The style sheet of the pages of documents.
 pub(super) const STYLE: &str = include_str!("page/style.css");
 
 /// The contents of a page.
 pub(super) struct Page<'a> {
     pub(super) title: &'a str,
-    /// The name of the program, after the title.
+    /// The name of the program that made the page, shown after the title.
     pub(super) made_by: &'a str,
-    /// The content security policy, in addition to the style.
+    /// The content security policy, except the part for styles.
     pub(super) policy: &'a str,
-    /// The style sheets, after the palette of all pages.
+    /// The style sheets of this page, after the palette of all pages.
     pub(super) styles: &'a [&'a str],
     pub(super) body: Markup,
 }
@@ -44,17 +44,17 @@ impl Page<'_> {
     }
 }
 
-/// The list of facts below the title of a page: names and values.
+/// A list of facts, each with a name and a value, below the title of a page.
 pub(super) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, impl Render)>) -> Markup {
     html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
 }
 
-/// A number of characters with its noun.
+/// Formats a number with the noun "characters".
 pub(super) fn characters(count: usize) -> String {
     counted(count as u64, "character", "characters")
 }
 
-/// The first characters of a text, at most `most`, and whether they are the whole text.
+/// At most `most` characters from the start of a text, and whether they are the whole text.
 pub(super) fn beginning(text: &str, most: usize) -> (&str, bool) {
     match text.char_indices().nth(most) {
         Some((end, _)) => (&text[..end], false),
@@ -79,8 +79,8 @@ pub(super) mod scripts {
         bytes.chunks(3).map(four).collect()
     }
 
-    /// Checks that the policy allows the script, and that the script never creates markup from
-    /// text.
+    /// Checks that `hash` is the hash of the script, by which the policy of the page allows it, and
+    /// that the script never creates markup from text.
     pub(crate) fn assert_policy_names(script: &str, hash: &str, name: &str) {
         assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
         assert_eq!(hash.trim(), base64(&Sha256::digest(script)), "write it to {name}.sha256");

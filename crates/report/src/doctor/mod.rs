@@ -1,8 +1,8 @@
-//! The doctor: the problems that the statistics of a store or an input show, and their remedies.
+//! The doctor: finds problems in the statistics of a store or an input, and proposes remedies.
 //!
-//! [`profile`](fpstore::profile) measures a store or an input. [`findings`] names each problem in a
-//! plain sentence with a remedy, [`Report`] prints the statistics as text, and [`page()`] draws
-//! them for a browser. Nothing here changes a store.
+//! [`profile`](fpstore::profile) computes the statistics. [`findings`] lists the problems, each as
+//! a sentence with a remedy, [`Report`] prints the statistics as text, and [`page()`] draws them
+//! for a browser. The doctor does not change stores.
 
 mod findings;
 mod page;

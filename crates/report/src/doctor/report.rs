@@ -1,4 +1,4 @@
-//! Statistics as text for people.
+//! The report of the doctor: statistics as text for people.
 
 use crate::doctor::words::{
     all_clear, chance_sentence, chance_within, last_shown, name_of, proposal_sentence,
@@ -8,14 +8,14 @@ use std::fmt;
 use fpstore::profile::{Counted, Statistics, TableStatistics};
 use fpstore_plot::numbers::{grouped, percent, rounded};
 
-/// The longest bar of a histogram, in characters.
+/// The length of the longest bar of a histogram, in characters.
 const BAR_MAX: f64 = 30.0;
 /// The largest number of tables in the report.
 const TABLES_MAX: usize = 32;
-/// The greatest distance for which matches by chance are shown.
+/// The greatest distance for which the report shows the matches by chance.
 const CHANCE_K_MAX: usize = 12;
 
-/// Prints statistics for people: about one screen, findings first.
+/// Prints statistics as text: about one screen, the findings first.
 #[derive(Debug)]
 pub struct Report<'a>(pub &'a Statistics);
 
@@ -82,7 +82,8 @@ fn bits(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "  {:>2}-{:<2} ", first.bit, last.bit)?;
         }
         for bit in row {
-            // Only constant bits are printed as 0 or 100.
+            // 0 and 100 are printed only for constant bits; others that round to them get <1 and
+            // >99.
             match bit.share * 100.0 {
                 share if bit.share > 0.0 && share < 0.5 => write!(f, "  <1")?,
                 share if bit.share < 1.0 && share >= 99.5 => write!(f, " >99")?,
@@ -169,7 +170,7 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A count rounded to a whole number.
+/// Formats a count, rounded to a whole number.
 fn rounded_count(count: f64) -> String {
     grouped(count.round() as u64)
 }

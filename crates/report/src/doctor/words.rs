@@ -1,12 +1,12 @@
-//! Bits, lists and statistics in words.
+//! Texts about bits, lists and statistics, for the report and the page of the doctor.
 
 use fpstore::profile::{NearestDistances, Statistics, TableStatistics};
 use fpstore_plot::numbers::{grouped, percent, rounded};
 
-/// Distances up to this one are always shown.
+/// Nearest-neighbour distances are always shown up to this one.
 const SHOWN_MIN: u32 = 12;
 
-/// Bits, given in descending order, with runs combined: `bits 63-44, 7 and 0`.
+/// Names bits, given in descending order, with runs combined: `bits 63-44, 7 and 0`.
 pub(super) fn bits(bits: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &bit in bits {
@@ -41,12 +41,12 @@ pub(super) fn name_of(statistics: &Statistics, table: &TableStatistics) -> Strin
     }
 }
 
-/// The number of distinct fingerprints that were counted.
+/// The number of distinct fingerprints in the statistics of bits: all, or those of the sample.
 pub(super) fn counted_distinct(statistics: &Statistics) -> u64 {
     statistics.sampling.map_or(statistics.fingerprint_count, |sampling| sampling.fingerprint_count)
 }
 
-/// The message for statistics without findings.
+/// The message if the statistics show no findings.
 pub(super) fn all_clear(statistics: &Statistics) -> &'static str {
     match counted_distinct(statistics) {
         0..32 => "nothing to report, but there are too few fingerprints for most findings",
@@ -54,9 +54,9 @@ pub(super) fn all_clear(statistics: &Statistics) -> &'static str {
     }
 }
 
-/// The matches expected by chance, in a sentence.
+/// A sentence about the matches that a random query finds by chance.
 pub(super) fn chance_sentence(statistics: &Statistics) -> String {
-    // The smallest distance with a notable number of matches by chance.
+    // The smallest distance with a tenth of a match by chance or more.
     let seen = statistics.by_chance.iter().find(|at| at.random >= 0.1);
     let seen = seen.map(|at| {
         let found = rounded(at.random);
@@ -69,23 +69,23 @@ pub(super) fn chance_sentence(statistics: &Statistics) -> String {
     seen.into_iter().chain(safe).collect::<Vec<_>>().join("; ")
 }
 
-/// The greatest distance that was measured.
+/// The greatest nearest-neighbour distance in the statistics.
 fn distance_max(distances: &NearestDistances) -> u32 {
     distances.counts.len().saturating_sub(1) as u32
 }
 
-/// The share of fingerprints that would have another one within `k` bits by chance.
+/// The share of fingerprints that would have a neighbour within `k` bits by chance.
 pub(super) fn chance_within(distances: &NearestDistances, k: u32) -> f64 {
     distances.by_chance.get(k as usize).copied().unwrap_or_default()
 }
 
-/// The greatest distance worth showing.
+/// The greatest nearest-neighbour distance to show: a little beyond the proposed k.
 pub(super) fn last_shown(distances: &NearestDistances) -> u32 {
     let proposed = distances.proposed_k.map_or(0, |k| k + 4);
     proposed.clamp(SHOWN_MIN, distance_max(distances))
 }
 
-/// The distance k that the distances to nearest neighbours suggest, in a sentence.
+/// A sentence that proposes a distance k, from the distances to nearest neighbours.
 pub(super) fn proposal_sentence(distances: &NearestDistances) -> String {
     match distances.proposed_k {
         Some(k) => {

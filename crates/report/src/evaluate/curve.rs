@@ -1,21 +1,21 @@
-//! Precision and recall by distance.
+//! Counts of labelled pairs at each distance, and precision and recall computed from them.
 
-/// The greatest distance of the curve. Half of all pairs of random fingerprints are farther apart.
+/// The greatest distance of the curve: the mean distance of two random fingerprints.
 pub const K_MAX: usize = 32;
 
-/// Counts by distance, from 0 to 64.
+/// A count for each distance from 0 to 64.
 pub(super) type Histogram = [u64; 65];
 
-/// Counts of labelled pairs at each distance.
+/// Counts of labelled pairs, in total and at each distance.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// Pairs of duplicates at each distance.
+    /// The number of pairs of duplicates at each distance.
     pub(super) duplicates: Histogram,
-    /// Other pairs at each distance.
+    /// The number of pairs of different documents at each distance.
     pub(super) others: Histogram,
-    /// All pairs of duplicates, pairs without a distance included.
+    /// The number of all pairs of duplicates, pairs without a distance included.
     pub(super) duplicate_count: u64,
-    /// All other pairs, pairs without a distance included.
+    /// The number of all pairs of different documents, pairs without a distance included.
     pub(super) other_count: u64,
 }
 
@@ -25,27 +25,27 @@ impl Default for Curve {
     }
 }
 
-/// The labelled pairs within a distance.
+/// Precision and recall if pairs within a distance `k` are taken for duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Point {
-    /// The distance.
+    /// The distance in bits.
     pub k: usize,
-    /// Pairs of duplicates within k.
+    /// The number of duplicate pairs within k.
     pub found: u64,
-    /// Other pairs within k.
+    /// The number of pairs of different documents within k.
     pub wrong: u64,
-    /// Pairs of duplicates beyond k.
+    /// The number of duplicate pairs that are not within k.
     pub missed: u64,
-    /// The share of duplicates among the pairs within k; 1 without such pairs.
+    /// The share of duplicates among all pairs within k; 1 if there are no pairs within k.
     pub precision: f64,
-    /// The share of pairs within k among the duplicates; 1 without duplicates.
+    /// The share of duplicate pairs that are within k; 1 if there are no duplicates.
     pub recall: f64,
     /// The harmonic mean of precision and recall.
     pub f1: f64,
 }
 
 impl Curve {
-    /// Counts a pair. It has no distance if one of its documents has no fingerprint.
+    /// Counts a pair. `distance` is `None` if one of the documents has no fingerprint.
     pub(super) fn add(&mut self, is_duplicate: bool, distance: Option<u32>) {
         let (counts, count) = match is_duplicate {
             true => (&mut self.duplicates, &mut self.duplicate_count),
@@ -57,7 +57,7 @@ impl Curve {
         }
     }
 
-    /// The pairs within each distance, from 0 on.
+    /// The point of each distance, from 0 to [`K_MAX`].
     pub(super) fn points(&self) -> Vec<Point> {
         let (mut found, mut wrong) = (0, 0);
         let ratio =

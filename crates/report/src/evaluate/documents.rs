@@ -1,4 +1,4 @@
-//! The fingerprints of documents, by the ids that a [`LabelFile`] uses.
+//! The fingerprints of documents, by the ids with which a [`LabelFile`] names the documents.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use fpstore_base::labels::{BadLabel, LabelFile, LabelledPairs};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, Width};
 
-/// The fingerprints of documents with distinct ids.
+/// Documents with distinct ids and their fingerprints, to be measured on labelled pairs.
 ///
 /// ```
 /// use fpstore_report::evaluate::{LabelFile, MeasuredDocuments};
@@ -53,7 +53,7 @@ impl MeasuredDocuments {
         }
     }
 
-    /// Adds all records of a store. Repeated records are one document.
+    /// Adds all records of a store. A record that was stored twice is one document.
     ///
     /// # Errors
     ///
@@ -86,21 +86,21 @@ impl MeasuredDocuments {
         })
     }
 
-    /// The pairs of a file of labels.
+    /// Looks up the ids of a file of labels, and returns its pairs of documents.
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line number, if no document has an id of a line, or the pair of a line
-    /// is invalid.
+    /// [`BadLabel`] with the line number, if no document has one of the ids of a line, or if the
+    /// pair is invalid.
     pub fn pairs(&self, labels: &LabelFile) -> std::result::Result<LabelledPairs, BadLabel> {
         labels.numbered(&self.numbers)
     }
 
-    /// Measures these documents, as [`Evaluation::of`].
+    /// Measures these documents on `pairs`. Arguments: see [`Evaluation::of`].
     ///
     /// # Errors
     ///
-    /// As [`Evaluation::of`].
+    /// The same as for [`Evaluation::of`].
     pub fn evaluate(
         &self,
         pairs: &LabelledPairs,
@@ -111,7 +111,7 @@ impl MeasuredDocuments {
     }
 }
 
-/// The message for an input that contains a fingerprint without an id.
+/// The error message for an input with a fingerprint that has no id.
 pub fn without_id(input: &str) -> String {
     format!("{input}: a fingerprint without an id has no labels")
 }

@@ -1,4 +1,5 @@
-//! The result of an evaluation: the curve, and the values derived from it.
+//! The result of an evaluation: precision and recall at each distance, and values derived from
+//! them.
 
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Observer;
@@ -18,12 +19,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Measures the distances of labelled pairs. The pairs of a document without a fingerprint,
-    /// `None`, are never found. With `unlisted_differ` every unlisted pair counts as different
-    /// documents.
+    /// Measures the distances of labelled pairs. `None` is a document without a fingerprint: its
+    /// pairs are never found. With `unlisted_differ` every unlisted pair counts as a pair of
+    /// different documents.
     ///
-    /// `unlisted_differ` compares all pairs, on all cores: about two seconds for 50 000 documents
-    /// on one core. The observer is called meanwhile.
+    /// With `unlisted_differ` all pairs are compared, on all cores: about two seconds of one core
+    /// for 50 000 documents. The observer is called meanwhile.
     ///
     /// # Errors
     ///
@@ -39,18 +40,19 @@ impl Evaluation {
         Ok(Evaluation { points: curve.points(), curve, document_count })
     }
 
-    /// The pairs within each distance, from 0 to [`K_MAX`](super::K_MAX).
+    /// Precision and recall at each distance, from 0 to [`K_MAX`](super::K_MAX).
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The point with the greatest F1; the first of equal points.
+    /// The point with the greatest F1; of several with the same F1, the smallest distance.
     pub fn best(&self) -> Point {
         let best = self.points.iter().rev().max_by(|a, b| a.f1.total_cmp(&b.f1));
         *best.expect("there is a point for each distance")
     }
 
-    /// The area under the curve of precision over recall, by the trapezoid rule, up to its end.
+    /// The area under the curve of precision over recall, by the trapezoid rule, up to the greatest
+    /// recall reached.
     pub fn area(&self) -> f64 {
         let (mut area, mut recall) = (0.0, 0.0);
         let mut precision = self.points.first().map_or(0.0, |point| point.precision);
@@ -61,26 +63,26 @@ impl Evaluation {
         area
     }
 
-    /// The number of pairs labelled as duplicates, pairs without fingerprints included.
+    /// The number of pairs labelled as duplicates, including pairs without a fingerprint.
     pub fn duplicate_count(&self) -> u64 {
         self.curve.duplicate_count
     }
 
-    /// The number of pairs labelled as different, pairs without fingerprints included. If unlisted
-    /// pairs count as different: all pairs of fingerprints except duplicates and ignored pairs.
+    /// The number of pairs labelled as different, including pairs without a fingerprint. With
+    /// `unlisted_differ`: of all pairs of fingerprints except duplicates and ignored pairs.
     pub fn other_count(&self) -> u64 {
         self.curve.other_count
     }
 
-    /// The expected counts in a larger collection of such documents. They are sound only if all
-    /// pairs were measured, with `unlisted_differ`.
+    /// The expected results in a larger collection of the same kind of documents. They are valid
+    /// only if all pairs were measured, with `unlisted_differ`.
     pub fn forecast(&self, collection_size: u64) -> Forecast {
         Forecast::of(&self.curve, &self.points, self.document_count, collection_size)
     }
 }
 
-/// The curve of the labelled pairs. With `unlisted_differ`, every unlisted pair counts as different
-/// documents.
+/// Counts the labelled pairs by distance. With `unlisted_differ`, every unlisted pair counts as a
+/// pair of different documents.
 fn measure(
     pairs: &LabelledPairs,
     fingerprints: &[Option<Fingerprint>],
@@ -96,7 +98,7 @@ fn measure(
     for ((a, b), label) in pairs.iter() {
         let distance = of(a).zip(of(b)).map(|(a, b)| a.distance(b));
         if let (true, Some(distance)) = (unlisted_differ, distance) {
-            // The pair was counted among all pairs.
+            // All pairs were counted as different above: this pair was listed, so it is subtracted.
             curve.others[distance as usize] -= 1;
         }
         match label {

@@ -1,7 +1,7 @@
-//! The expected results of a recipe in a collection of another size.
+//! The expected precision and recall of a recipe in a larger collection than the measured one.
 //!
-//! The number of unrelated pairs grows with the square of the collection, the number of duplicates
-//! linearly, so the best k decreases.
+//! The number of pairs of different documents grows with the square of the number of documents, the
+//! number of duplicates linearly. So precision at each k decreases, and the best k becomes smaller.
 
 use super::curve::{Curve, K_MAX, Point};
 
@@ -10,34 +10,34 @@ use super::curve::{Curve, K_MAX, Point};
 pub struct Forecast {
     /// The number of documents.
     pub collection_size: u64,
-    /// The distance with the greatest expected F1; the first of equal distances.
+    /// The distance with the greatest expected F1; of several with the same F1, the smallest.
     pub recommended_k: usize,
-    /// The expectation for each distance, from 0 on.
+    /// The expected results at each distance, from 0 on.
     pub points: Vec<Expected>,
 }
 
 /// The expected results at a distance.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Expected {
-    /// The distance.
+    /// The distance in bits.
     pub k: usize,
-    /// Pairs of duplicates.
+    /// The expected number of duplicate pairs within k.
     pub found: f64,
-    /// Pairs of different documents, estimated by their share among the measured documents.
+    /// The expected number of pairs of different documents within k, from their measured share.
     pub wrong: f64,
-    /// Pairs expected among random fingerprints, which no recipe can avoid.
+    /// The expected number of pairs within k among random fingerprints, which no recipe can avoid.
     pub by_chance: f64,
-    /// The share of duplicates among the pairs within k.
+    /// The share of duplicates among all pairs within k.
     pub precision: f64,
-    /// The share of pairs within k among the duplicates.
+    /// The share of duplicate pairs that are within k.
     pub recall: f64,
     /// The harmonic mean of precision and recall.
     pub f1: f64,
 }
 
 impl Forecast {
-    /// The expected results in `collection_size` documents, from the pairs of `document_count`
-    /// measured documents.
+    /// The expected results in a collection of `collection_size` documents, from the pairs of
+    /// `document_count` measured documents.
     pub(super) fn of(
         curve: &Curve,
         points: &[Point],
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn pairs_grow_with_the_square_and_duplicates_with_the_collection() {
         assert!((chance_within(0) * 2_f64.powi(64) - 1.0).abs() < 1e-9);
-        // 1 + 64 + 64 * 63 / 2.
+        // Values within 2 bits of a value: 1 + 64 + 64 * 63 / 2 = 2081.
         assert!((chance_within(2) * 2_f64.powi(64) - 2081.0).abs() < 1e-6);
         let mut curve = Curve::default();
         curve.add(true, Some(1));

@@ -1,4 +1,4 @@
-//! Precision, recall and F1 over the distance as a chart.
+//! Draws precision, recall and F1 at each distance as a chart.
 
 use fpstore_plot::numbers::grouped;
 use fpstore_plot::{Chart, Label, Marks, Size};
@@ -6,7 +6,7 @@ use fpstore_plot::{Chart, Label, Marks, Size};
 use super::curve::{K_MAX, Point};
 use super::evaluation::Evaluation;
 
-/// Selects the value of a point that a line shows.
+/// Function that selects which value of a point a line of the chart shows.
 type Share = fn(&Point) -> f64;
 
 /// A line of the chart.
@@ -17,11 +17,11 @@ struct Series<'a> {
     share: Share,
 }
 
-/// The colours, in turn.
+/// The CSS classes for the colours of the lines, used in turn.
 const CLASSES: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 
-/// A picture of precision, recall and F1 over k, as SVG: figure 1 of Manku et al. (2007) for given
-/// data. For several evaluations, which have names, it shows the F1 of each.
+/// Draws precision, recall and F1 over k as SVG, like figure 1 of Manku et al. (2007). For several
+/// evaluations, given with their names, draws only the F1 of each.
 pub fn svg(evaluations: &[(&str, &Evaluation)]) -> String {
     let class = |number: usize| CLASSES[number % CLASSES.len()].to_string();
     match evaluations {

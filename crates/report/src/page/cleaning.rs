@@ -1,5 +1,5 @@
-//! The page of a cleaning: counts of removed documents, the reasons, and a sample of removed
-//! documents with the kept ones.
+//! The HTML page about a cleaning: counts of removed documents by reason, plots, and a sample of
+//! removed documents, each next to the kept one.
 
 use std::collections::BTreeMap;
 
@@ -12,38 +12,38 @@ use crate::frame::{Page, STYLE, beginning, characters, facts};
 
 const OWN_STYLE: &str = include_str!("cleaning.css");
 const SCRIPT: &str = include_str!("cleaning.js");
-/// The hash of the script for the policy of the page, so that no other script can run.
+/// The hash of the script. The policy of the page allows only the script with this hash.
 const SCRIPT_HASH: &str = include_str!("cleaning.js.sha256");
 
-/// The largest number of characters of a text that the page shows and compares.
+/// At most this many characters of each text are shown and compared.
 const TEXT_MAX: usize = 20_000;
-/// The width of a column of similarities.
+/// The width of a column in the histogram of similarities.
 const SIMILARITY_STEP: f64 = 0.02;
-/// The largest number of labels of a chart.
+/// The largest number of labels below a chart.
 const LABELS_MAX: usize = 7;
 
-/// A removed document, and the document that replaces it.
+/// A removed document and the document that is kept in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemovedPair {
     /// The id of the removed document.
     pub id: String,
-    /// The id of the other document.
+    /// The id of the kept document.
     pub other_id: String,
     /// The text of the removed document.
     pub text: String,
-    /// The text of the other document.
+    /// The text of the kept document.
     pub other_text: String,
-    /// The distance of their fingerprints in bits.
+    /// The distance between the fingerprints of the two documents, in bits.
     pub distance: u32,
-    /// The Jaccard similarity of their features.
+    /// The Jaccard similarity of the two documents.
     pub similarity: f64,
-    /// The reason for the removal.
+    /// The reason for the removal, such as `near`.
     pub reason: String,
     /// Whether the reason is similarity, so that a higher threshold could keep the document.
     pub by_likeness: bool,
 }
 
-/// The page of the documents that a cleaning removed.
+/// The page about the documents that a cleaning removed.
 ///
 /// ```
 /// use fpstore_report::page::{CleaningPage, RemovedPair};
@@ -66,29 +66,31 @@ pub struct RemovedPair {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CleaningPage {
-    /// The reasons, each with the number of removed documents.
+    /// For each reason, the number of documents removed for it.
     pub reasons: Vec<(String, u64)>,
-    /// All files, each file and each source: name, number of documents, number of removed
-    /// documents.
+    /// The losses in total, of each file and of each source: name, number of documents, number of
+    /// removed documents.
     pub losses: Vec<(String, u64, u64)>,
-    /// The number of clusters for each number of documents, from 2 on.
+    /// For each cluster size from 2 on, the number of clusters of this size.
     pub cluster_sizes: BTreeMap<u64, u64>,
     /// The largest clusters: number of documents, id of the kept document, beginning of its text.
     pub clusters: Vec<(u64, String, String)>,
-    /// A sample of the documents that were removed because of another new document. The least
-    /// similar pairs are shown first.
+    /// A sample of the documents that were removed because of another new document. The page shows
+    /// the least similar pairs first.
     pub pairs: Vec<RemovedPair>,
-    /// The number of documents removed because of a stored one, whose text is unknown.
+    /// The number of documents removed because of a stored document. They are in no pair, because
+    /// the text of the stored document is unknown.
     pub stored_count: u64,
     distances: BTreeMap<u32, u64>,
-    /// The counts of similarities, rounded down to a step.
+    /// The number of removed documents for each similarity, rounded down to a multiple of
+    /// [`SIMILARITY_STEP`].
     similarities: BTreeMap<u32, u64>,
     removed_count: u64,
 }
 
 impl CleaningPage {
-    /// Counts a removed document, by the distance of the two documents and by their similarity if
-    /// it was computed.
+    /// Counts a removed document: by its distance from the kept document, and by their similarity
+    /// if it was computed.
     pub fn take(&mut self, distance: u32, similarity: Option<f64>) {
         self.removed_count += 1;
         *self.distances.entry(distance).or_default() += 1;
@@ -98,7 +100,7 @@ impl CleaningPage {
         }
     }
 
-    /// The page, with facts beneath its title.
+    /// Writes the page. `rows` are facts shown below the title: names and values.
     pub fn write(mut self, title: &str, rows: &[(&str, String)]) -> String {
         self.pairs.sort_by(|one, other| {
             let by_similarity = one.similarity.total_cmp(&other.similarity);
@@ -157,7 +159,8 @@ impl CleaningPage {
         }
     }
 
-    /// The histogram of similarities of removed documents, or of distances if none was computed.
+    /// The histogram of similarities between removed and kept documents, or of distances if no
+    /// similarity was computed.
     fn likeness(&self) -> Markup {
         if let (Some((&first, _)), Some((&last, _))) =
             (self.similarities.first_key_value(), self.similarities.last_key_value())
@@ -182,7 +185,7 @@ impl CleaningPage {
         histogram("plot-distance", "Distance in bits to the kept document", "bits", &columns)
     }
 
-    /// The histogram of cluster sizes, in classes up to powers of two.
+    /// The histogram of cluster sizes, in classes that end at powers of two.
     fn sizes(&self) -> Markup {
         let mut classes: BTreeMap<u32, u64> = BTreeMap::new();
         for (&size, &count) in &self.cluster_sizes {
@@ -200,7 +203,8 @@ impl CleaningPage {
         histogram("plot-sizes", "Clusters by size", "documents of a cluster, up to", &columns)
     }
 
-    /// The lowest similarity of the pairs that a higher threshold could keep; `None` without such.
+    /// The lowest similarity among the pairs whose removed document a higher threshold would keep,
+    /// if there are any.
     fn lowest(&self) -> Option<f64> {
         let by_likeness = self.pairs.iter().filter(|pair| pair.by_likeness);
         by_likeness.map(|pair| pair.similarity).reduce(f64::min).filter(|it| *it < 1.0)
@@ -240,7 +244,7 @@ impl CleaningPage {
     }
 }
 
-/// The slider of the similarity threshold.
+/// The slider that sets the similarity threshold, and shows its effect on the sample.
 fn bar(lowest: f64, drawn_from: u64) -> Markup {
     html! {
         div.tools hidden {
@@ -257,7 +261,8 @@ fn article(pair: &RemovedPair) -> Markup {
     let (text, is_all) = beginning(pair.text.trim(), TEXT_MAX);
     let (other, all_of_other) = beginning(pair.other_text.trim(), TEXT_MAX);
     html! {
-        // A document removed for another reason is not affected by the threshold.
+        // Only documents removed for their similarity get the attribute, because only they
+        // depend on the threshold.
         article data-similarity=[pair.by_likeness.then_some(pair.similarity)] {
             h2 {
                 span { bdi.id { (pair.id) } }
@@ -278,7 +283,7 @@ fn article(pair: &RemovedPair) -> Markup {
     }
 }
 
-/// A bar chart of named counts, and the same counts as a table.
+/// A bar chart of named counts, with a table of the same counts.
 fn histogram(id: &str, title: &str, x_label: &str, columns: &[(String, u64)]) -> Markup {
     let most = columns.iter().map(|column| column.1).max().unwrap_or(1).max(1);
     let axis = LogAxis::around(1.0, most as f64 * 1.3);
@@ -314,7 +319,7 @@ fn histogram(id: &str, title: &str, x_label: &str, columns: &[(String, u64)]) ->
     }
 }
 
-/// A table; columns of numbers get a class.
+/// An HTML table, with a CSS class for columns of numbers.
 fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
     let rows: Vec<Vec<String>> = rows.collect();
     let is_number = |at: usize| {
@@ -385,7 +390,7 @@ mod tests {
         assert!(at("d1") < at("d2") && at("d2") < at("d3"));
         assert!(html.contains("min=\"0.63\" max=\"1\""));
         assert!(html.contains("letter for letter"));
-        // Sizes of 2, of 3 and 4, of 5 to 8, and of 513 to 1024.
+        // The classes of sizes are 2, 3 to 4, 5 to 8, and so on up to 513 to 1024.
         for row in ["<title>2: 5</title>", "<title>4: 2</title>", "<title>8: 1</title>"] {
             assert!(html.contains(row), "{row}");
         }

@@ -1,4 +1,4 @@
-//! The page of two documents and their differences. It needs no script.
+//! The HTML page of two documents and their differences. It needs no script.
 
 use fpstore_base::Fingerprint;
 use fpstore_plot::numbers::{counted, grouped};
@@ -7,13 +7,13 @@ use maud::{Markup, html};
 use super::words::{Differences, Part, differences};
 use crate::frame::{Page, STYLE, beginning, characters, facts};
 
-/// The largest number of characters of a text that the page shows.
+/// The page shows at most this many characters of each text.
 const TEXT_MAX: usize = 500_000;
-/// Unchanged text longer than this is folded, except for its ends.
+/// Unchanged text with more characters than this is folded in the middle.
 const FOLD: usize = 600;
 const ENDS: usize = 200;
 
-/// The contents of the page of two documents.
+/// The contents of a page of two compared documents.
 ///
 /// ```
 /// use fpstore_report::page::Comparison;
@@ -29,33 +29,33 @@ const ENDS: usize = 200;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
-    /// The names of the documents.
+    /// The names of the two documents.
     pub names: [&'a str; 2],
-    /// Their fingerprints.
+    /// The fingerprints of the documents.
     pub fingerprints: [Fingerprint; 2],
     /// The similarity estimated from the distance, if the recipe is known.
     pub estimate: Option<f64>,
-    /// Their texts, if they are known.
+    /// The texts of the documents, if they are known.
     pub texts: Option<[&'a str; 2]>,
-    /// Their features, if they are known.
+    /// The compared features of the documents, if they are known.
     pub features: Option<ComparedFeatures<'a>>,
 }
 
 /// Features of two documents.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedFeatures<'a> {
-    /// Their Jaccard similarity.
+    /// The Jaccard similarity of the features.
     pub jaccard: f64,
-    /// The number of features of both documents.
+    /// The number of features that both documents have.
     pub common_count: usize,
-    /// For each document the number of features that only it has, and the first of these.
+    /// For each document: the number of features that only it has, and the first few of them.
     pub only: [(usize, &'a [String]); 2],
-    /// The option that shows more features.
+    /// The name of the option with which the page lists more features.
     pub more: &'a str,
 }
 
 impl Comparison<'_> {
-    /// The page.
+    /// Writes the page.
     pub fn page(&self) -> String {
         let [one, other] = self.names;
         let body = html! {
@@ -119,7 +119,7 @@ fn text_section(texts: [&str; 2]) -> Markup {
     }
 }
 
-/// The legend of the marks.
+/// The legend of the colours for removed and added text.
 fn key(found: &Differences<'_>) -> Markup {
     let places = counted(found.space_count, "place", "places");
     html! {
@@ -141,13 +141,13 @@ fn key(found: &Differences<'_>) -> Markup {
     }
 }
 
-/// Unchanged text, folded in the middle if it is long.
+/// Renders unchanged text, folded in the middle if it is long.
 fn same(text: &str, is_start: bool, is_end: bool) -> Markup {
     let len = text.chars().count();
     if len <= FOLD {
         return html! { (text) };
     }
-    // Folded at a space, if one is near.
+    // The fold begins at a space, if there is one near the intended position.
     let at = |count: usize| {
         let end = beginning(text, count).0.len();
         text[..end].rfind(' ').filter(|space| end - space < 25).unwrap_or(end)
@@ -184,13 +184,13 @@ fn feature_section(names: [&str; 2], features: &ComparedFeatures<'_>) -> Markup 
     }
 }
 
-/// The numbers of the differing bits, in descending order.
+/// The numbers of the bits in which two fingerprints differ, in descending order.
 pub fn differing_bits(one: Fingerprint, other: Fingerprint) -> Vec<u32> {
     let bits = one.value() ^ other.value();
     (0..64).rev().filter(|bit| bits >> bit & 1 == 1).collect()
 }
 
-/// Both fingerprints in binary, with the differing bits marked.
+/// Renders both fingerprints in binary, with the differing bits marked.
 fn grids(names: [&str; 2], fingerprints: [Fingerprint; 2]) -> Markup {
     let [one, other] = fingerprints;
     let differing = differing_bits(one, other);

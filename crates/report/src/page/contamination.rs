@@ -1,5 +1,5 @@
-//! The page of items of a benchmark, each with a passage of a corpus that contains it. It needs no
-//! script.
+//! The HTML page of benchmark items found in a corpus, each next to the passage that contains it.
+//! It needs no script.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -12,27 +12,27 @@ use siphasher::sip::SipHasher13;
 use super::words::marked;
 use crate::frame::{Page, STYLE, beginning, characters, facts};
 
-/// The largest number of characters of an item and of a passage that the page shows.
+/// The page shows at most this many characters of an item and of a passage.
 const TEXT_MAX: usize = 20_000;
 
-/// An item, and the passage of a document that contains it.
+/// A benchmark item, and the passage of a document that contains it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldItem {
     /// The id of the item.
     pub item: String,
-    /// The share of its shingles that the passage contains.
+    /// The share of the item's shingles that the passage contains.
     pub contained: f64,
     /// The name of the file of the document.
     pub file: String,
     /// The id of the document.
     pub id: String,
-    /// The range of the passage in characters of the document's text.
+    /// The range of the passage in the text of the document, in characters.
     pub chars: std::ops::Range<u64>,
-    /// The passage.
+    /// The text of the passage.
     pub passage: String,
 }
 
-/// The page of items found in documents: a sample, which is the same in each run.
+/// The page of items found in documents. It shows a sample, which is the same in each run.
 ///
 /// ```
 /// use fpstore_report::page::{ContaminationPage, HeldItem};
@@ -54,7 +54,7 @@ pub struct HeldItem {
 pub struct ContaminationPage {
     most: usize,
     count: u64,
-    /// The sample: the pairs with the smallest hashes, the greatest of these on top.
+    /// The sample: the pairs with the smallest hashes, in a heap with the greatest of them on top.
     kept: BinaryHeap<SampledPair>,
 }
 
@@ -96,7 +96,7 @@ impl ContaminationPage {
         ContaminationPage { most, count: 0, kept: BinaryHeap::new() }
     }
 
-    /// Takes an item found in a document, and keeps it if it is in the sample.
+    /// Adds an item found in a document to the sample, unless its hash is too large.
     pub fn take(&mut self, held: HeldItem) {
         self.count += 1;
         let mut hasher = SipHasher13::new();
@@ -115,8 +115,9 @@ impl ContaminationPage {
         self.kept.iter().map(|kept| kept.held.item.as_str())
     }
 
-    /// Writes the page, with facts below its title, and with the texts of items by their ids. Items
-    /// with the lowest contained share come first, because they are the most doubtful.
+    /// Writes the page. `texts` contains the texts of the items by id, and the facts are shown
+    /// below the title. Items with the lowest contained share come first, as the most doubtful
+    /// ones.
     pub fn write(
         self,
         title: &str,
@@ -195,7 +196,7 @@ fn article(held: &HeldItem, text: Option<&String>) -> Markup {
     }
 }
 
-/// A share in percent, rounded down, so that 100 % means all.
+/// Formats a share in percent, rounded down, so that 100 % is printed only for the whole.
 fn percent(part: f64) -> String {
     format!("{} %", (part * 100.0 + 1e-9).floor())
 }

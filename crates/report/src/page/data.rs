@@ -1,4 +1,4 @@
-//! The groups as JSON, for the script of the page.
+//! Writes groups of documents as JSON, for the script of the page.
 
 use std::collections::HashMap;
 
@@ -27,11 +27,11 @@ struct Document<'a> {
 struct Text {
     #[serde(flatten)]
     content: Content,
-    /// The number of places where the white space differs from the first text. The parts have the
-    /// white space of the first text.
+    /// At how many positions only the white space differs from the first text; these are not in the
+    /// parts.
     #[serde(skip_serializing_if = "is_zero")]
     spaces: u64,
-    /// The number of characters of the text, if the page shows fewer.
+    /// The number of characters of the whole text, if the page shows only its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     len: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,14 +45,14 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Content {
-    /// The first text of the group, with which the others are compared.
+    /// The first text of the group, with which the other texts are compared.
     Text(String),
-    /// The parts of a text, compared with the first text.
+    /// Another text, as its differences from the first text.
     Parts(Vec<JsonPart>),
 }
 
-/// A part in a compact form: a number of UTF-16 units of common text, a negative number of units of
-/// removed text, or the added text.
+/// A part of a compared text, in a compact form: for common text its length in UTF-16 units, for
+/// removed text the negative length, for added text the text itself.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 enum JsonPart {
@@ -71,13 +71,13 @@ impl From<Part<'_>> for JsonPart {
     }
 }
 
-/// A JSON text with a limited length.
+/// The JSON of all groups, with a limited length.
 pub(super) struct Json {
     pub(super) text: String,
     len_max: usize,
     /// Whether any document has a text.
     pub(super) has_texts: bool,
-    /// The documents whose texts were not found.
+    /// The number of documents without a text.
     pub(super) missing_count: u64,
     pub(super) group_count: u64,
     pub(super) document_count: u64,
@@ -121,7 +121,8 @@ impl Json {
         Ok(count == group.documents.len() as u64)
     }
 
-    /// Adds the documents that fit. Returns their number, and the number of them without a text.
+    /// Appends the documents of a group to `own`, as far as they fit. Returns the number of
+    /// appended documents, and how many of them have no text.
     fn push_documents(
         &mut self,
         own: &mut String,
@@ -147,7 +148,8 @@ impl Json {
                 picture: id.as_ref().and_then(|id| pictures?.get(id)).map(String::as_str),
                 text,
             };
-            // A script element ends at the first '</', even within a JSON string.
+            // '<' is escaped, because a script element ends at the first '</', even in a JSON
+            // string.
             let json = serde_json::to_string(&document).expect("texts and numbers are JSON");
             let json = json.replace('<', "\\u003c");
             if self.text.len() + own.len() + json.len() + 8 > self.len_max {
@@ -164,13 +166,13 @@ impl Json {
         Ok((count, missing_count))
     }
 
-    /// Ends the JSON.
+    /// Closes the JSON array.
     pub(super) fn close(&mut self) {
         self.text.push_str("\n]");
     }
 }
 
-/// A text compared with the first text of its group. Without a first text, it becomes the first.
+/// Compares a text with the first text of its group. If there is none yet, this is the first text.
 fn text_beside(found: ShownText, first: &mut Option<String>) -> Text {
     let shown = found.text.chars().count() as u64;
     let (content, spaces) = match first {

@@ -1,7 +1,7 @@
-//! The page of groups of near-duplicates, the largest first.
+//! The HTML page of groups of near-duplicates, the largest group first.
 //!
-//! The page contains the groups as JSON, and a script shows some at a time. The limit on the length
-//! of the page determines the number of groups; the page states how many it omits.
+//! The page contains the groups as JSON, and a script shows some of them at a time. Groups that
+//! exceed the limit on the length of the page are omitted; the page states how many.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,16 +17,16 @@ use fpstore::Result;
 use fpstore_plot::numbers::{counted, grouped};
 
 const SCRIPT: &str = include_str!("groups.js");
-/// Collects judgements of the groups that the other script shows.
+/// The script that collects the judgements of people about the shown pairs.
 const JUDGE: &str = include_str!("judge.js");
-/// The hashes of the scripts for the policy of the page, so that no other script can run.
+/// The hashes of the scripts. The policy of the page allows only scripts with these hashes.
 const SCRIPT_HASH: &str = include_str!("groups.js.sha256");
 const JUDGE_HASH: &str = include_str!("judge.js.sha256");
 
-/// The length reserved for the counts, which are known last.
+/// The length in bytes that is reserved for the counts, which are known only at the end.
 const MARGIN: usize = 1024;
 
-/// The texts of a page about its groups, and the presentation of ids.
+/// What a page tells about its groups, and how it shows ids.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// The name of the input.
@@ -35,14 +35,14 @@ pub struct About<'a> {
     pub limit: &'a str,
     /// The definition of a group, such as "chains of near documents".
     pub method: &'a str,
-    /// The link of each id.
+    /// The template of the link of each id.
     pub link: Option<&'a Template>,
-    /// The picture of each id.
+    /// The template of the address of each id's picture.
     pub image: Option<&'a Template>,
-    /// Pictures of ids as `data:` addresses, which are embedded in the page. A notebook loads no
+    /// Pictures by id, as `data:` addresses, which the page embeds. For notebooks, which load no
     /// other pictures.
     pub pictures: Option<&'a HashMap<String, String>>,
-    /// The options that allow more groups.
+    /// The names of the options that allow more groups, for the note about omitted groups.
     pub more: &'a str,
     /// Whether the groups are pairs to judge: each pair has buttons, and the judgements are saved
     /// as labels that [`evaluate`](crate::evaluate) reads.
@@ -88,15 +88,15 @@ pub struct About<'a> {
 pub struct GroupPage {
     groups: Vec<ShownGroup>,
     len_max: u64,
-    /// The number of all groups, and of their documents.
+    /// The number of all groups, and the number of documents in them.
     counts: (u64, u64),
 }
 
-/// A page, and counts of its groups.
+/// A written page, with counts of its groups and documents.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WrittenPage {
-    /// The page.
+    /// The HTML of the page.
     pub html: String,
     /// The number of groups on the page.
     pub group_count: u64,
@@ -107,20 +107,20 @@ pub struct WrittenPage {
 }
 
 impl GroupPage {
-    /// The page of these groups.
+    /// A page of these groups, not yet written.
     pub fn of(groups: LargestGroups) -> Self {
         let (len_max, counts) = (groups.len_max, (groups.group_count, groups.document_count));
         GroupPage { groups: groups.into_list(), len_max, counts }
     }
 
-    /// The ids of the first `most` documents of each group.
+    /// The ids of the documents on the page, of each group at most the first `most`.
     pub fn ids(&self, most: usize) -> impl Iterator<Item = &str> {
         self.groups.iter().flat_map(move |group| {
             group.documents.iter().take(most).filter_map(|document| document.id.as_deref())
         })
     }
 
-    /// The collection of texts for the page, kept in a temporary file in `folder`.
+    /// An empty collection for the texts of the page, in a temporary file in `folder`.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ fn facts(about: &About<'_>, (groups, documents): (u64, u64)) -> Markup {
     frame::facts(facts)
 }
 
-/// Sentences about omitted groups, documents and texts.
+/// Sentences about the groups, documents and texts that the page omits.
 fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Markup {
     let mut notes = Vec::new();
     if groups == 0 {

@@ -1,4 +1,4 @@
-//! The largest groups, within a bound on memory.
+//! Selects the largest groups for a page, with bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,29 +10,29 @@ use fpstore::rows::ClusterRow;
 
 /// The largest number of documents of a group that a page shows.
 pub(super) const DOCUMENTS_MAX: usize = 200;
-/// The length in bytes of a document on the page, without its id and its text.
+/// The approximate length in bytes of a document on the page, without its id and its text.
 const DOCUMENT_LEN: u64 = 80;
 
 /// A document of a group.
 #[derive(Clone, Debug)]
 pub(super) struct GroupDocument {
-    /// Its id, if it has one.
+    /// The id of the document, if it has one.
     pub(super) id: Option<String>,
     pub(super) fingerprint: Fingerprint,
-    /// The distance from the representative in bits.
+    /// The distance from the representative of the group, in bits.
     pub(super) distance: u32,
-    /// The similarity to the representative, if features were compared.
+    /// The similarity to the representative of the group, if features were compared.
     pub(super) similarity: Option<f64>,
 }
 
-/// The facts about a group.
+/// Facts about a group that the page shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupFacts {
-    /// Its unique number.
+    /// The unique number of the group.
     pub(super) number: u64,
-    /// The number of its documents.
+    /// The number of documents in the group.
     pub(super) size: u64,
-    /// The largest distance between two documents, or a lower bound of it.
+    /// The largest distance between two documents of the group, or a lower bound for it.
     pub(super) diameter: u32,
     pub(super) diameter_is_exact: bool,
 }
@@ -55,7 +55,8 @@ impl ShownGroup {
     }
 }
 
-/// The rank of a group; the group with the greatest rank is the first on the page.
+/// The rank of a group: its size, then its number reversed. The group with the greatest rank comes
+/// first on the page.
 type Rank = (u64, Reverse<u64>);
 
 impl GroupFacts {
@@ -64,7 +65,7 @@ impl GroupFacts {
     }
 }
 
-/// A group in a heap.
+/// A group that is ordered by its rank, for the heap.
 #[derive(Debug)]
 struct Ranked(ShownGroup);
 
@@ -88,24 +89,24 @@ impl Ord for Ranked {
     }
 }
 
-/// Takes groups in any order and keeps the largest groups that fit on a page.
+/// Collects groups in any order, and keeps the largest groups that fit on a page.
 #[derive(Debug)]
 pub struct LargestGroups {
-    /// A heap with the smallest group on top.
+    /// The kept groups, in a heap with the smallest group on top.
     kept: BinaryHeap<Reverse<Ranked>>,
     len: u64,
     pub(super) len_max: u64,
     count_max: usize,
-    /// The rank of the largest group that was not kept. Smaller groups are not kept either, so that
-    /// the page shows the first groups of the order without gaps.
+    /// The rank of the largest group that was not kept. Smaller groups are not kept either, even if
+    /// they would fit, so that the page shows the largest groups without gaps.
     floor: Option<Rank>,
-    /// The number of all groups, and of their documents.
+    /// The number of all groups that were taken, kept or not.
     pub(super) group_count: u64,
     pub(super) document_count: u64,
 }
 
 impl LargestGroups {
-    /// Keeps groups up to a length of `len_max` bytes on the page, without their texts.
+    /// Keeps as many groups as fit on a page of `len_max` bytes, texts not counted.
     pub fn within(len_max: u64) -> Self {
         LargestGroups {
             kept: BinaryHeap::new(),
@@ -147,8 +148,8 @@ impl LargestGroups {
         self.take(facts, documents);
     }
 
-    /// Takes pairs to judge, except pairs with a tab in an id: tabs separate the ids in a file of
-    /// labels.
+    /// Takes each pair to judge as a group. Pairs with a tab in an id are left out, because tabs
+    /// separate the ids in a file of labels.
     pub fn take_pairs(&mut self, pairs: &[SampledPair]) {
         let can_be_named = |pair: &&SampledPair| {
             ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))
@@ -167,7 +168,8 @@ impl LargestGroups {
         }
     }
 
-    /// Takes a group and its documents, the representative first. A page shows at most 200 of them.
+    /// Takes a group and its documents, the representative first. At most [`DOCUMENTS_MAX`]
+    /// documents are kept.
     fn take(&mut self, facts: GroupFacts, documents: impl IntoIterator<Item = GroupDocument>) {
         self.group_count += 1;
         self.document_count += facts.size;
@@ -185,7 +187,8 @@ impl LargestGroups {
         }
     }
 
-    /// The kept groups, the largest first; groups of the same size by ascending number.
+    /// The kept groups, the largest first; groups of the same size in ascending order of their
+    /// number.
     pub(super) fn into_list(self) -> Vec<ShownGroup> {
         let mut list: Vec<Ranked> = self.kept.into_iter().map(|Reverse(group)| group).collect();
         list.sort_by(|one, other| other.cmp(one));

@@ -1,15 +1,14 @@
-//! HTML pages: groups of near-duplicates, two documents, items of a benchmark, and removed
-//! documents.
+//! HTML pages about documents: groups of near-duplicates, two compared documents, benchmark items
+//! found in a corpus, and documents removed by a cleaning.
 //!
-//! A page is one file that needs no network, follows a dark theme and fits narrow screens. Texts
-//! and ids of documents are untrusted: `maud` escapes them in the markup made here, the data for
-//! the script is JSON without `<`, the script inserts it only as text, and the policy of the page
+//! A page is one file that needs no network, has a light and a dark theme, and fits narrow screens.
+//! Texts and ids of documents are untrusted: `maud` escapes them in the markup, the data for the
+//! script is JSON without `<`, the script inserts it only as text, and the policy of the page
 //! allows no other script.
 //!
-//! [`LargestGroups`] takes groups and keeps the ones that fit on a page. [`GroupPage`] takes the
-//! texts that it needs, and writes the page. [`Comparison`] is the page of two documents,
-//! [`ContaminationPage`] the page of the items of a benchmark in a corpus, and [`CleaningPage`] the
-//! page of the documents that a cleaning removed. The module reads neither documents nor stores.
+//! [`LargestGroups`] collects groups and keeps those that fit on a page; [`GroupPage`] collects
+//! their texts, and writes the page. [`Comparison`], [`ContaminationPage`] and [`CleaningPage`]
+//! are the other pages. The callers read the documents and stores.
 
 mod cleaning;
 mod comparison;

@@ -1,15 +1,15 @@
-//! Templates of links and pictures, such as `https://example.org/{id}`.
+//! Templates for the addresses of links and pictures, such as `https://example.org/{id}`.
 //!
-//! The script of the page inserts ids into them. Ids are untrusted, so the script escapes them, and
-//! makes links only to addresses of the web or of files.
+//! The script of the page replaces `{id}` by the id of a document. Ids are untrusted, so the script
+//! escapes them, and makes links only to addresses with the scheme http, https or file.
 
 use std::str::FromStr;
 
-/// The schemes that a template may name.
+/// The URL schemes that a template may have.
 const SCHEMES: [&str; 3] = ["https", "http", "file"];
 const PLACEHOLDERS: [&str; 2] = ["{id}", "{fingerprint}"];
 
-/// A template of links or pictures: an address with `{id}` or `{fingerprint}` in it.
+/// A template for the addresses of links or pictures, which contains `{id}` or `{fingerprint}`.
 ///
 /// ```
 /// use fpstore_report::page::Template;
@@ -25,7 +25,7 @@ impl Template {
         &self.0
     }
 
-    /// The allowed sources of pictures, for the policy of the page.
+    /// The sources of pictures that the content security policy of the page must allow.
     pub(super) fn sources(&self) -> String {
         let Some((scheme, rest)) = self.scheme() else {
             return match self.0.starts_with(PLACEHOLDERS[0]) {
@@ -41,7 +41,7 @@ impl Template {
         }
     }
 
-    /// The scheme and the rest of the template; `None` for a relative path.
+    /// The URL scheme and the rest of the template; `None` if the template is a relative path.
     fn scheme(&self) -> Option<(&str, &str)> {
         let (before, after) = self.0.split_once(':')?;
         (!before.contains(['/', '?', '#', '{'])).then_some((before, after))
@@ -49,10 +49,11 @@ impl Template {
 }
 
 impl FromStr for Template {
-    /// The problem.
+    /// The error message.
     type Err = String;
 
-    /// Reads a template: a path relative to the page, or an address of the web or of a file.
+    /// Parses a template: a path relative to the page, or an address with the scheme http, https or
+    /// file.
     fn from_str(text: &str) -> Result<Self, String> {
         let template = Template(text.into());
         let rest = PLACEHOLDERS.iter().fold(text.to_string(), |text, name| text.replace(name, ""));

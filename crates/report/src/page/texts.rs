@@ -1,7 +1,7 @@
-//! The texts of the documents that a page shows, by their ids.
+//! The texts of the documents on a page, found by the ids of the documents.
 //!
-//! Several documents may have the same id. Their fingerprints distinguish them, if the recipe is
-//! known; otherwise the page marks the text as doubtful.
+//! Several documents can have the same id. If the recipe is known, their fingerprints distinguish
+//! them; otherwise the page says that the text may belong to another document.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use fpstore::Result;
 use fpstore_base::Fingerprint;
 use fpstore_disk::{ByteTable, ScratchFolder};
 
-/// The largest number of characters of a text that a page shows.
+/// A page shows at most this many characters of a text.
 const TEXT_MAX: usize = 20_000;
 
-/// The text of a document.
+/// The text of a document, as shown on a page.
 pub(super) struct ShownText {
     /// The beginning of the text.
     pub(super) text: String,
@@ -24,13 +24,13 @@ pub(super) struct ShownText {
     pub(super) doubt: Doubt,
 }
 
-/// The doubt whether a text belongs to a document.
+/// Why a text may not belong to the document with its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     None,
-    /// The text of this id has another fingerprint.
+    /// The text found by the id has another fingerprint than the document.
     OtherFingerprint,
-    /// Several documents have this id, and the right one is unknown.
+    /// Several texts were found by the id, and without fingerprints none can be preferred.
     Namesakes,
 }
 
@@ -50,13 +50,14 @@ struct Place {
 
 #[derive(Clone, Copy, Debug)]
 struct StoredText {
-    /// The position in the table.
+    /// The position of the text in the table of the temporary file.
     number: usize,
     len: u64,
     doubt: Doubt,
 }
 
-/// Gives documents without a text the text of another document with the same id and fingerprint.
+/// For documents with the same id: one without a certain text gets the text of another with the
+/// same fingerprint.
 fn fill(list: &mut [Place]) {
     for at in 0..list.len() {
         let sure = |it: &&Place| it.found.is_some_and(|found| found.doubt == Doubt::None);
@@ -68,7 +69,8 @@ fn fill(list: &mut [Place]) {
     }
 }
 
-/// Makes the fingerprint of a text by the recipe of the groups; `None` for a text without features.
+/// Callback that computes the fingerprint of a text by the recipe of the groups; `None` for a text
+/// without features.
 pub type MakeFingerprint<'a> = &'a mut dyn FnMut(&str) -> Option<Fingerprint>;
 
 impl GroupTexts {
@@ -86,8 +88,8 @@ impl GroupTexts {
         Ok(GroupTexts { table, places })
     }
 
-    /// Takes the text of any document, and keeps it if the page shows the document. With `make`,
-    /// documents with the same id are distinguished by their fingerprints.
+    /// Takes the text of any document, and keeps it if the page shows a document with this id. With
+    /// `make`, documents with the same id are distinguished by their fingerprints.
     ///
     /// # Errors
     ///
@@ -121,13 +123,13 @@ impl GroupTexts {
         Ok(())
     }
 
-    /// Assigns texts to the documents that still have none.
+    /// Assigns texts to documents that still have none or a doubtful one, after the last text.
     pub(super) fn finish(&mut self) {
         self.places.values_mut().for_each(|list| fill(list));
     }
 
-    /// The text of a document of a group. Each call returns the text of the next document with this
-    /// id and fingerprint.
+    /// Returns the text of a document of the page, if it was found. Each call consumes it: the next
+    /// call with the same id and fingerprint is for the next such document.
     pub(super) fn next(
         &mut self,
         id: Option<&str>,

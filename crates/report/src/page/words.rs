@@ -1,16 +1,16 @@
-//! The differences between two texts, by words.
+//! Finds the differences between two texts, word by word.
 //!
-//! Words are defined by Unicode, so that texts without spaces between words are divided as well.
-//! White space is ignored: a rewrapped text has no changes, only places with different white space.
-//! Example: from "the old fox" to "the new fox", "old" is removed and "new" is added.
+//! Words are found by the rules of Unicode, so that texts without spaces between words are divided
+//! as well. Differences in white space are not changes; they are only counted. Example: from "the
+//! old fox" to "the new fox", "old" is removed and "new" is added.
 
 use std::ops::Range;
 
 use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, DiffableStr, capture_diff_slices};
 
-/// A part of two compared texts. The first text consists of the parts that are not added, the
-/// second of the parts that are not removed, except for white space.
+/// A part of two compared texts. Except for white space, the first text is the sequence of the
+/// common and the removed parts, the second text of the common and the added parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
     /// A part of both texts, with the white space of the first.
@@ -21,25 +21,25 @@ pub(super) enum Part<'a> {
     Added(&'a str),
 }
 
-/// The parts of two texts.
+/// The result of the comparison of two texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Differences<'a> {
     /// The parts in order: not empty, and never two [`Part::Same`] in a row.
     pub(super) parts: Vec<Part<'a>>,
-    /// The number of places in unchanged parts with different white space.
+    /// At how many positions in common parts the white space differs.
     pub(super) space_count: u64,
 }
 
-/// Compares two texts. Removed text comes before the text added in its place. An unchanged space or
-/// comma between two changes is part of the change, which it would otherwise split.
+/// Compares two texts. Where text was replaced, the removed part comes before the added part. Two
+/// changes with only a space or comma between them are joined to one change.
 pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a> {
     let (old_words, new_words) = (words(first), words(second));
     let (olds, news) = (starts(&old_words), starts(&new_words));
     let (old_keys, new_keys) = (keys(&old_words), keys(&new_words));
-    // This algorithm bounds its work for texts with little in common.
+    // Myers, because its implementation bounds the work for texts with little in common.
     let ops = capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys);
     let mut found = Differences { parts: Vec::new(), space_count: 0 };
-    // The ends of the parts in `found`.
+    // How far, in both texts, the parts added to `found` reach.
     let (mut old, mut new) = (0, 0);
     for (number, op) in ops.iter().enumerate() {
         let DiffOp::Equal { old_index, new_index, len } = *op else { continue };
@@ -60,7 +60,7 @@ pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a
     found
 }
 
-/// The second text with the differences from the first marked.
+/// Renders the second text with its differences from the first marked.
 pub(super) fn marked(first: &str, second: &str) -> Markup {
     html! {
         @for part in differences(first, second).parts {
@@ -74,12 +74,12 @@ pub(super) fn marked(first: &str, second: &str) -> Markup {
 }
 
 impl<'a> Differences<'a> {
-    /// Whether the texts differ in white space at most.
+    /// Whether the texts are equal except for white space.
     pub(super) fn is_same(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Same(_)))
     }
 
-    /// Adds a change. If only white space differs, it is added as unchanged text.
+    /// Adds a change. If the two texts differ only in white space, they are added as common text.
     fn push_change(&mut self, first: &'a str, old: Range<usize>, added: &'a str) {
         let removed = &first[old.clone()];
         if has_words(removed) || has_words(added) {
@@ -91,7 +91,7 @@ impl<'a> Differences<'a> {
         }
     }
 
-    /// Adds unchanged text, joined with unchanged text directly before it.
+    /// Adds common text; it is joined with common text directly before it.
     fn push_same(&mut self, first: &'a str, at: Range<usize>) {
         if at.is_empty() {
             return;
@@ -107,7 +107,7 @@ fn has_words(text: &str) -> bool {
     !text.chars().all(char::is_whitespace)
 }
 
-/// The words of a text and the pieces between them, each run of white space as one piece.
+/// Divides a text into words and the pieces between them; a run of white space is one piece.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     let mut at = 0;
@@ -124,12 +124,12 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// The keys by which words are compared: all white space has the same key.
+/// The keys by which words are compared. All white space has the same key.
 fn keys<'a>(words: &[&'a str]) -> Vec<&'a str> {
     words.iter().map(|word| if has_words(word) { *word } else { " " }).collect()
 }
 
-/// The start of each word, and the end of the last.
+/// The start of each word in bytes, and the end of the last word.
 fn starts(words: &[&str]) -> Vec<usize> {
     let mut at = 0;
     let ends = words.iter().map(|word| {
@@ -184,7 +184,7 @@ mod tests {
             differences(" \n", ""),
             Differences { parts: vec![Same(" \n")], space_count: 1 }
         );
-        // A change that includes the adjacent white space.
+        // Different line breaks next to a change are only counted.
         let found = differences("the old\nbridge over it", "the new bridge\nover it");
         assert_eq!(
             found.parts,

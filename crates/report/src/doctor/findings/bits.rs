@@ -1,46 +1,49 @@
-//! Findings about single bits and pairs of them.
+//! Findings about bits: single bits that hardly vary, and pairs of bits that depend on each other.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::words::{bits, counted_distinct, listed};
 use fpstore::profile::{BitPair, Statistics};
 use fpstore_plot::numbers::{grouped, percent};
 
-/// The smallest number of fingerprints for which a constant bit is no accident: it occurs in 1 of
-/// 10^7 random sets.
+/// The smallest number of fingerprints for which a constant bit is reported: of random sets of this
+/// size, only 1 in 10^7 has one.
 const DEAD_COUNT_MIN: u64 = 32;
-/// A bit that varies in fewer than one of this number of fingerprints counts as dead.
+/// A bit also counts as constant if at most one in this number of fingerprints has the other value.
 const NEARLY_DEAD: u64 = 1000;
-/// The distance of a share of ones from one half above which a bit is biased: outside 0.3 to 0.7
-/// each bit costs a table a fifth of a bit or more.
+/// A bit is biased if its share of ones differs from one half by more than this: with a share below
+/// 0.3 or above 0.7, a bit of a table is worth 0.8 random bits or less.
 const BIAS: f64 = 0.2;
-/// The least distance from one half of a biased bit, in standard deviations.
+/// A bit is biased only if its share of ones differs from one half by this many standard
+/// deviations.
 const BIAS_DEVIATIONS: f64 = 6.0;
-/// The least correlation of two bits that are called correlated.
+/// The least correlation of two bits that is reported.
 const CORRELATION: f64 = 0.5;
-/// The least share of fingerprints whose numbers of ones are all even, or all odd.
+/// The least share of fingerprints with an even number of ones, or with an odd one, that is
+/// reported.
 const PARITY_SHARE: f64 = 0.99;
 const PARITY_COUNT_MIN: u64 = 64;
-/// The largest number of pairs in a sentence.
+/// The largest number of bit pairs that a sentence names.
 const PAIRS_NAMED: usize = 3;
-/// The smallest number of fingerprints for which this share is meaningful.
+/// The smallest number of fingerprints for which [`MEDIAN_SHARE`] is meaningful.
 const MEDIAN_COUNT_MIN: u64 = 32;
-/// The least share of fingerprints with 31 to 33 ones; among random fingerprints it is 0.29.
+/// The least share of fingerprints with 31 to 33 ones that indicates hashes of pictures; among
+/// random fingerprints it is 0.29.
 const MEDIAN_SHARE: f64 = 0.9;
-/// The finding is a warning if the store is tuned for a smaller k: near pictures differ in up to 8
-/// or 10 bits.
+/// For hashes of pictures, a store tuned for a smaller k than this gets a warning: similar pictures
+/// differ in up to 8 or 10 bits.
 const MEDIAN_K_MIN: u32 = 8;
 
-/// A bit that does not vary.
+/// A bit that has the same value in all or nearly all fingerprints.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stuck {
     pub(super) bit: u32,
-    /// Stuck at 1; otherwise at 0.
+    /// Whether this value is 1.
     pub(super) one: bool,
-    /// Whether every fingerprint has this value.
+    /// Whether all fingerprints have this value.
     pub(super) always: bool,
 }
 
-/// The bits that do not vary, or hardly ever, in descending order.
+/// The bits that have the same value in all or nearly all fingerprints, in descending order.
 pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     let n = counted_distinct(statistics);
     let stuck = statistics.bits.iter().filter_map(|bit| {
@@ -52,8 +55,8 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` contains findings that already explain some bits. For hashes of pictures, a constant
-/// bit 63 is normal and not reported.
+/// Findings about bits. `explained` contains the findings about the format, which already explain
+/// some bits. With `are_of_pictures`, a constant bit 63 is normal and not reported.
 pub(super) fn findings(
     statistics: &Statistics,
     explained: &[Finding],
@@ -110,7 +113,8 @@ fn dead(statistics: &Statistics, are_of_pictures: bool) -> Option<Finding> {
     })
 }
 
-/// For each bit that repeats or negates higher bits, the pair with the highest of these.
+/// For each bit that repeats or negates a higher bit: the pair of the two. If there are several
+/// such higher bits, the highest.
 fn copied(statistics: &Statistics) -> Vec<BitPair> {
     let mut copied: Vec<BitPair> = Vec::new();
     for pair in statistics.correlated.iter().filter(|pair| pair.correlation.abs() > 0.9999) {
@@ -244,9 +248,9 @@ fn parity(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-/// A finding about hashes that compare with a median. The pHash of a picture has a one for each of
-/// 64 frequencies above their median, so it has 32 ones except for ties. The first frequency, bit
-/// 63, is the brightness, which is nearly always above the median.
+/// The finding that the values are hashes of pictures, from their number of ones. The pHash of a
+/// picture has a one for each of 64 frequencies that is above their median, so it has 32 ones
+/// except for ties. Bit 63, the first frequency, is the brightness: nearly always above the median.
 pub(super) fn median_hash(statistics: &Statistics) -> Option<Finding> {
     let n = counted_distinct(statistics);
     let balanced: u64 = statistics.popcounts.get(31..34)?.iter().sum();

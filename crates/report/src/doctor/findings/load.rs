@@ -1,4 +1,5 @@
-//! Findings about the load of queries: heavy fingerprints, crowded tables, matches by chance.
+//! Findings about the cost of queries: fingerprints with very many records, tables with large
+//! prefix groups, matches by chance.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::words::name_of;
@@ -6,21 +7,25 @@ use fpstore::profile::{Counted, HeavyFingerprint, Statistics, TableStatistics};
 use fpstore_base::Fingerprint;
 use fpstore_plot::numbers::{grouped, percent, rounded};
 
-/// The least number of records of a heavy fingerprint.
+/// The least number of records for which a fingerprint is reported as heavy.
 const HEAVY_COUNT_MIN: u64 = 100;
-/// The least share of all records for a note, a warning and a serious finding.
+/// The least share of all records that a heavy fingerprint has: for a note, for a warning, and for
+/// a serious finding.
 const HEAVY_SHARES: [f64; 3] = [0.01, 0.05, 0.25];
-/// The number of candidates that take longer than the probe itself: a warning.
+/// The mean number of candidates for a probe from which a table gets a warning: checking so many
+/// takes longer than the probe itself.
 const CROWDED: f64 = 100.0;
-/// The number of candidates of a serious finding.
+/// The mean number of candidates for a probe from which the finding is serious.
 const OVERCROWDED: f64 = 10_000.0;
-/// The least ratio to the number of candidates among random values.
+/// A table is reported only if a probe has this many times more candidates than among random
+/// values.
 const CROWDED_RATIO: f64 = 10.0;
-/// The smallest number of fingerprints from which the matches of similar queries are estimated.
+/// With fewer fingerprints, the estimate for queries that are distributed like the fingerprints is
+/// not used.
 const ALIKE_COUNT_MIN: u64 = 64;
-/// The least meaningful count in a sample.
+/// Counts in a sample below this number are not meaningful.
 const SAMPLED_MIN: f64 = 50.0;
-/// The largest number of matches by chance without a finding.
+/// The largest number of matches by chance for which there is no finding.
 const CHANCE_MAX: f64 = 0.1;
 
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
@@ -149,7 +154,8 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
     let k = statistics.tuned_k;
     let at = statistics.by_chance.get(k as usize)?;
     let n = grouped(statistics.fingerprint_count);
-    // The number for random bits is exact; the other estimate needs enough fingerprints.
+    // The number for random queries is exact. The estimate for queries that are distributed like
+    // the fingerprints is unreliable for few fingerprints.
     let few = statistics.fingerprint_count < ALIKE_COUNT_MIN;
     let expected = if few { at.random } else { at.random.max(at.alike) };
     if expected < CHANCE_MAX {

@@ -1,8 +1,9 @@
-//! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
+//! Findings: problems and facts that the statistics of fingerprints show, each with a sentence for
+//! people and a remedy.
 //!
-//! [`findings`] joins the findings of all files: `spelling` for values that were read in the wrong
-//! format, `bits` for single bits, pairs and hashes of pictures, `load` for the cost of queries.
-//! The report, the page and `fpstore build` print them. They read statistics, never a store.
+//! [`findings`] collects the findings of three modules: `spelling` for values that were read in the
+//! wrong format, `bits` for single bits, pairs of bits and hashes of pictures, `load` for the cost
+//! of queries. The report, the page and `fpstore build` print them.
 
 mod bits;
 mod finding;
@@ -13,10 +14,11 @@ pub use finding::{Finding, FindingCode, Severity};
 
 use fpstore::profile::Statistics;
 
-/// The findings, the most severe first, then in the order of [`FindingCode`].
+/// The findings that these statistics show, the most severe first; findings of the same severity in
+/// the order of [`FindingCode`].
 ///
-/// Evenly random fingerprints give no finding, however many they are, as long as the tuned
-/// distance fits their number.
+/// Random fingerprints give no finding, unless there are so many that queries within the tuned
+/// distance find matches by chance.
 pub fn findings(statistics: &Statistics) -> Vec<Finding> {
     let mut findings = Vec::new();
     if statistics.fingerprint_count == 0 {

@@ -1,4 +1,4 @@
-//! Findings about values that were read in the wrong format.
+//! Findings about values that were read in the wrong format, or are not 64-bit fingerprints.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::findings::bits::{Stuck, stuck_bits};
@@ -6,12 +6,12 @@ use crate::doctor::words::{bits, counted_distinct};
 use fpstore::profile::Statistics;
 use fpstore_plot::numbers::grouped;
 
-/// The smallest number of values from which a format can be recognised.
+/// The smallest number of values from which the wrong format can be recognised.
 const COUNT_MIN: u64 = 64;
-/// The greatest mean gap between consecutive counters.
+/// Values count as consecutive numbers up to this mean gap between them.
 const COUNTER_GAP_MAX: u64 = 64;
 
-/// At most one finding: the first that explains the values.
+/// The first finding that explains the values, if any.
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
     if counted_distinct(statistics) < COUNT_MIN {
         return Vec::new();
@@ -51,8 +51,9 @@ fn decimal(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-/// A double keeps 53 bits, so values without a leading zero lose bits 10 to 0, values with one
-/// leading zero lose bits 9 to 0, and so on: bit 10 is still 1 in one of four values.
+/// Detects values rounded to double precision. A double keeps 53 bits, so values without a leading
+/// zero bit lose bits 10 to 0, values with one leading zero bit lose bits 9 to 0, and so on. So bit
+/// 10 of random values is still 1 in one of four, and must vary.
 fn double(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
     let lives = |bit: u32| !stuck.iter().any(|stuck| stuck.bit == bit);
     let all = statistics.double_count == counted_distinct(statistics);

@@ -1,4 +1,4 @@
-//! The plot of schemes: space against time.
+//! The plot of the possible schemes: space for the tables against time for a query.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,12 @@ use fpstore::plan::{SchemeEstimate, SchemePlan};
 use fpstore_plot::numbers::{bytes, grouped, rounded, short};
 use fpstore_plot::{Chart, Label, LogAxis, Marks, Size};
 
-/// Schemes off the frontier are not drawn beyond this multiple of its greatest space and time.
+/// Schemes that are not on the frontier are drawn only up to this multiple of the greatest space
+/// and time on the frontier.
 const BEYOND: f64 = 3.0;
 
-/// The space and time of each scheme for these fingerprints, with the frontier as a line.
+/// Draws the space and time of each scheme of a plan, the frontier as a line, and `now`, the scheme
+/// of the existing tables.
 pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Markup {
     let best: Vec<&SchemeEstimate> = plan.frontier().collect();
     let chosen = plan.chosen();

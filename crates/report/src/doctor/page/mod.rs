@@ -1,9 +1,9 @@
-//! The page: all statistics for a browser, in one file that needs no network.
+//! The HTML page of the doctor: all statistics for a browser, in one file that needs no network.
 //!
-//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances from which k is
+//! [`page()`] writes findings, plots and tables; `nearest` draws the distances from which k is
 //! chosen, `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come
-//! from the package `fpstore-plot`. Every text of the user is escaped, and every plot has its
-//! numbers in a table.
+//! from the package `fpstore-plot`. Texts of the user are escaped. Below each plot, a table
+//! contains its numbers.
 
 mod frontier;
 mod nearest;
@@ -20,19 +20,19 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 use fpstore_plot::{Chart, Marks};
 
 const STYLE: &str = include_str!("style.css");
-/// The largest number of drawn tables; of more tables, the most crowded are drawn.
+/// The largest number of tables whose plots are drawn: those with the largest prefix groups.
 const TABLES_DRAWN: usize = 4;
-/// The greatest distance for which matches by chance are shown.
+/// The greatest distance for which the page shows the matches by chance.
 const CHANCE_K_MAX: usize = 16;
 
-/// Options of a page.
+/// Options of the page of the doctor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions<'a> {
-    /// The title: the name of the store or input.
+    /// The title of the page, usually the name of the store or the input.
     pub title: &'a str,
-    /// The schemes to choose from, see [`Statistics::plan_request`].
+    /// A plan of possible schemes to draw, see [`Statistics::plan_request`].
     pub plan: Option<&'a SchemePlan>,
-    /// The estimate of the scheme of the current tables.
+    /// The estimated space and time of the existing tables, to draw beside the plan.
     pub now: Option<&'a SchemeEstimate>,
 }
 
@@ -98,7 +98,7 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
     .write()
 }
 
-/// The tables to draw, in their order.
+/// The tables whose plots are drawn, in the order of the statistics.
 fn most_crowded(statistics: &Statistics) -> Vec<&TableStatistics> {
     let mut tables: Vec<(usize, &TableStatistics)> = statistics.tables.iter().enumerate().collect();
     tables.sort_by(|(_, a), (_, b)| b.candidates_per_probe.total_cmp(&a.candidates_per_probe));
@@ -142,7 +142,7 @@ fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
     }
 }
 
-/// The text with no-break spaces between groups of digits.
+/// Replaces spaces between groups of digits by no-break spaces.
 fn tied(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit =
@@ -154,7 +154,7 @@ fn tied(text: &str) -> String {
     letters.iter().enumerate().map(tied).collect()
 }
 
-/// A message as a sentence.
+/// Changes a message to a sentence: a capital letter at the start, a period at the end.
 fn sentence(text: &str) -> String {
     let text = tied(text);
     let mut letters = text.chars();
@@ -244,7 +244,7 @@ fn footer(statistics: &Statistics) -> Markup {
     }
 }
 
-/// A chart with its heading, its legend and a table of its numbers.
+/// A figure: a heading, a chart, its legend, and a table with the numbers of the chart.
 fn figure(
     title: &str,
     chart: &Chart<'_>,

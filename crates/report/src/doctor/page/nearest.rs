@@ -1,4 +1,4 @@
-//! The plot for choosing k: distances to the nearest other fingerprint.
+//! The plot for choosing k: the distances from each fingerprint to its nearest neighbour.
 
 use crate::doctor::words::{chance_within, last_shown, proposal_sentence};
 use maud::{Markup, html};
@@ -8,7 +8,8 @@ use fpstore::profile::NearestDistances;
 use fpstore_plot::numbers::{grouped, percent};
 use fpstore_plot::{Chart, Column, Marks, Size, percent_axis};
 
-/// The distances to the nearest other fingerprint, and the distances expected by chance.
+/// Draws how many fingerprints have their nearest neighbour at each distance, and how many would by
+/// chance.
 pub(super) fn nearest(distances: &NearestDistances) -> Markup {
     let last = last_shown(distances) as usize;
     let asked = distances.fingerprint_count.max(1) as f64;

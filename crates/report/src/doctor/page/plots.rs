@@ -1,4 +1,4 @@
-//! The plots of the page, each with its numbers as a table.
+//! The plots of bits, duplicates, prefix groups and gaps, each with a table of its numbers.
 
 use crate::doctor::words::counted_distinct;
 use maud::{Markup, html};
@@ -10,10 +10,10 @@ use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 
 /// The largest number of labels that fit below a plot.
 const X_LABELS_MAX: usize = 8;
-/// With fewer fingerprints, bits are constant by chance.
+/// With fewer fingerprints, a bit can be constant by chance, so none is marked.
 const FEW: u64 = 32;
 
-/// The share of ones in each bit.
+/// Draws the share of fingerprints in which each bit is 1.
 pub(super) fn bits(statistics: &Statistics) -> Markup {
     let says_something = counted_distinct(statistics) >= FEW;
     let dead = |share: f64| says_something && (share <= 0.0 || share >= 1.0);
@@ -70,7 +70,7 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
     figure("Ones in each bit", &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// The labels of the columns of a histogram.
+/// The labels below a histogram of size classes: not every column has one.
 fn class_ticks(classes: &[SizeClass]) -> Vec<(f64, String)> {
     let every = classes.len().div_ceil(X_LABELS_MAX).max(1);
     let at = |(at, class): (usize, &SizeClass)| {
@@ -79,11 +79,11 @@ fn class_ticks(classes: &[SizeClass]) -> Vec<(f64, String)> {
     classes.iter().enumerate().map(at).step_by(every).collect()
 }
 
-/// Fingerprints by their number of records.
+/// Draws how many fingerprints have how many records.
 pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     let classes = &statistics.duplicates;
     let noun = statistics.counted.noun(2);
-    // The bar of a class with one fingerprint must be visible above the axis.
+    // Bars begin a little below 1 on the log axis, so that a class with one fingerprint is visible.
     let axis =
         LogAxis::around(1.0, classes.iter().map(|c| c.count).max().unwrap_or(1) as f64 * 1.3);
     let height = |count: u64| 0.04 + 0.96 * axis.at(count as f64);
@@ -128,11 +128,11 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     figure("Duplicates", &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// The sizes of the groups that share a prefix.
+/// Draws the sizes of the prefix groups of a table: the values with the same leading bits.
 pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let n = of.value_count.max(1) as f64;
     let mut classes = of.groups.clone();
-    // Random data can have larger groups: add their classes.
+    // Random data would have groups larger than any here: add classes for them.
     while classes.len() < 64
         && classes.last().is_some_and(|c| of.uniform_share_of_groups(c.high + 1, u64::MAX) > 0.01)
     {
@@ -178,7 +178,8 @@ pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup 
     figure(&title, &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// The lengths of the gaps between neighbours; nothing for fewer than two values.
+/// Draws the lengths of the gaps between consecutive values of a table; nothing for fewer than two
+/// values.
 pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let count = of.gaps.len();
     if count == 0 {
@@ -226,7 +227,7 @@ pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     figure(&title, &chart, &marks, &legend, &table(&["bits", "gaps", "with even bits"], rows))
 }
 
-/// The largest groups that share a prefix, as a table with bars instead of a plot.
+/// Lists the largest prefix groups of a table, as an HTML table with bars.
 pub(super) fn largest(of: &TableStatistics, name: &str) -> Markup {
     let groups: Vec<_> = of.largest_groups.iter().filter(|group| group.count > 1).collect();
     let most = groups.first().map_or(1, |group| group.count) as f64;
