@@ -1,5 +1,5 @@
-//! Tests of the guarantees of the program and the server, one file each, and of the library where
-//! it is compared with the program. All files form one test program.
+//! Tests of the program and the server, and of the library where it is compared with the program.
+//! All files form one test program, which compiles faster than many.
 
 mod common;
 mod doors;

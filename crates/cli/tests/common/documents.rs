@@ -1,4 +1,5 @@
-//! Documents, many of them near or equal, and the expected results for them.
+//! Generates test documents, many of them near-duplicates or equal, and computes the expected
+//! pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +9,10 @@ use super::{Random, oracle};
 
 #[derive(Clone)]
 pub struct Document {
-    /// The letter d and the position.
+    /// The id: the letter d and the position of the document.
     pub id: String,
     pub words: Vec<String>,
-    /// A field used to rank documents.
+    /// The value of a field by which tests rank documents.
     pub score: Option<u64>,
     pub fingerprint: u64,
     pub features: BTreeSet<u64>,
@@ -40,8 +41,8 @@ impl Document {
     }
 }
 
-/// Documents with this number of words each; most are copies of earlier documents with fewer than
-/// `changes` changes.
+/// Makes `count` documents of `word_count` words. Most are copies of earlier documents with fewer
+/// than `changes` changed words.
 pub fn documents(count: usize, seed: u64, word_count: u64, changes: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
@@ -65,13 +66,14 @@ pub fn documents(count: usize, seed: u64, word_count: u64, changes: u64) -> Vec<
     documents
 }
 
-/// One line of JSON for each document.
+/// The documents as JSON Lines.
 pub fn json_lines(documents: &[Document]) -> String {
     let line = |of: &Document| format!("{{\"id\":\"{}\",\"text\":\"{}\"}}\n", of.id, of.text());
     documents.iter().map(line).collect()
 }
 
-/// The pairs of positions of documents that are near and similar by this measure.
+/// Compares all documents with each other, and returns the positions of each pair that is near and
+/// similar enough.
 pub fn confirmed_pairs(
     documents: &[Document],
     k: u32,

@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use super::program::{TestDir, signal};
 
-/// A running server, killed on drop.
+/// A running `fpstore serve`, killed on drop.
 pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// Such as `127.0.0.1:43211`.
+    /// The address of the server, such as `127.0.0.1:43211`.
     pub address: String,
 }
 
-/// A response.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -37,31 +37,31 @@ impl Answer {
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// The stable error code.
+    /// The error code in the body of the response.
     pub fn code(&self) -> String {
         self.json()["error"]["code"].as_str().unwrap_or_default().into()
     }
 }
 
 impl Server {
-    /// Serves `store.fps` of a dir at a free port, and waits until the server is ready.
+    /// Serves `store.fps` in the folder `dir` at a free port, and waits until the server is ready.
     pub fn start(dir: &TestDir, args: &[&str]) -> Self {
         let server = Server::begin(dir, &[&["--listen", "127.0.0.1:0"], args].concat());
         server.wait_until_ready();
         server
     }
 
-    /// Like `start`, but without waiting, at the address given in the arguments.
+    /// Like `start`, but the arguments contain the address, and the server may not be ready yet.
     pub fn begin(dir: &TestDir, args: &[&str]) -> Self {
         Server::begin_as(dir, &[&["serve", "-s", "store.fps"], args].concat())
     }
 
-    /// Like `begin`, but the caller passes all arguments.
+    /// Like `begin`, but the arguments also contain the store.
     pub fn begin_as(dir: &TestDir, args: &[&str]) -> Self {
         let mut child = dir.command(args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        // Faults of the store may be printed earlier.
+        // Messages about a damaged store can come before the line with the address.
         while !line.contains(": serving ") && stderr.read_line(&mut line).unwrap() > 0 {}
         assert!(line.contains(": serving "), "{args:?}: {line}");
         let address = line.trim().rsplit_once(" at ").map(|(_, address)| address);
@@ -143,10 +143,10 @@ pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A connection for successive requests.
+/// A connection to the server, for several requests one after another.
 pub struct Connection<S> {
     pub stream: S,
-    /// Received bytes that belong to no response yet.
+    /// Received bytes after the last response.
     rest: Vec<u8>,
 }
 
@@ -187,7 +187,7 @@ impl<S: Read + Write> Connection<S> {
         }
         head += &format!("Content-Length: {}\r\n\r\n", body.len());
         self.stream.write_all(head.as_bytes()).unwrap();
-        // The server can respond before it has read all of an excessive body.
+        // The error is ignored: the server can reject a large body before it has read all of it.
         let _ = self.stream.write_all(body);
     }
 
@@ -248,7 +248,7 @@ impl<S: Read + Write> Connection<S> {
         count > 0
     }
 
-    /// All remaining bytes, up to the end of the connection.
+    /// Reads all remaining bytes, up to the end of the connection.
     pub fn rest(&mut self) -> String {
         while self.read_more() {}
         String::from_utf8(std::mem::take(&mut self.rest)).unwrap()

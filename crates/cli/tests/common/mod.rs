@@ -1,4 +1,4 @@
-//! The shared parts of all tests, and of tests that use the program, the server or documents.
+//! Helpers that tests share: for test documents, for requests to a server, for running the program.
 
 pub mod documents;
 #[cfg(unix)]

@@ -43,7 +43,7 @@ impl TestDir {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// Writes one line for each fingerprint; the ids are positions.
+    /// Writes one line for each fingerprint, with its position as the id.
     pub fn write_fingerprints(&self, name: &str, values: impl Iterator<Item = u64>) {
         let lines: String = values.enumerate().map(|(i, v)| format!("{v:016x}\t{i}\n")).collect();
         self.write(name, lines);
@@ -73,7 +73,7 @@ impl TestDir {
     /// Runs the program on an input.
     pub fn output(&self, args: &[&str], input: impl AsRef<[u8]>) -> Output {
         let mut child = self.command(args).spawn().unwrap();
-        // The program can end before it reads all of the input.
+        // The error is ignored: the program can end before it has read all of the input.
         let _ = child.stdin.take().unwrap().write_all(input.as_ref());
         child.wait_with_output().unwrap()
     }
@@ -93,12 +93,13 @@ impl TestDir {
         self.run_on(args, "", status)
     }
 
-    /// Runs the program on an input; it must succeed. Returns standard output.
+    /// Runs the program on an input, and fails unless the status is 0. Returns standard output.
     pub fn ok(&self, args: &[&str], input: &str) -> String {
         self.run_on(args, input, 0).0
     }
 
-    /// Runs the program with `--format json`; it must succeed and print one line.
+    /// Runs the program with `--format json`, and fails unless the status is 0 and the output is
+    /// one line. Returns the parsed line.
     pub fn json(&self, args: &[&str]) -> Value {
         let out = self.ok(&[args, &["--format", "json"]].concat(), "");
         assert_eq!(out.lines().count(), 1, "{out}");

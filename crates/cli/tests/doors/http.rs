@@ -1,5 +1,5 @@
-//! The cases through the server. Its responses and its API description have the same names as the
-//! rows of the library.
+//! Runs the cases of `doors/cases.json` through the server. Tests that its responses and its API
+//! description have the field names of the library's rows.
 
 use fpstore::Store;
 use fpstore::rows::{AnswerRow, Explained, MatchRow};
@@ -65,13 +65,13 @@ pub fn answer(dir: &TestDir, case: &Value) -> Found {
             Ok(body)
         }
         (200, _) => Ok(part(&body["store"], case)),
-        // An error of the request must not be reported as an error of the server.
+        // All errors of cases are errors of the request, so a status of 500 or more fails the test.
         (400..500, _) => Err(body.to_string()),
         (status, _) => panic!("status {status}: {body}"),
     }
 }
 
-/// The stored fingerprints of each id.
+/// Looks up the stored fingerprints of each id of a case.
 fn find(server: &Server, options: &Value) -> Found {
     let of_id = |id: &str| {
         let id: String = id.bytes().map(|byte| format!("%{byte:02x}")).collect();
@@ -82,7 +82,7 @@ fn find(server: &Server, options: &Value) -> Found {
     Ok(super::words(&options["ids"]).into_iter().map(of_id).collect())
 }
 
-/// The result for an item.
+/// Converts the server's result for an item to the form of the cases.
 fn result(item: &Value) -> Value {
     match word(&item["status"]) {
         "new" => json!({ "added": true }),
@@ -93,7 +93,8 @@ fn result(item: &Value) -> Value {
     }
 }
 
-/// The server formats responses without serde, because that is faster.
+/// The server formats responses with its own code, which is faster than serde: the bytes must be
+/// the same.
 #[test]
 fn the_bytes_of_the_server_are_the_row_of_the_library() {
     let table = cases();
@@ -107,7 +108,7 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
         for options in ["k=3", "k=64&limit=1", "k=64&ids=0", "k=64&ids=1"] {
             let body = server.get(&format!("/v1/query?fingerprint={fingerprint}&{options}")).body;
             let row: AnswerRow = serde_json::from_slice(&body).unwrap();
-            // A field unknown to the row would be missing here.
+            // Parsed into the row and formatted again: a field that the row lacks would be missing.
             assert_eq!(serde_json::to_string(&row).unwrap() + "\n", text(body));
         }
         let path = format!("/v1/query?fingerprint={fingerprint}&k=3&explain=true");

@@ -1,4 +1,4 @@
-//! The cases through the Rust library.
+//! Runs the cases of `doors/cases.json` through the Rust library.
 
 use std::collections::HashMap;
 
@@ -176,7 +176,7 @@ fn build(dir: &TestDir, store: &Store, case: &Value) -> Found {
     Ok(built(&builder.finish().map_err(told)?))
 }
 
-/// The stored fingerprints of each id.
+/// Looks up the stored fingerprints of each id of a case.
 fn find(store: &Store, case: &Value) -> Found {
     let ids = words(&case["options"]["ids"]);
     let wanted: Vec<IdRef<'_>> = ids.into_iter().map(IdRef::Text).collect();
@@ -333,7 +333,7 @@ fn confirmed_pairs(dir: &TestDir, case: &Value) -> Found {
 }
 
 fn evaluate(dir: &TestDir, store: &Store, case: &Value) -> Found {
-    // The records in input order, as for all other doors.
+    // The records are read in input order, the same as through the other interfaces.
     let lines = dir.read("records.tsv");
     let mut ids = HashMap::new();
     let mut values = Vec::new();
@@ -364,7 +364,7 @@ fn plan(case: &Value) -> Found {
     }
     let plan = request.plan().map_err(told)?;
     let frontier = plan.estimates.iter().filter(|it| it.on_frontier);
-    // Definition of the frontier: no scheme is both smaller and faster.
+    // No scheme on the frontier is both smaller and faster than another one.
     for one in frontier.clone() {
         let beats = |other: &&SchemeEstimate| {
             other.tables_len < one.tables_len && other.hot_micros < one.hot_micros

@@ -2,8 +2,8 @@
 //! library, the program and the server. `bindings/python/tests/test_doors.py` runs them through
 //! Python.
 //!
-//! A case runs through all doors, except the doors that the table lists as lacking an operation or
-//! an option, with the reason.
+//! A case runs through all doors, except those for which `cases.json` gives a reason why they lack
+//! the operation or the option.
 
 #[cfg(unix)]
 mod http;
@@ -22,8 +22,8 @@ fn cases() -> Value {
     serde_json::from_str(include_str!("../../../../tests/doors/cases.json")).unwrap()
 }
 
-/// A dir with `records.tsv` and `store.fps` made from the table, `docs.jsonl` with the documents
-/// of the case, and `labels.tsv` with its labelled pairs.
+/// A folder with `records.tsv` and `store.fps`, made from the records that all cases share,
+/// `docs.jsonl` with the documents of the case, and `labels.tsv` with its labelled pairs.
 fn dir(table: &Value, case: &Value) -> TestDir {
     let dir = TestDir::new();
     if let Some(documents) = case["documents"].as_str() {
@@ -46,7 +46,7 @@ fn dir(table: &Value, case: &Value) -> TestDir {
     dir
 }
 
-/// A record as an input line of the program.
+/// Formats a record as an input line of the program.
 fn record(record: &Value) -> String {
     match record[1].as_str() {
         Some(id) => format!("{}\t{id}\n", word(&record[0])),
@@ -66,7 +66,8 @@ fn fingerprint(value: &Value) -> Result<Fingerprint, String> {
     word(value).parse().map_err(|error| format!("{error}"))
 }
 
-/// Compares the result of a door with the case, considering exceptions listed in the case.
+/// Compares the result of a door with the expected result, considering exceptions listed in the
+/// case. Returns a message if they differ.
 fn fault(door: &str, case: &Value, found: Found) -> Option<String> {
     let is_same = match &found {
         Ok(found) => *found == case["expected"],
@@ -86,7 +87,7 @@ fn fault(door: &str, case: &Value, found: Found) -> Option<String> {
 /// The names of all doors.
 const DOORS: [&str; 4] = ["library", "program", "http", "python"];
 
-/// The reason why a door does not run a case.
+/// The reason why a door does not run a case; `None` if it does.
 fn reason<'a>(table: &'a Value, case: &'a Value, door: &str) -> Option<&'a str> {
     let lacking = &table["operations"][word(&case["operation"])][door];
     lacking.as_str().or_else(|| case["without"][door].as_str())
@@ -101,7 +102,7 @@ fn each_case(door: &str, answer: impl Fn(&TestDir, &Value) -> Found) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The part of an object whose fields the case lists.
+/// The object `whole`, reduced to the fields that the case compares.
 fn part(whole: &Value, case: &Value) -> Value {
     let Some(expected) = case["expected"].as_object() else { return whole.clone() };
     expected.keys().map(|name| (name.clone(), whole[name].clone())).collect()
@@ -112,11 +113,11 @@ fn built(store: &Store) -> Value {
     json!({ "tuned_k": info.tuned_k, "tables": info.segments[0].tables.len() })
 }
 
-/// The number of curve points listed in a case.
+/// The number of curve points that a case compares.
 const POINT_COUNT: usize = 5;
 
-/// Pairs in the order of their ids, because doors list them in different orders; the smaller id
-/// comes first.
+/// Sorts pairs by their ids, the smaller id of each pair first, because doors return them in
+/// different orders.
 fn by_ids(mut rows: Vec<Value>) -> Value {
     for row in &mut rows {
         let (first, second) = (row["first_id"].clone(), row["second_id"].clone());
@@ -128,7 +129,7 @@ fn by_ids(mut rows: Vec<Value>) -> Value {
     rows.into()
 }
 
-/// The number of records remaining in the store of a dir.
+/// The number of records in the store of a folder, after a change.
 fn left(dir: &TestDir) -> u64 {
     Store::open(dir.path("store.fps")).unwrap().info().id_count()
 }
@@ -160,7 +161,8 @@ fn the_server_answers_every_case() {
     each_case("http", http::answer);
 }
 
-/// A case that runs through a single door, or expects an empty object, would compare nothing.
+/// Tests the cases themselves: a case that runs through a single door, or expects an empty object,
+/// would compare nothing.
 #[test]
 fn every_case_expects_something_of_two_doors_or_more() {
     let table = cases();

@@ -1,4 +1,4 @@
-//! The field names of reports.
+//! Tests that reports have the same field names in the library and in the program.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,8 @@ fn reports_have_the_names_of_the_table() {
         let expected = expected[name].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         assert_eq!(names(object), expected.collect(), "{name}");
     }
-    // The program prints the store name as the user wrote it.
+    // The value of this field differs: the program prints the name of the store as the user wrote
+    // it.
     let printed = dir.json(&["info", "store.fps"]);
     let path = printed["segments"][0]["path"].as_str().unwrap();
     assert_eq!(dir.path(path).display().to_string(), segment["path"]);

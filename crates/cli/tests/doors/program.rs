@@ -1,4 +1,4 @@
-//! The cases through the program.
+//! Runs the cases of `doors/cases.json` through the program.
 
 use fpstore::Store;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Found, POINT_COUNT, built, by_ids, kept_ids, left, part, word, words};
 use crate::common::program::{TestDir, text};
 
-/// Runs the program; status 1 means that nothing was found.
+/// Runs the program and returns its output, or its error. Status 1 (nothing was found) is no error.
 pub fn lines(dir: &TestDir, args: &[&str]) -> Result<String, String> {
     lines_on(dir, args, "")
 }
@@ -126,7 +126,7 @@ pub fn answer(dir: &TestDir, case: &Value) -> Found {
     })
 }
 
-/// Parses a line of fingerprint and id.
+/// Parses an output line with a fingerprint and an id.
 fn record(line: &str) -> Value {
     match line.split_once('\t') {
         Some((fingerprint, id)) => json!({ "fingerprint": fingerprint, "id": id }),
@@ -134,7 +134,7 @@ fn record(line: &str) -> Value {
     }
 }
 
-/// One row for each document of a cluster.
+/// Converts a cluster to one row for each document.
 fn members(cluster: &Value) -> Vec<Value> {
     let mut rows = Vec::new();
     for member in cluster["members"].as_array().unwrap() {
@@ -148,7 +148,7 @@ fn members(cluster: &Value) -> Vec<Value> {
     rows
 }
 
-/// The stored fingerprints of each id.
+/// Looks up the stored fingerprints of each id of a case.
 fn find(dir: &TestDir, case: &Value) -> Found {
     let of_id = |id: &str| -> Found {
         let args = ["query", "--id", id, "-k", "0", "-s", "store.fps", "--format", "json", "-q"];

@@ -1,4 +1,5 @@
-//! Each message that proposes a command: the command is run, and does what the message promises.
+//! Tests messages that propose a command: each proposed command is run, and must do what the
+//! message promises.
 
 use std::process::Command;
 
@@ -9,8 +10,8 @@ const B: &str = "0123456789abcde0";
 const FERRY: &str = "the ferry leaves at nine and returns before the tide";
 const ROOF: &str = "seven carpenters rebuilt the old theatre roof";
 
-/// A file, a command that is refused or completed with a proposal, the words before the proposed
-/// command, and a command that shows its outcome.
+/// A test case: a file, a command whose messages propose another command, the words before the
+/// proposed command, and a command that shows the result.
 struct Case {
     file: &'static str,
     content: String,
@@ -29,7 +30,7 @@ fn case(
     Case { file, content, given, before, shown_by, outcome }
 }
 
-/// Runs a line in a shell in which `fpstore` is this program.
+/// Runs a line in a shell in which `fpstore` is the tested program.
 fn shell(dir: &TestDir, line: &str) -> (i32, String, String) {
     let program = dir.command(&[]).get_program().to_owned();
     let line = format!("fpstore() {{ \"$PROGRAM\" \"$@\"; }}; {line}");
@@ -39,7 +40,8 @@ fn shell(dir: &TestDir, line: &str) -> (i32, String, String) {
     (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
 }
 
-/// The proposed command: the rest of the line, or up to the closing quote or the next clause.
+/// Extracts the proposed command from a message: it ends at the closing quote, the next clause or
+/// the end of the line.
 fn proposed(err: &str, before: &str) -> String {
     let (_, rest) = err.split_once(before).unwrap_or_else(|| panic!("no '{before}' in: {err}"));
     let line = rest.lines().next().unwrap();
@@ -64,7 +66,7 @@ fn cases() -> Vec<Case> {
     let kept = ("wc -l < k.jsonl | tr -d ' '", "2\n".to_string());
     let is_so = "if so, run: ";
     vec![
-        // Columns of fingerprints.
+        // Cases about columns of fingerprints.
         case(
             ("two.csv", hashes()),
             "build two.csv -s s.fps",
@@ -95,7 +97,7 @@ fn cases() -> Vec<Case> {
             is_so,
             dumped(&format!("{A}\t1\n")),
         ),
-        // Fields of documents.
+        // Cases about fields of documents.
         case(
             (
                 "elastic.jsonl",
@@ -152,7 +154,7 @@ fn cases() -> Vec<Case> {
             is_so,
             both(),
         ),
-        // Layouts of tables.
+        // Cases about layouts of tables.
         case(("tabs.csv", table("\t")), "build --docs tabs.csv -s s.fps", is_so, both()),
         case(("commas.tsv", table(",")), "build --docs commas.tsv -s s.fps", is_so, both()),
         case(
@@ -179,7 +181,7 @@ fn cases() -> Vec<Case> {
             "if the table contains documents, run: ",
             both(),
         ),
-        // Documents in place of fingerprints.
+        // Cases about documents in place of fingerprints.
         case(
             ("j.txt", objects(&|id, text| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}"))),
             "build j.txt -s s.fps",
@@ -198,7 +200,7 @@ fn cases() -> Vec<Case> {
             "if it contains documents, run: ",
             ("fpstore dump -s s.fps | cut -f2", "page.txt\n".into()),
         ),
-        // Stores.
+        // Cases about stores.
         case(
             ("in.tsv", format!("{A}\tx\n")),
             "query 0 -s s.fps",
@@ -250,7 +252,8 @@ fn a_proposed_command_does_what_its_message_promises() {
     }
 }
 
-/// Other separators are converted by Python, if it is installed.
+/// For tables with other separators the proposed command uses Python; skipped if it is not
+/// installed.
 #[cfg(unix)]
 #[test]
 fn a_table_with_other_separators_is_named_and_converted() {
@@ -278,7 +281,7 @@ fn a_table_with_other_separators_is_named_and_converted() {
     }
 }
 
-/// The commands of other programs are run if these are installed.
+/// Proposed commands that use other programs; skipped if these are not installed.
 #[cfg(unix)]
 #[test]
 fn converted_and_unpacked_files_have_the_documents_of_their_originals() {
@@ -330,7 +333,7 @@ fn parquet_is_named_where_lines_are_expected() {
             &["build", "--docs", "--docs-format", "jsonl", name, "-s", "n.fps"],
         ] {
             let (_, err) = dir.run(args, 2);
-            // A name that ends in 'parquet' is read as documents.
+            // With the extension 'parquet' the file is read as documents anyway.
             let is_docs = err.contains("a.parquet is Parquet, so --docs is assumed");
             let is_named = err.contains("it is a Parquet file, expected lines of text");
             assert!((is_named || is_docs) && !err.contains("tr '"), "{args:?}: {err}");
@@ -338,7 +341,7 @@ fn parquet_is_named_where_lines_are_expected() {
     }
 }
 
-/// With a key or a whole row as the text, different documents would be equal.
+/// If a key or a whole row were taken as the text, different documents would look equal.
 #[test]
 fn no_key_and_no_whole_row_is_proposed_as_a_text() {
     for (file, content) in [
@@ -360,8 +363,8 @@ fn no_key_and_no_whole_row_is_proposed_as_a_text() {
     }
 }
 
-/// A wrong proposal would lose documents: with a title or an author as the text, or with the first
-/// document as a header.
+/// A proposal that takes a title or an author as the text, or the first document as a header, would
+/// lose documents.
 #[test]
 fn no_command_is_proposed_where_several_fields_could_be_the_text() {
     let row =

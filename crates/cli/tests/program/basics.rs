@@ -1,4 +1,5 @@
-//! The commands for a simple store keep their columns, exit statuses and messages.
+//! Tests the output, exit statuses and messages of the commands that make, search and inspect a
+//! store.
 
 use std::fs;
 use std::io::Write;
@@ -145,7 +146,8 @@ fn what_is_no_store_is_never_replaced() {
     assert_eq!(names_in(&dir.path("photos")), ["cat.jpg"]);
     fs::create_dir(dir.path("empty")).unwrap();
     dir.run(&["build", "input.tsv", "-s", "empty"], 0);
-    // A folder that cannot be renamed, such as a mount point, is filled in place.
+    // The new store is a folder that cannot be renamed, such as a mount point: it is filled in
+    // place.
     let here = dir.path("here");
     fs::create_dir(&here).unwrap();
     let mut build = program(&["build", "../input.tsv", "-s", ".", "-q"], &here);
@@ -235,7 +237,7 @@ fn dump_is_input_for_the_same_store() {
         assert_eq!(again.lines().count(), 5, "{separator}");
     }
     assert!(!dir.output(&["dump", "--separator", "x"], "").status.success());
-    // `build` skips spaces after a comma, so this id would lose its leading space.
+    // `build` skips spaces after a comma, so `dump` refuses to print this id after a comma.
     dir.write("space.tsv", "0000000000000001\t lead\n");
     dir.run(&["build", "space.tsv", "-s", "space.fps"], 0);
     assert_eq!(dir.run(&["dump", "-s", "space.fps"], 0).0, "0000000000000001\t lead\n");
@@ -287,7 +289,7 @@ fn segments_are_written_read_only_and_nothing_else_is_left() {
     let segment = dir.path("store.fps/segment-0000000000000001.fps");
     // On Windows a file loses this attribute when its temporary name is replaced.
     assert!(cfg!(windows) || fs::metadata(segment).unwrap().permissions().readonly());
-    // The next build removes the files of a killed build.
+    // Leftovers of a killed build, which the next build removes.
     dir.write(".next.fps.tmp-abcdef/LOCK", "");
     dir.run(&["build", "input.tsv", "-s", "next.fps"], 0);
     dir.assert_files(&["input.tsv", "next.fps", "store.fps"]);
@@ -338,7 +340,7 @@ fn a_standard_error_that_takes_nothing_changes_no_answer() {
         let code = command.status().unwrap().code();
         assert_eq!(code, Some(status), "{args:?}");
     }
-    // A failing write of results is an error.
+    // A failed write of results is an error, unlike one of messages.
     let dump = program(&["dump"], dir.folder()).stdout(full()).output().unwrap();
     assert_eq!(dump.status.code(), Some(2));
     assert!(text(dump.stderr).ends_with("\nfpstore: the disk is full; free some space\n"));
@@ -391,7 +393,8 @@ fn the_help_of_every_command_has_examples_and_the_short_one_fits_a_screen() {
         let (long, _) = dir.run(&[command, "--help"], 0);
         assert!(long.contains("Example"), "{command}");
         let (_, status) = long.rsplit_once("\n\nExit status: 0").expect(command);
-        // A hint at the full list of options may follow; program::words tests it.
+        // Only the first line: a hint to the full list of options may follow, which program::words
+        // tests.
         let status = status.lines().next().unwrap_or_default();
         assert!(status.contains("2 error") && status.ends_with('.'), "{command}: {status}");
         let (short, _) = dir.run(&[command, "-h"], 0);

@@ -1,4 +1,4 @@
-//! Keeps several documents of a cluster, and writes cluster sizes to fields.
+//! Tests `clean --per-cluster`, which keeps several documents of a cluster, and `--cluster-size`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,8 @@ use super::{documents, near_args, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::TestDir;
 
-/// The documents kept in addition to the leader of their cluster: those with the smallest keys.
+/// The documents that are kept in addition to the first one of their cluster: those with the next
+/// smallest keys.
 fn spared<K: Ord>(
     documents: &[Document],
     removed: &BTreeMap<usize, usize>,
@@ -65,7 +66,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
             let found = String::from_utf8(super::decompressed(&dir, "out/a.jsonl.gz")).unwrap();
             assert_eq!(found, expected + empty, "{per_cluster}");
 
-            // The same command, with the cluster sizes.
+            // The same command, with a field for the cluster sizes.
             args.extend(["--cluster-size", "size"]);
             dir.run(&args, 0);
             let found = String::from_utf8(super::decompressed(&dir, "out/a.jsonl.gz")).unwrap();
@@ -82,7 +83,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
     }
 }
 
-/// Annotating removes no documents, and each document has both fields.
+/// With `--annotate` no document is removed, and duplicates have both fields: the id and the size.
 #[test]
 fn marks_have_the_size_beside_the_id() {
     let documents = documents(120, 61);

@@ -1,4 +1,5 @@
-//! Removes documents only if the kept document has their features.
+//! Tests `clean --confirm-contains`: documents are removed only if the kept document has their
+//! features.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,14 +1,15 @@
-//! Copies contain exactly the kept documents, whatever surrounds them in their files.
+//! Tests that copied files contain exactly the kept documents, with unusual line ends, blank lines
+//! and damage around them.
 
 use std::fs;
 
 use super::formats::{compressed, decompressed, record_of};
 use crate::common::program::TestDir;
 
-/// A line has more CRs before its LF than the maximum length of a document.
+/// The maximum length of a document. Lines of the test have more CRs than this before their LF.
 const LEN_MAX: &str = "500";
 
-/// Five texts; the third is a copy of the second. Each ends in `end`, the first in many CRs.
+/// Five documents; the third is a copy of the second. `line` formats a document and its line end.
 fn lines(line: impl Fn(&str, &str) -> String) -> Vec<String> {
     let text = |name: &str| (0..20).map(|at| format!("{name}w{at} ")).collect::<String>();
     let names = [("evil", "e"), ("a", "a"), ("copy", "a"), ("unique", "u"), ("end", "z")];
@@ -40,7 +41,7 @@ fn the_documents_that_were_judged_are_removed_however_many_crs_end_a_line() {
         };
         let copy = || String::from_utf8(decompressed(&dir, &format!("out/{name}"))).unwrap();
         assert_eq!(copy(), without(2), "{name}");
-        // Only the contaminated document is removed.
+        // `contamination` removes only the document that contains the item.
         dir.write("items.txt", &lines[3]);
         let items = ["--against", "items.txt"];
         let args = ["contamination", "--docs", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
@@ -88,13 +89,13 @@ fn an_archive_of_which_nothing_is_kept_is_still_one() {
         let copy = format!("out/{name}");
         assert_eq!(decompressed(&dir, &copy), b"", "{name}");
         assert_eq!(fs::read(dir.path(&copy)).unwrap().is_empty(), name == "b.warc");
-        // The next command can read the output.
+        // Another command can read the copies.
         let (_, err) = dir.run(&["build", "--docs", "out", "-s", "s.fps"], 0);
         assert!(err.contains("1 record, "), "{err}");
     }
 }
 
-/// A column that is copied but not parsed makes the parser panic.
+/// A damaged Parquet column that is copied but not read makes the Parquet crate panic.
 #[test]
 fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     use ::parquet::data_type::{ByteArray, ByteArrayType};
@@ -128,7 +129,7 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
         dir.run(&[more, &["--docs", "in", "-o", "out/"]].concat(), status).1
     };
     let check = ["contamination", "--against", "in/a.jsonl"];
-    // The intact file is copied, and its document is kept.
+    // The documents of the intact file are kept.
     assert!(run(0, &["clean"]).contains("4 documents: 3 documents kept"));
     run(0, &check);
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
@@ -146,7 +147,7 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
         assert!(err.contains("b.parquet: its parser panicked"), "{err}");
         let err = run(2, &[command, &["--skip-bad"]].concat());
         assert!(err.contains("b.parquet: its parser panicked"), "{err}");
-        // Only the damaged file is left out.
+        // The damaged file has no copy.
         assert!(!dir.path("out/b.parquet").exists());
         assert_eq!(dir.read("out/c.jsonl"), all[3..].concat());
     }

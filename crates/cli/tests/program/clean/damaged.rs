@@ -1,12 +1,11 @@
-//! Files with partial or complete damage next to intact files, and texts without words.
+//! Tests `clean` on damaged files next to intact ones, and on texts without words.
 
 use super::documents;
 use super::formats::{CSV, JSON_LINES, archived, compressed, decompressed, record_of};
 use crate::common::documents::Document;
 use crate::common::program::TestDir;
 
-/// An unreadable file that is one document is reported as left out; the list of kept files must not
-/// include it.
+/// The list of kept files must not include an unreadable file.
 #[test]
 fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
     let dir = TestDir::new();
@@ -39,7 +38,7 @@ fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
     }
 }
 
-/// UTF-16 can be read, but its lines cannot be copied byte by byte.
+/// Files in UTF-16 can be read, but their lines cannot be copied byte by byte.
 #[test]
 fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     let dir = TestDir::new();
@@ -57,7 +56,7 @@ fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     assert_eq!(dir.read("out/z.jsonl"), lines(&[1]));
 }
 
-/// The error occurs also with `--skip-bad`, because the file is not bad.
+/// The command is refused even with `--skip-bad`, because the file is not bad.
 #[test]
 fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     let dir = TestDir::new();
@@ -100,7 +99,7 @@ fn texts_without_words_are_compared_as_a_whole() {
             .collect();
         assert_eq!(pairs, ["2 0 new text", "7 1 new bytes"]);
     }
-    // Stores support such texts, too; a store of an older recipe continues without them.
+    // Stores contain such texts, too. In a store with an older recipe they have no fingerprint.
     dir.ok(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], "");
     assert!(dir.ok(&["query", "--text", "***", "-s", "s.fps"], "").contains("\t0\t0\n"));
     let info = dir.json(&["info", "-s", "s.fps"]);
@@ -111,8 +110,8 @@ fn texts_without_words_are_compared_as_a_whole() {
     assert!(err.contains("9 documents without fingerprint"), "{err}");
 }
 
-/// A file of the documents in the format of its extension; members of `.warc.gz` contain one record
-/// each.
+/// The bytes of a file with these documents, in the format of the extension of `name`. Each member
+/// of `.warc.gz` contains one record.
 fn file_of(name: &str, documents: &[Document]) -> Vec<u8> {
     let records = || documents.iter().enumerate().map(|(at, document)| archived(at, document));
     let plain = match name.split('.').nth(1).unwrap() {
@@ -129,11 +128,11 @@ fn file_of(name: &str, documents: &[Document]) -> Vec<u8> {
 const NAMES: [&str; 6] =
     ["a.jsonl.gz", "a.jsonl.zst", "a.csv.gz", "a.csv.zst", "a.warc", "a.warc.gz"];
 
-/// A file is truncated at three quarters. Next to it is an intact file with the same documents.
-/// Archives are read past damaged records, see below.
+/// A file truncated at three quarters of its length, next to an intact file with the same
+/// documents.
 #[test]
 fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
-    // Long enough for a decompressor to return much data before the truncation.
+    // So many documents that a decompressor returns many before the truncation.
     let documents = documents(900, 31);
     for name in NAMES.into_iter().filter(|name| !name.contains("warc")) {
         let dir = TestDir::new();
@@ -141,7 +140,8 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
         let cut = &whole[..whole.len() * 3 / 4];
         dir.write(&format!("in/{name}"), cut);
         dir.write("in/b.jsonl", JSON_LINES.file(&documents, |_| true));
-        // Alone, the damaged file is an error that names the file and the place.
+        // If it is the only input, the damaged file is an error that names the file and the
+        // position.
         let one = format!("in/{name}");
         let place =
             format!("the compressed data is truncated: the file ends at byte {}", cut.len());
@@ -149,14 +149,14 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
             let (_, err) = dir.run(args, 2);
             assert!(err.contains(name) && err.contains(&place), "{name}: {err}");
         }
-        // The intact part is fingerprinted.
+        // `fingerprint` reads the part before the damage.
         let (out, err) = dir.run(&["fingerprint", "in", "--skip-bad"], 0);
         let taken =
             err.lines().find_map(|line| line.split_once("; the ")?.1.split_once(" documents"));
         let taken: usize = taken.unwrap_or_else(|| panic!("{name}: {err}")).0.parse().unwrap();
         assert!((300..850).contains(&taken), "{name}: {taken}");
         assert_eq!(out.lines().count(), 900 + taken, "{name}");
-        // Cleaning leaves out the whole file.
+        // `clean` leaves out the whole damaged file.
         let args = ["clean", "in", "--skip-bad", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = dir.run(&args, 2);
         assert!(err.contains(&format!("{taken} documents before that were left out")), "{err}");
@@ -166,7 +166,7 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
     }
 }
 
-/// Copies in whole blocks, as on tapes, are padded with NUL bytes.
+/// Copies in whole blocks, such as from tapes, are padded with NUL bytes, which are not an error.
 #[test]
 fn nul_bytes_behind_gzip_are_no_fault() {
     let documents = documents(40, 32);
@@ -185,7 +185,7 @@ fn nul_bytes_behind_gzip_are_no_fault() {
     assert_eq!(dir.json(&["info"])["ids"].as_u64(), Some(3 * 40 + 1));
     let (_, err) = dir.run(&["clean", "in", "-o", "out"], 0);
     assert!(err.contains("121 documents"), "{err}");
-    // Other trailing bytes are an error: their meaning is unknown.
+    // Other bytes after the gzip data are an error, because their meaning is unknown.
     let name = "in/a.jsonl.gz";
     let junk = [file_of(name, &documents), b"\0more".to_vec()].concat();
     let at = junk.len() - 4;
@@ -240,14 +240,14 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
         assert!(err.contains("1 damaged record is in no output"), "{err}");
         assert!(dir.read("m.json").contains("\"damaged_records\": 1"));
         assert_eq!(String::from_utf8(decompressed(&dir, &out)).unwrap(), without(lost), "{told}");
-        // The removal of a benchmark handles it the same way.
+        // `contamination` does the same.
         dir.write("items.jsonl", "{\"text\":\"one text of the first page\"}\n");
         let args = ["contamination", "--against", "items.jsonl", name, "-o", &out, "-f"];
         dir.run(&[&args[..], &["--skip-bad"]].concat(), 0);
         let kept = String::from_utf8(decompressed(&dir, &out)).unwrap();
         assert_eq!(kept, without(lost).replace(&records[0], ""));
     }
-    // If records share a member, the number of lost records is unknown.
+    // If records share a member of the archive, the number of lost records is unknown.
     let dir = TestDir::new();
     let one = compressed("x.gz", whole.as_bytes());
     dir.write("a.warc.gz", &one[..one.len() - 20]);

@@ -1,4 +1,4 @@
-//! `--dry-run` prints the effects of a cleaning without changing anything.
+//! Tests `clean --dry-run`, which prints the effects of a cleaning and changes nothing.
 
 use crate::common::program::{TestDir, names_in};
 

@@ -1,4 +1,4 @@
-//! Document files in the formats that `clean` can write.
+//! Tests `clean` on files in each format that it can write.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -92,8 +92,8 @@ pub fn decompressed(dir: &TestDir, name: &str) -> Vec<u8> {
     }
 }
 
-/// The expected copy: a jsonl document is kept or removed as its line; the blank lines before it
-/// are always kept.
+/// The expected copy of a file. In jsonl, blank lines before a document are kept even if the
+/// document is removed.
 pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -> bool) -> Vec<u8> {
     if format.end != "jsonl" {
         return format.file(documents, stays);
@@ -110,7 +110,7 @@ pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -
     bytes.into_bytes()
 }
 
-/// Common contents of files wrongly called JSON Lines, and the messages for them.
+/// Files that have the extension of JSON Lines and other contents: the message names the format.
 #[test]
 fn files_that_are_something_else_are_named() {
     let dir = TestDir::new();
@@ -134,13 +134,13 @@ fn files_that_are_something_else_are_named() {
         assert!(err.contains(told), "{told}: {err}");
     }
     assert!(err.lines().all(|line| line.len() < 1000), "{err}");
-    // Bad records are copied; the binary file is in no output.
+    // These files are copied with their bad records; the binary file is not copied.
     for name in ["a.jsonl", "b.json", "c.jsonl", "e.jsonl"] {
         let name = format!("/{name}");
         assert_eq!(dir.read(&format!("out{name}")), dir.read(&format!("in{name}")));
     }
     assert!(!dir.path("out/d.jsonl").exists());
-    // A rule by a field missing in all documents would keep arbitrary documents.
+    // An error, because with a field that no document has, the kept documents would be arbitrary.
     let args = ["clean", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
     let (_, err) = dir.run(&args, 2);
     assert!(
@@ -149,7 +149,7 @@ fn files_that_are_something_else_are_named() {
     );
 }
 
-/// The texts of a chat are in an array of each document.
+/// The text of a document is in an array, such as the messages of a chat.
 #[test]
 fn texts_in_arrays_are_compared_and_their_documents_copied() {
     let line = |id: usize, question: &str, answer: &str| {
@@ -178,7 +178,7 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
     }
 }
 
-/// Repeated ids are not an error, but they make lists by id ambiguous.
+/// Repeated ids are not an error, but they are reported, because lists by id become ambiguous.
 #[test]
 fn documents_that_share_an_id_are_told() {
     let line = |id: &str, text: &str| format!("{{\"id\":{id},\"text\":\"{text}\"}}\n");

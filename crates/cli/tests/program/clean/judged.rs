@@ -1,4 +1,4 @@
-//! Document pairs judged by people.
+//! Tests `clean --pairs`: pairs of documents judged by people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,15 @@ use crate::common::documents::{Document, json_lines};
 use crate::common::program::TestDir;
 use crate::common::{Random, oracle};
 
-/// The judged pairs by position: duplicates, and different documents.
+/// Judged pairs of documents, by their positions: duplicates, and different documents.
 struct Judged {
     one: BTreeSet<(usize, usize)>,
     different: BTreeSet<(usize, usize)>,
 }
 
 impl Judged {
-    /// Documents that would be removed are judged different from the kept document, and some random
-    /// pairs are judged duplicates.
+    /// Judges some documents that would be removed different from their kept document, and some
+    /// random pairs duplicates.
     fn of(documents: &[Document], threshold: Option<f64>) -> Self {
         let mut random = Random::new(90);
         let mut any = || random.next() as usize % documents.len();
@@ -38,13 +38,14 @@ impl Judged {
             format!("{}\t{}\t{label}\n", documents[*a].id, documents[*b].id)
         };
         let one = self.one.iter().map(|pair| line(pair, 1));
-        // The two ids are swapped.
+        // Swapped ids, which have the same meaning.
         let different = self.different.iter().map(|&(a, b)| line(&(b, a), 0));
         let unknown = ["x\ty\t1\n".into(), format!("{}\tx\t0\n", documents[0].id)];
         one.chain(different).chain(unknown).collect()
     }
 
-    /// For each removed document the kept document, and whether the pair was judged.
+    /// The expected result: for each removed document the kept document, and whether the two were
+    /// judged duplicates.
     fn removed(
         &self,
         documents: &[Document],

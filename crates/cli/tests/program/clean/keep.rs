@@ -1,4 +1,4 @@
-//! Several rules that select the kept document among near documents.
+//! Tests `clean --keep` with several rules, applied in order.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

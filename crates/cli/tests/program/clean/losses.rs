@@ -1,4 +1,5 @@
-//! The loss report of a cleaning, and the limit that stops it before it removes too much.
+//! Tests the report of losses of a cleaning, and `--max-loss`, which stops a cleaning that removes
+//! too much.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +8,8 @@ use super::{documents, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::{TestDir, names_in, text};
 
-/// Two files with some near documents, and one file with copies of a template; and the removed
-/// documents by position.
+/// A folder with two files of some near documents and one file of copies of a template, and the
+/// positions of the documents that a cleaning removes.
 struct Site {
     dir: TestDir,
     documents: Vec<Document>,
@@ -17,7 +18,7 @@ struct Site {
 
 const NAMES: [&str; 3] = ["a.jsonl", "b.jsonl", "c.jsonl"];
 
-/// The file of a document, by position.
+/// The number of the file that contains the document at a position.
 fn file_of(at: usize) -> usize {
     [120, 240].iter().filter(|start| at >= **start).count()
 }
@@ -48,8 +49,7 @@ fn site() -> Site {
 }
 
 impl Site {
-    /// The number of documents and of removed documents among the documents for which `is_of` is
-    /// true.
+    /// Counts the documents for which `is_of` is true, and the removed ones among them.
     fn counted(&self, is_of: impl Fn(usize) -> bool) -> (usize, usize) {
         let all = (0..self.documents.len()).filter(|&at| is_of(at)).count();
         (all, self.removed.keys().filter(|&&at| is_of(at)).count())
@@ -74,7 +74,7 @@ fn losses_are_counted_by_file_and_by_source() {
         expect("source", source, site.counted(|at| source_of(at) == source));
     }
     assert_eq!(site.dir.read("losses.tsv"), expected.concat());
-    // All copies of the template but the first are removed.
+    // The third file has copies of a template: all but the first are removed.
     let (all, gone) = site.counted(|at| file_of(at) == 2);
     assert_eq!((all, gone), (130, 129));
     for part in [
@@ -135,8 +135,8 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     assert_eq!(names_in(&dir.path("out")), [".fpstore-dedup"]);
     assert!(!dir.path("r.tsv").exists());
     assert_eq!(dir.json(&["info", "-s", "s.fps"]), before);
-    // The limit is not among the settings that identify the work, so the parts read before are not
-    // read again.
+    // The same job continues with another limit: the limit is not one of the settings that identify
+    // a job.
     let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
     let (_, err) = dir.run(&loud, 2);
     assert!(err.contains("1 of 1 parts are read"), "{err}");
@@ -164,7 +164,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     assert!(err.contains("'fpstore clean' cleans documents, and has --max-loss"), "{err}");
 }
 
-/// `--list` stops at the limit, too; inputs of fingerprint records get no table of files.
+/// `--max-loss` also limits `--list`. For records of fingerprints no table of files is printed.
 #[test]
 fn a_list_has_a_limit_of_its_loss() {
     let site = site();
@@ -178,7 +178,8 @@ fn a_list_has_a_limit_of_its_loss() {
     assert_eq!(out.lines().count(), site.documents.len() - site.removed.len());
 }
 
-/// Each document is a file, so a table of files would carry no information.
+/// If each document is a file, no table of files is printed, because it would have one row for each
+/// document.
 #[test]
 fn files_that_are_documents_are_no_rows() {
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! The manifest written by a cleaning.
+//! Tests `clean --manifest`.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

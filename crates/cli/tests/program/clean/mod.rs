@@ -1,4 +1,4 @@
-//! `clean` copies the kept documents byte for byte.
+//! Tests `clean`: which documents are kept, and that their copies are equal byte for byte.
 
 mod clusters;
 mod contained;
@@ -32,7 +32,7 @@ use crate::common::oracle;
 use crate::common::program::{TestDir, names_in, with_slashes};
 use formats::{CSV, JSON_LINES, TSV, archived, compressed, decompressed, expected, record_of};
 
-/// Documents, many of them near or equal.
+/// Test documents, many of them near-duplicates or equal.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
     documents::documents(count, seed, 40, 3)
 }
@@ -47,12 +47,14 @@ fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
     }
 }
 
-/// The options that define near documents as in `are_near`.
+/// The options with which `clean` uses the same criterion as these tests: a similarity, or else a
+/// distance.
 fn near_args(confirm: Option<&str>) -> [&str; 2] {
     confirm.map_or(["-k", "7"], |is| ["--confirm", is])
 }
 
-/// For each removed document the kept document: the documents with the smallest keys are kept.
+/// The expected result: for each removed document the kept document. Of near documents, the one
+/// with the smallest key is kept.
 fn removed<K: Ord>(
     documents: &[Document],
     threshold: Option<f64>,
@@ -84,7 +86,8 @@ fn web_archives_are_cleaned_record_by_record() {
         let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = dir.run(&args, 0);
         assert!(err.contains("skipped 1 response that is not a page or text"), "{err}");
-        // The titles differ, so the similarities differ, too.
+        // The similarity column is not compared here: the titles differ, so the similarities
+        // differ, too.
         let rows = dir.read("r.tsv");
         let ids: BTreeSet<&str> =
             rows.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
@@ -93,7 +96,7 @@ fn web_archives_are_cleaned_record_by_record() {
         let out = format!("out/{name}");
         assert!(decompressed(&dir, &out) == file(&stays).as_bytes());
         if name.ends_with(".gz") {
-            // Each record is a separate member.
+            // In the copy, each record is a separate member of the archive.
             let bytes = fs::read(dir.path(&out)).unwrap();
             let mut first = String::new();
             flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut first).unwrap();
@@ -155,7 +158,8 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     let (document, kept) = (&documents[at], &documents[kept]);
                     assert_eq!(id, document.id);
                     assert_eq!(own, format!("{:016x}", document.fingerprint));
-                    // A removed document can be near several kept documents: any may be reported.
+                    // If a removed document is near several kept documents, any of them may be in
+                    // the list.
                     let of = documents.iter().find(|document| document.id == kept_id).unwrap();
                     assert!(are_near(of, document, threshold), "{line}, {}", kept.id);
                     assert_eq!(other, format!("{:016x}", of.fingerprint));
@@ -204,7 +208,8 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
-/// The features of all candidates together exceed the memory limit, so they are compared in rounds.
+/// The features of all candidates together exceed the memory limit, so documents are compared in
+/// rounds.
 #[test]
 fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     let documents = documents::documents(300, 23, 900, 69);
@@ -250,7 +255,7 @@ fn documents_are_marked_instead_of_removed() {
             false => assert!(object["copy_of"].is_null()),
         }
     }
-    // An existing field is an error, and nothing is written.
+    // It is an error if documents already have the new field.
     let again = ["clean", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
     let (_, err) = dir.run(&again, 2);
     assert!(err.contains("line 1: field 'copy_of' exists already"), "{err}");
@@ -284,7 +289,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     assert!(fs::read(dir.path("out/a.csv")).unwrap() == CSV.file(new, stays));
     let count = dir.json(&["info", "-s", "s.fps"])["ids"].as_u64();
     assert_eq!(count, Some((old.len() + kept.len()) as u64));
-    // All of them are stored by now.
+    // In a second run, all documents are stored, so none is new.
     let (_, err) = dir.run(&[&args[..], &["-o", "none"]].concat(), 0);
     assert!(err.contains("0 documents kept"), "{err}");
     assert_eq!(fs::read(dir.path("none/a.csv")).unwrap(), CSV.head.as_bytes());
@@ -321,7 +326,7 @@ fn what_cannot_be_compared_stays() {
     let args = ["clean", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
     let (_, err) = dir.run(&args, 2);
     assert!(err.contains("a.jsonl: line 2") && err.contains("--skip-bad"), "{err}");
-    // An immediate failure leaves no files behind.
+    // A command that fails at once leaves no files.
     dir.assert_files(&["a.jsonl"]);
     let (_, err) = dir.run(&[&args[..], &["--skip-bad"]].concat(), 0);
     assert!(
@@ -370,8 +375,7 @@ fn an_output_that_would_do_harm_is_refused() {
     assert_eq!(dir.read("out/b/a.jsonl"), dir.read("in/b/a.jsonl"));
 }
 
-/// A killed command continues when it is repeated, and gives the same result as an uninterrupted
-/// command.
+/// If a killed command is repeated, it continues, and its result is the same as without the kill.
 #[cfg(unix)]
 #[test]
 fn a_killed_command_goes_on_where_it_was() {
@@ -410,12 +414,12 @@ fn a_killed_command_goes_on_where_it_was() {
         if dir.path("out/.fpstore-dedup/job.json").exists() || !dir.path("out.tsv").exists() {
             let output = dir.command(&part).output().unwrap();
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            // The process may have been killed after the end of the work.
+            // The kill may have come after the work was complete.
             let had_ended =
                 told.contains("an earlier run of the same cleaning completed its outputs");
             assert!(output.status.success() || had_ended, "{told}");
         }
-        // Without its description file, the folder is a leftover of a job that had ended.
+        // If the job had ended, only a leftover folder without a description file can exist.
         let _ = fs::remove_dir_all(dir.path("out/.fpstore-dedup"));
         assert_eq!(names_in(&dir.path("out")), names_in(&dir.path("whole")));
         for name in names_in(&dir.path("whole")) {
@@ -426,7 +430,7 @@ fn a_killed_command_goes_on_where_it_was() {
         assert_eq!(dir.json(&["info", "-s", "s.fps"])["ids"], whole_info);
     }
     assert!(killed > 0);
-    // A different command does not take over the leftovers of a stopped command.
+    // A stopped command, whose leftovers another command must not use.
     dir.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
     let (_, err) = dir.run(&["clean", "in", "-o", "other"], 2);
     assert!(

@@ -1,4 +1,5 @@
-//! The extension of an output name matches its format, or the error suggests a matching name.
+//! Tests the names of outputs: an extension of another format is refused, and the error suggests a
+//! name.
 
 use std::fs;
 
@@ -18,7 +19,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
         for to in ["out.jsonl", "out.jsonl.gz", "out.ndjson.zst", "out"] {
             dir.run(&["clean", from, "-o", to, "-f"], 0);
             assert_eq!(decompressed(&dir, to), KEPT.as_bytes(), "{from} to {to}");
-            // The next command detects the format from the name.
+            // Another command can read the output, because its name shows the format.
             if to != "out" {
                 assert_eq!(dir.ok(&["fingerprint", to], "").lines().count(), 1);
             }
@@ -29,7 +30,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     dir.write("in.warc", &archive);
     dir.run(&["clean", "in.warc", "--judge", "bytes", "-o", "out.warc.gz"], 0);
     assert!(archive.as_bytes().starts_with(&decompressed(&dir, "out.warc.gz")[..100]));
-    // Each record is a separate member.
+    // In the copy, each record is a separate member of the archive.
     let bytes = fs::read(dir.path("out.warc.gz")).unwrap();
     let mut first = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut first)
@@ -75,8 +76,8 @@ fn a_name_of_another_format_is_refused_with_one_that_fits() {
         assert!(err.contains(told), "{args:?}: {err}");
         assert_eq!(names_in(dir.folder()), before, "{args:?}");
     }
-    // If an option overrides the format of an input, the output can have the extension of the
-    // input.
+    // If --docs-format overrides the extension of the input, the output may have that extension,
+    // too.
     let format = ["--docs-format", "jsonl"];
     dir.run(&[&args("in.dat", "x.jsonl")[..], &format].concat(), 0);
     dir.write("odd.csv", LINES);
@@ -108,11 +109,11 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
     }
     dir.run(&["clean", "in", "-o", "x.jsonl/"], 0);
     assert_eq!(dir.read("x.jsonl/a.jsonl"), KEPT);
-    // An existing folder is taken as a folder, whatever its name.
+    // An existing folder is used as a folder, even if its name has the extension of a file.
     dir.run(&["contamination", "--against", "items.jsonl", "in", "-o", "x.jsonl", "-f"], 0);
 }
 
-/// Also for lists and rows: all output files use the same code.
+/// Lists and rows are compressed by the extension of their name, too.
 #[test]
 fn lists_are_compressed_as_their_names_say() {
     let dir = TestDir::with("in.jsonl", LINES);

@@ -1,5 +1,5 @@
-//! Removed passages are cut out of their documents, listed in attributes, or remove the whole
-//! document.
+//! Tests `clean --passages`: repeated passages are cut out of their documents, or listed, or the
+//! whole document is removed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +35,8 @@ fn text(page: &[Document]) -> String {
     format!(" {}\n", texts.join(BETWEEN))
 }
 
-/// For each page its removed passages, each with its similarity to the kept passage. Without a
-/// threshold fingerprints decide.
+/// The expected result: for each page its removed passages, each with its similarity to the kept
+/// passage. Without a threshold, passages are compared by fingerprint.
 fn removed(pages: &[Vec<Document>], threshold: Option<f64>) -> Vec<BTreeMap<usize, f64>> {
     let all: Vec<&Document> = pages.iter().flatten().collect();
     let near = |one: usize, other: usize| are_near(all[one], all[other], threshold);
@@ -55,7 +55,7 @@ fn removed(pages: &[Vec<Document>], threshold: Option<f64>) -> Vec<BTreeMap<usiz
     pages.iter().map(of_page).collect()
 }
 
-/// The text without its removed passages, by the rule given in the help; `None` if it is empty.
+/// The expected text of a page without its removed passages; `None` if nothing is left.
 fn cut(page: &[Document], removed: &BTreeMap<usize, f64>) -> Option<String> {
     let mut rest = " ".to_string();
     for (at, passage) in page.iter().enumerate().filter(|(at, _)| !removed.contains_key(at)) {
@@ -75,7 +75,7 @@ fn row(number: usize, text: &str) -> String {
     format!("\"p{number}\",\"{text}\",x\n")
 }
 
-/// A file of pages; a function gives the text of each page.
+/// The content of a file of pages; `text` returns the text of each page.
 fn file(
     pages: &[Vec<Document>],
     record: fn(usize, &str) -> String,
@@ -125,7 +125,7 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
         assert!(
             err.contains(&format!("cut out of {changed} documents; {whole} documents removed"))
         );
-        // The output has no near passages.
+        // A second cleaning finds no more near passages.
         let args = ["clean", &out, "--unit", "paragraph", "--list"];
         let (_, err) = dir.run(&[&args[..], &near].concat(), 0);
         assert!(err.contains(" 0 passages removed"), "{err}");
@@ -152,7 +152,7 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
         let expected = file(&pages, line, |at| stays(at).then(|| text(&pages[at])));
         assert_eq!(dir.read(&format!("{fate}/a.jsonl")), expected);
     }
-    // Files of a single document are listed, and not copied.
+    // If each file is one document, files are listed instead of copied.
     fs::remove_file(dir.path("in/a.jsonl")).unwrap();
     let name = |at: usize| format!("in/{at:03}.txt");
     for (at, page) in pages.iter().enumerate() {
@@ -202,11 +202,13 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
     let lines = |name: &str| -> Vec<Value> {
         dir.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    // Both are parsed, because printed numbers do not always keep the last bit when parsed.
+    // Both values are formatted and parsed again, because parsing a printed number can change its
+    // last bit.
     let parsed = |line: &Value| serde_json::from_str(&line.to_string()).unwrap();
     let expected: Vec<Value> = expected(0).iter().map(parsed).collect();
     assert_eq!(lines("out/a.jsonl"), expected);
-    // For other formats the attributes are in a separate file, also for files of a single document.
+    // For formats other than JSON Lines, and for files of a single document, the attributes are in
+    // a separate file.
     dir.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
     dir.write("in/c.txt", text(&pages[0]));
     dir.run(&[&args[..], &["-o", "all"], &near].concat(), 0);
@@ -233,8 +235,8 @@ fn attributes_in_one_file_are_compressed_as_its_name_says() {
             assert_eq!(found, expected, "{docs} to {output}");
         }
     }
-    // In a folder outputs are compressed like their input file; outputs with a new name are not
-    // compressed.
+    // In an output folder, files with the name of an input are compressed like the input; files
+    // with a new name are not.
     fs::create_dir(dir.path("in")).unwrap();
     for name in ["b.jsonl.gz", "d.csv"] {
         fs::copy(dir.path(name), dir.path("in").join(name)).unwrap();

@@ -1,4 +1,5 @@
-//! The reasons for removing documents: equal addresses, equal bytes, equal tokens, or nearness.
+//! Tests the reasons for which `clean` removes documents: an equal address, equal bytes, equal
+//! tokens, or similarity.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,7 @@ use crate::common::Random;
 use crate::common::documents::Document;
 use crate::common::program::TestDir;
 
-/// A document with its text and its address: the number of the page, and a spelling of the address.
+/// A document: its text, and its address, given as the number of a page and a spelling of its URL.
 struct Page {
     document: Document,
     text: String,
@@ -56,7 +57,7 @@ fn reason_of(one: &Page, other: &Page, is_confirmed: bool) -> &'static str {
     }
 }
 
-/// The result of the rules, computed by comparing all documents with each other.
+/// The expected result, computed by comparing all documents with each other.
 fn expected(
     pages: &[Page],
     threshold: Option<f64>,
@@ -90,7 +91,7 @@ fn expected(
     all
 }
 
-/// The removed documents of a list, with the kept documents and the reasons.
+/// Parses a list of removed documents: for each, the kept document and the reason.
 fn listed(rows: &str) -> BTreeMap<usize, (usize, String)> {
     let of = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -130,7 +131,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
                 assert_eq!((*kept, reason.as_str()), expected[at], "{case}: {at}");
                 continue;
             }
-            // Several kept documents can be near.
+            // Any near document may be named as the kept one, but it must be kept.
             assert!(!found.contains_key(kept), "{case}: {at}");
             if reason != "address" {
                 assert!(are_near(&pages[*at].document, &pages[*kept].document, None));
@@ -203,8 +204,7 @@ fn without_what_is_near_only_the_same_is_removed() {
     }
 }
 
-/// Reasons do not affect the kept documents: disabling a reason only removes its name from the
-/// list.
+/// Without the reason `text`, the same documents are removed, for the reason `near`.
 #[test]
 fn leaving_out_equal_texts_leaves_their_name_out() {
     let pages = pages(200, 72);
@@ -230,7 +230,8 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
     let words = |first: u32| (first..first + 30).map(|at| format!("w{at} ")).collect::<String>();
     let dir = TestDir::with("old.jsonl", &line("old", &words(0), "http://a/old"));
     dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
-    // The best document of address 1 is stored already; the best document of address 2 is kept.
+    // Address 1 is already stored, so its documents are removed; of address 2 the best document is
+    // kept.
     let new = [
         line("a", &words(0), "http://a/1"),
         line("b", &words(100), "https://A/1/"),
@@ -273,7 +274,8 @@ fn placeholders_of_missing_addresses_are_not_one_address() {
     let args = ["clean", "n.csv", "--url-field", "url", "-o", "k.csv"];
     let (_, err) = dir.run(&args, 2);
     assert!(err.contains("no document has the field 'url' with an address"), "{err}");
-    // One true address twice, and the placeholders: only the second one of the address is removed.
+    // Two documents with the same address, then documents with placeholders for addresses: only the
+    // second document is removed.
     let pages = "p,http://a/1,a page about ferries\nq,http://a/1,another page about ferries\n";
     dir.write("n.csv", format!("{csv}{pages}"));
     dir.run(&args, 0);

@@ -1,4 +1,4 @@
-//! Errors of `dedup`, `contamination`, `pairs` and `cluster`; the advice in the messages works.
+//! Tests that invalid commands are refused, and that the advice in their messages works.
 
 use std::fs;
 
@@ -20,8 +20,8 @@ fn dir() -> TestDir {
 
 const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
 
-/// A field missing in all documents is a typing error. No working files are kept, because the work
-/// could not continue with other settings.
+/// A field that no document has is probably mistyped. Working files are removed, because the job
+/// could not continue with another field.
 #[test]
 fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     let dir = dir();
@@ -35,10 +35,10 @@ fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
         assert!(err.contains(told) && err.contains(help), "{option}: {err}");
         dir.assert_files(&["in.jsonl"]);
     }
-    // The refused commands left no files, so the correct command runs without --force.
+    // The refused commands left no files, so the corrected command needs no --force.
     dir.run(&[&ARGS[..], &["--source-field", "lang"]].concat(), 0);
-    // An invalid address is a bad record; otherwise documents with the same number would count as
-    // one page.
+    // A number is no address but a bad record: otherwise documents with the same number would count
+    // as one page.
     let numbers =
         "{\"id\":1,\"text\":\"one two\",\"url\":5}\n{\"id\":2,\"text\":\"six\",\"url\":5}\n";
     dir.write("n.jsonl", numbers);
@@ -82,11 +82,12 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
         let (_, err) = dir.run(args, 2);
         assert!(err.contains("empty: no file to read: the folder is empty"), "{args:?}: {err}");
     }
-    // With an additional file that has fields, the option has a meaning.
+    // The option is accepted if at least one file has fields.
     dir.run(&["pairs", "--docs", "a.txt", "in.jsonl", "--text-field", "text"], 0);
 }
 
-/// A first line with a label other than 1, 0 and -1 is a header only if it contains column names.
+/// A mistyped label in the first line is an error: the line counts as a header only if it contains
+/// names of columns.
 #[test]
 fn a_label_that_is_spelled_wrong_is_no_header() {
     let dir = dir();
@@ -120,8 +121,7 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("continuing unfinished work"), "{err}");
 }
 
-/// A report with the name of a copy would overwrite the copy at the end, and its documents would be
-/// lost.
+/// A report with the same path as a copied file would replace it, and its documents would be lost.
 #[test]
 fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     let line = |id: usize| format!("{{\"id\":{id},\"text\":\"{}\"}}\n", TEXTS[id % 3]);
@@ -157,7 +157,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
             ("in/new.tsv", "whose files are read"),
         ] {
             for option in options {
-                // Each command has an allowed output that the other command rejects.
+                // Each of the two commands has an output that conflicts only in the other one.
                 let of_other =
                     if *args == dedup { "items.jsonl" } else { "out/.fpstore-dedup/r.tsv" };
                 if name == of_other {
@@ -174,7 +174,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
             }
         }
     }
-    // Also for a new copy: the conflict is detected before any work.
+    // The conflict is also detected if the copy does not exist yet, before any work.
     let (_, err) = dir.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
     assert!(
         err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
@@ -188,7 +188,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     let into_store = [&dedup[..6], &["-o", "s.fps/out/"]].concat();
     let (_, err) = dir.run(&into_store, 2);
     assert!(err.contains("lies in the store"), "{err}");
-    // Inputs other than documents.
+    // Outputs that would replace inputs other than documents.
     dir.write("out/b.jsonl", "1\t2\t1\n");
     let (_, err) = dir.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
     assert!(err.contains("out/b.jsonl is an input, which would be lost"), "{err}");
@@ -210,7 +210,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     assert_eq!(dir.ok(&["dump", "-s", "s.fps"], ""), dump);
 }
 
-/// Conflicts between any two outputs of a command.
+/// Every command refuses two outputs with the same path.
 #[test]
 fn two_outputs_of_one_name_are_refused_by_every_command() {
     let dir = dir();
@@ -231,8 +231,8 @@ fn two_outputs_of_one_name_are_refused_by_every_command() {
     }
 }
 
-/// Repeating a nightly run returns its list or an error that the list is unavailable, and never an
-/// empty list.
+/// A repeated run of a job has its complete output, or is an error: it must not replace the output
+/// by an empty one.
 #[test]
 fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     let texts =
@@ -262,7 +262,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     let (out, err) = dir.run(&night(&["--dry-run"]), 0);
     assert!(out.is_empty() && err.contains("run n1 has added its records before"), "{err}");
     assert!(!err.contains("removed"), "{err}");
-    // An existing list was completed before the store got its documents.
+    // An existing list is complete, because the documents were added after it.
     dir.write("list.tsv", &first);
     for more in [&["--list", "-o", "list.tsv"][..], &["--list", "-o", "list.tsv", "-f"]] {
         let (_, err) = dir.run(&night(more), 0);
@@ -270,7 +270,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
         assert_eq!(dir.read("list.tsv"), first);
     }
     assert_eq!(dir.ok(&["dump", "-s", "s.fps"], ""), stored);
-    // Fingerprint records as input.
+    // The same with records of fingerprints as input.
     dir.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
     dir.write("new.tsv", &first);
     let night = |more: &[&'static str]| {
@@ -287,7 +287,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     }
     let (_, err) = dir.run(&night(&["-o", "list.tsv"]), 0);
     assert!(err.contains("run n1 has added its records before"), "{err}");
-    // The suggested command reproduces the list.
+    // The command in the message prints the ids of the list.
     let ids: String =
         first.lines().map(|line| format!("{}\n", line.split('\t').nth(1).unwrap())).collect();
     dir.write("ids.txt", ids);
@@ -352,7 +352,7 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
     for command in ["pairs", "cluster", "fingerprint"] {
         let docs = if command == "fingerprint" { &[][..] } else { &["--docs"] };
         let args = [&[command][..], docs, &["in.jsonl", "-o", "in.jsonl", "-f"]].concat();
-        // Nothing is read, so the message contains nothing about the contents.
+        // No input is read, so no message is about its contents.
         let (_, err) = dir.run(&args, 2);
         assert_eq!(
             err,
@@ -362,7 +362,8 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
     assert_eq!(dir.read("in.jsonl"), before);
 }
 
-/// Hints name options of the command (for items: the options for items), and following them works.
+/// Hints name only options that the command has (for benchmark items the options for items), and
+/// following them works.
 #[test]
 fn hints_name_options_of_the_command() {
     let dir = dir();
@@ -386,11 +387,11 @@ fn hints_name_options_of_the_command() {
     assert!(err.contains("--id-field and --text-field name the fields; --line-ids"), "{err}");
     let err = told(&[&args[..], &["--format", "parquet"]].concat());
     assert!(err.contains("name it with --found"), "{err}");
-    // The error for a path that ends at an array suggests the continuation.
+    // If the path of a field ends at an array, the error suggests how to continue the path.
     let args = ["clean", "chat.jsonl", "-o", "o.jsonl", "--text-field"];
     let err = told(&[&args[..], &["messages.content"]].concat());
     assert!(err.contains("'messages' is an array; 'messages[].content' names the texts"), "{err}");
-    // Skipping these records would skip all records.
+    // --skip-bad is not suggested, because it would skip all records.
     assert!(!err.contains("--skip-bad"), "{err}");
     dir.run(&[&args[..], &["messages[].content"]].concat(), 0);
     dir.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
@@ -410,7 +411,8 @@ fn hints_name_options_of_the_command() {
     }
 }
 
-/// The manifest contains all settings that affect the result, the fields read, and all files.
+/// The manifest contains all settings that affect the result, the names of the fields, and all
+/// files.
 #[test]
 fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
     let dir = dir();
@@ -444,7 +446,8 @@ fn documents_without_fingerprint_are_counted_by_file_and_source() {
     assert_eq!(dir.read("l.tsv"), expected);
 }
 
-/// If standard error is not a terminal, progress is printed as lines, and only on request.
+/// If standard error is not a terminal, progress is printed only with `--progress always`, as
+/// lines.
 #[test]
 fn progress_is_lines_where_standard_error_is_no_terminal() {
     let dir = dir();
@@ -459,7 +462,8 @@ fn progress_is_lines_where_standard_error_is_no_terminal() {
     }
 }
 
-/// The error for a file with several documents names the command that searches each document.
+/// The error for `query --file` with several documents names the command that searches for each of
+/// them.
 #[test]
 fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
     let dir = dir();

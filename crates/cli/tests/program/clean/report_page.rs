@@ -1,5 +1,5 @@
-//! The HTML report of a cleaning shows counts and a sample of removed documents, each next to its
-//! kept document.
+//! Tests `clean --html`: the page has the counts, and a sample of removed documents, each next to
+//! its kept document.
 
 use fpstore_text::{TextHasher, TextRecipe};
 
@@ -17,7 +17,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
     dir.run(&[&args[..], &["-k", "7", "-q", "--html-max", "1000"]].concat(), 0);
     let page = dir.read("page.html");
     assert_eq!(page.matches("<article").count(), removed.len());
-    // Similarities are computed even if no option requires them.
+    // The page has similarities even if documents were compared by fingerprint.
     for (&at, &kept) in &removed {
         let similarity = documents[at].similarity(&documents[kept]);
         let start = page.find(&format!("<bdi class=\"id\">d{at}</bdi></span>")).unwrap();
@@ -28,7 +28,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
         assert!(article.contains(&format!(">{bits} bit")), "{article}");
         assert!(article.contains(&format!("kept: <bdi class=\"id\">d{kept}</bdi>")));
     }
-    // A lower limit gives a sample, the same each time, of removed documents only.
+    // With a smaller --html-max, the page has a sample, which is the same in each run.
     let few = |name: &str| {
         dir.run(&[&args[..5], &[name, "-f", "-q", "--html-max", "10"]].concat(), 0);
         dir.read(name)

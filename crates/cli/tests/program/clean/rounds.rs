@@ -1,12 +1,12 @@
-//! Copies of several templates with too many features for one round of comparison.
+//! Tests `clean` on copies of templates that have too many features for one round of comparison.
 
 use super::removed;
 use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::TestDir;
 
-/// A round has fewer documents than the input. Dense groups are merged without enumerating their
-/// pairs; the features of their documents are read, too.
+/// The features of a round must fit into memory, so a round compares a part of the documents. Dense
+/// groups are merged without enumerating their pairs.
 #[test]
 fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
     let mut random = Random::new(1);

@@ -1,4 +1,4 @@
-//! A corpus is reduced to a target number of documents by one threshold for all documents.
+//! Tests `clean --target N`, which relaxes the threshold until at most N documents are left.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ fn removed_at(
     dropped.iter().map(|(&at, &kept)| (at, of(kept, at).unwrap())).collect()
 }
 
-/// The removed documents if at most `target` documents may be kept. The first threshold that keeps
-/// at most this many is used; then the most distant documents are restored, at most one of equal
-/// documents. `None` if every threshold keeps more.
+/// The expected result if at most `target` documents may be kept: the first threshold that keeps at
+/// most this many; then the removed documents least similar to their kept document are restored
+/// until `target` are kept, of equal documents at most one. `None` if every threshold keeps more.
 fn expected(
     documents: &[Document],
     target: usize,
@@ -73,12 +73,13 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
         assert_eq!(found, removed, "{target}");
         assert!(err.contains(&format!("judged by Jaccard similarity {bar} or more")), "{err}");
         reached += usize::from(documents.len() - found.len() == target);
-        // Equal documents are removed in any case.
+        // Fewer than `target` are kept only at the first threshold, where equal documents are
+        // removed.
         assert!(documents.len() - found.len() == target || bar == 1.0, "{target}");
     }
     assert!(reached > 5, "{reached}");
 
-    // A smaller target is unreachable; the same command with another number continues.
+    // A smaller target cannot be reached; the same command with a larger target continues the job.
     let too_few = (least - 1).to_string();
     let own = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
     let (_, err) = dir.run(&[&own[..], &[&too_few]].concat(), 2);

@@ -1,4 +1,4 @@
-//! The default criterion without -k and --confirm, and its message.
+//! Tests the default criterion of `clean`, without -k and --confirm, and the message about it.
 
 use super::{documents, removed};
 use crate::common::documents::json_lines;
