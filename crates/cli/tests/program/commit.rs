@@ -1,4 +1,4 @@
-//! Tasks that only know their number build segments and join shares; a single command commits.
+//! Tests `build --segment-file` and `--share`, with which many tasks divide a job, and `commit`.
 
 use crate::common::program::TestDir;
 

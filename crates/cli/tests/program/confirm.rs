@@ -1,4 +1,4 @@
-//! Near document pairs confirmed by their features, compared with an exhaustive comparison.
+//! Tests `--confirm`: the pairs of similar documents are those of an exhaustive comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,14 @@ use crate::common::documents::{Document, confirmed_pairs, documents, json_lines}
 use crate::common::oracle;
 use crate::common::program::TestDir;
 
-/// Pairs of documents by their positions, with the printed similarity.
+/// Pairs of documents, given by their positions, with the printed similarity.
 type Pairs = BTreeMap<(usize, usize), String>;
 
 /// A folder with documents of a few dozen words, many of them near or equal.
 fn dir(count: usize) -> (TestDir, Vec<Document>) {
     let documents = documents(count, 16, 40, 4);
-    // A document without features is in no pair and does not change the numbering.
+    // The first line is a document without features: it is in no pair, and does not change the
+    // positions.
     let none = "{\"id\":\"none\",\"text\":\" \"}\n";
     (TestDir::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
 }
@@ -24,7 +25,7 @@ fn shown(pairs: BTreeMap<(usize, usize), f64>) -> Pairs {
     pairs.into_iter().map(|(pair, is)| (pair, format!("{is:.4}"))).collect()
 }
 
-/// The pairs computed by the definition.
+/// The expected pairs, computed by comparing all documents.
 fn alike(documents: &[Document], k: u32, threshold: f64) -> Pairs {
     let similarity = |one: usize, other: usize| documents[one].similarity(&documents[other]);
     shown(confirmed_pairs(documents, k, threshold, similarity))
@@ -40,7 +41,7 @@ fn positions(one: &str, other: &str) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// The lines of the kept documents, from a position on.
+/// The lines of the documents that are kept, from the position `from` on.
 fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -> Vec<String> {
     let kept = (from..documents.len()).filter(|at| !dropped.contains_key(at));
     kept.map(|at| format!("{:016x}\t{}", documents[at].fingerprint, documents[at].id)).collect()
@@ -88,7 +89,7 @@ fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
         let [one, other] = [one, other].map(|at| &documents[at].id);
         assert!(number_of[one] == number_of[other], "{one} and {other} are a pair");
     }
-    // Earlier cluster numbers are preserved, whatever the format.
+    // --stable keeps the cluster numbers of an earlier output in any format.
     dir.write("before.tsv", &out);
     let stable = [&cluster[..], &["--stable", "before.tsv", "-q"]].concat();
     assert_eq!(dir.ok(&stable, ""), out);
@@ -152,7 +153,7 @@ fn documents_are_joined_without_confirmation_too() {
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
     assert_eq!(same.lines().count() - clusters.len(), dropped);
-    // Compared with a store, using the recipe of the store.
+    // The same compared with a store, by the recipe of the store.
     dir.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
     let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
     let (out, err) = dir.run(&against, 0);
@@ -202,7 +203,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
     }
 }
 
-/// All pairs within 12 bits with similar sketches.
+/// The expected pairs with sketches of `len` bytes: within 12 bits, and with similar sketches.
 fn alike_by_sketches(documents: &[Document], len: u8) -> Pairs {
     let sketches: Vec<Vec<u8>> = documents
         .iter()
@@ -242,7 +243,8 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             let clusters = dir.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
             assert!(clusters.lines().count() > 0);
         }
-        // Each document, given as a text, a file and a record, finds itself and its partners.
+        // Each document, given as a text, a file and a record, finds itself and its similar
+        // documents.
         let ask = ["query", "-s", &store, "--confirm", "0.8"];
         let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
         let from = dir.ok(&from, "");
@@ -265,7 +267,7 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             assert!(json.contains("\"similarities\":["), "{json}");
         }
     }
-    // Without confirmation, results are the same as without sketches.
+    // Without --confirm, a store with sketches gives the same answers as one without.
     dir.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
     let plain = dir.ok(&["dump", "-s", "plain.fps"], "");
     assert_eq!(dir.ok(&["dump", "-s", "128.fps"], ""), plain);
@@ -276,7 +278,7 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
     let (dir, documents) = dir(140);
     let lines = dir.read("docs.jsonl");
     let lines: Vec<&str> = lines.lines().collect();
-    // The first line is the document without features.
+    // The first line of `lines` is the document without features.
     dir.write("old.jsonl", format!("{}\n", lines[..71].join("\n")));
     dir.write("new.jsonl", format!("{}\n", lines[71..].join("\n")));
     let pairs = alike_by_sketches(&documents, 128);
@@ -299,11 +301,12 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
             let [_, _, _, similarity, id, other, _, _] = columns[..] else { panic!("{line}") };
             assert_eq!(similarity, pairs[&positions(id, other)]);
         }
-        // The added documents have sketches, so a repetition finds all documents stored.
+        // The added documents have sketches, so the repeated command finds all of them in the
+        // store.
         let again = [&args[..], &["-q"]].concat();
         assert_eq!(dir.ok(&again, ""), "");
     }
-    // Documents added without confirmation have sketches, too.
+    // Documents that are added without --confirm have sketches, too.
     dir.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
     let plain =
         ["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list", "--add", "-k", "0", "-q"];

@@ -1,5 +1,5 @@
-//! `fpstore contamination` finds benchmark items in a corpus and writes the corpus without them.
-//! Unit tests compare the findings with an exhaustive comparison of passages and items.
+//! Tests `fpstore contamination`: the found benchmark items, and the copied corpus without them.
+//! Unit tests of the library compare the found items with an exhaustive comparison.
 
 use std::fs;
 
@@ -27,7 +27,8 @@ fn document(id: &str, text: &str) -> String {
     serde_json::json!({"id": id, "text": text}).to_string() + "\n"
 }
 
-/// Items of lines 1 to 4, and a corpus of five documents.
+/// A folder with four benchmark items, whose ids are the line numbers 1 to 4, and a corpus of five
+/// documents.
 fn dir() -> TestDir {
     let dir = TestDir::new();
     dir.write("items.jsonl", [LONG, SHORT, "Too few words", OTHER].map(item).concat());
@@ -67,7 +68,7 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
     assert!(err.contains("2 items of fewer than 50 words"), "{err}");
     assert!(err.contains("1 item with fewer than 6 words not searched: 3;"), "{err}");
 
-    // The offsets delimit the passage.
+    // The printed offsets are those of the passage in its document.
     let corpus = dir.read("in/all.jsonl");
     for (row, line) in rows.iter().zip(corpus.lines()) {
         let document: Value = serde_json::from_str(line).unwrap();
@@ -113,11 +114,12 @@ fn rules_say_how_much_of_an_item_must_be_held() {
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--contains", "1.0"]), 2);
     assert_eq!(count(&["--contains", "1", "--shingle", "1"]), 2);
-    // The other question shares many shingles, and the phrase in an unrelated page fewer.
+    // With a lower share, also a similar question matches, and a page with only a phrase of an
+    // item.
     assert_eq!(count(&["--short-contains", "0.3"]), 6);
     assert_eq!(count(&["--min-words", "15"]), 2);
-    // Of several questions with one pattern, each matches only itself, unless fewer shingles
-    // suffice.
+    // Questions with the same wording except a name match only themselves, unless a lower share
+    // suffices.
     dir.write("in/all.jsonl", document("near", &SHORT.replace("Passau", "Linz")));
     assert_eq!((count(&[]), count(&["--short-contains", "0.8"])), (1, 0));
     dir.write("in/all.jsonl", document("same", SHORT));
@@ -237,7 +239,7 @@ fn a_page_shows_items_beside_passages_and_nothing_of_theirs_is_markup() {
     assert!(fs::read_dir(dir.folder()).unwrap().count() == 4);
 }
 
-/// Ids follow the same rules as in `clean`, and no name can break a line.
+/// Documents have the same ids as in `clean`, and no file name can break a line of the output.
 #[cfg(unix)]
 #[test]
 fn a_line_has_one_document_whatever_its_id_and_its_file_are_named() {

@@ -1,5 +1,5 @@
-//! Malformed documents: each is read correctly, or rejected with its place and a remedy. No
-//! document is lost silently, and no document exhausts the memory.
+//! Tests malformed documents: each is read correctly, or rejected with its position and a remedy;
+//! none is lost silently, and none exhausts the memory.
 
 use std::io::Write;
 
@@ -73,7 +73,7 @@ fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
     assert!(err.contains("(no features, or a null): 6"), "{err}");
 }
 
-/// The bomb is a few kilobytes on disk, but far larger than the memory when decompressed.
+/// The record is a few kilobytes on disk, but decompressed it is far larger than the memory.
 #[test]
 fn a_record_that_is_too_long_is_skipped_without_being_held() {
     const BOMB_LEN: usize = 256 << 20;
@@ -116,7 +116,7 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
     let (number, unit) = memory.split_once(' ').unwrap();
     assert_eq!(unit, "MiB", "{err}");
     assert!(number.parse::<f64>().unwrap() < 128.0, "{err}");
-    // A limit set by the user.
+    // A limit set with --max-document.
     let (_, err) = dir.run(&["fingerprint", "f.jsonl", "--max-document", "20"], 2);
     assert!(err.contains("line 1: a line is longer than the 20 bytes"), "{err}");
 }
@@ -163,7 +163,7 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(err.contains("d.jsonl.gz") && err.contains(&format!("the {taken} documents before")));
-    // A file named by the user must exist and be complete.
+    // A damaged file that the user names is an error even with --skip-bad.
     dir.run(&["fingerprint", "d/d.jsonl.gz", "--skip-bad"], 2);
     dir.run(&["fingerprint", "d/b.csv", "--skip-bad"], 2);
     let (out, err) = dir.run(&["fingerprint", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
@@ -203,7 +203,7 @@ fn ids_tell_the_files_of_several_folders_apart() {
     assert!(err.contains("two files would get the id 'a/x.txt'"), "{err}");
     dir.write("x.txt", "seven eight nine");
     dir.run(&["fingerprint", "a", "x.txt"], 2);
-    // Records with explicit ids do not use the file names as ids.
+    // The ids of records come from their fields, not from the names of their files.
     dir.write("p/r.jsonl", "{\"id\":1,\"text\":\"one two\"}\n");
     dir.run(&["fingerprint", "p", "p/r.jsonl"], 0);
 }

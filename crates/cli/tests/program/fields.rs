@@ -1,12 +1,13 @@
-//! Fingerprints in fields of tables and JSON, and output of the same records in these formats.
+//! Tests `--fingerprint-field`: fingerprints in fields of tables and JSON; and the same records
+//! printed in these formats.
 
 use crate::common::program::TestDir;
 use crate::common::{Record, clustered};
 
 const COUNT: usize = 500;
 
-/// A dir with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and
-/// Parquet.
+/// A folder with files of the same records as lines, CSV with signed numbers, TSV with hex, JSON
+/// with nested numbers, and Parquet.
 fn dir() -> TestDir {
     let records: Vec<Record> = clustered(COUNT as u64, 11);
     let id = |number: usize| format!("image {number}");
@@ -62,7 +63,7 @@ fn a_column_of_fingerprints_is_read_as_the_lines_are() {
         dir.ok(&with(&["add", file, "-s", "grown.fps", "-q"]), "");
         assert_eq!(dir.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
         if file != "dumped.parquet" {
-            // `dumped.parquet` is sorted, so other records come first.
+            // The list is sorted, because `dumped.parquet` has the records in another order.
             let list = with(&["clean", file, "--list", "-q"]);
             assert_eq!(dir.ok(&list, ""), kept, "{file}");
         }
@@ -81,7 +82,7 @@ fn tables_of_fingerprints_are_cleaned_like_documents() {
     let mut of_input = all.lines();
     assert!(clean.lines().all(|line| of_input.any(|other| other == line)));
     assert_eq!(dir.read("removed.tsv").lines().count(), COUNT - clean.lines().count());
-    // Streamed JSON Lines are answered record by record.
+    // A stream of JSON Lines is answered record by record.
     dir.ok(&["build", "-s", "seen.fps", "-q"], "");
     let stream = ["dedup", "-s", "seen.fps", "--fingerprint-field", "meta.phash", "--add", "-"];
     let answers = dir.ok(&[&stream[..], &["-k", "3", "-q"]].concat(), &all);
@@ -116,7 +117,7 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
     let err = String::from_utf8(dir.output(&annotated, "").stderr).unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --annotate"), "{err}");
-    // A null has no fingerprint; it is reported, but is not an error.
+    // A record with a null has no fingerprint: it is reported, but is not an error.
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
     let (_, err) = dir.run(&skip, 0);
     assert!(
@@ -142,7 +143,7 @@ fn a_dump_can_be_json_and_as_short_as_asked() {
         assert_eq!(cut, expected);
     }
     dir.run(&["dump", "-s", "lines.fps", "--format", "json", "--separator", ","], 2);
-    // The same option writes reports to files.
+    // `-o` writes reports to files, too.
     for report in [&["info", "-s", "lines.fps"][..], &["stats", "-s", "lines.fps"]] {
         let printed = dir.ok(&[report, &["--format", "json"]].concat(), "");
         dir.ok(&[report, &["--format", "json", "-q", "-o", "report.json", "-f"]].concat(), "");

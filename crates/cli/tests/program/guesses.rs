@@ -1,11 +1,12 @@
-//! Common file formats are read without options, and one line reports the guess.
+//! Tests that common file formats are read without options, and that a message tells which columns
+//! or fields were guessed.
 
 use crate::common::program::TestDir;
 
 const A: &str = "f2a74de452e6b430";
 const B: &str = "0c1f789bed2eb9b8";
 
-/// A dir with the same two records in many file formats.
+/// A folder with files of the same two records in many formats.
 fn dir() -> TestDir {
     let dir = TestDir::new();
     dir.write("name_first.tsv", format!("a.jpg\t{A}\nb.jpg\t{B}\n"));
@@ -112,7 +113,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     assert!(err.contains("build prints.jsonl -s no.fps --fingerprint-field phash\n"), "{err}");
     let ready = ["build", "prints.jsonl", "-s", "prints.fps", "--fingerprint-field", "phash"];
     dir.ok(&ready, "");
-    // An explicitly named field is never replaced by a guess.
+    // A field that the user names is used even if another would be guessed.
     dir.write("named.csv", format!("url,phash,size\nu,{A},7\n"));
     let named = ["build", "named.csv", "-s", "named.fps", "--fingerprint-field", "phash"];
     let (_, err) = dir.run(&named, 0);
@@ -128,7 +129,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
     assert_eq!(out, format!("{A}\t{A}\t0\ta.jpg\n"));
     let (same, _) = dir.run(&["query", A, "img.fps", "-k", "0"], 0);
     assert_eq!(same, out);
-    // Piped input needs no name.
+    // `query` reads a pipe without an argument.
     assert_eq!(dir.ok(&["query", "-s", "img.fps", "-k", "0"], &format!("{A}\n")), out);
     assert_eq!(dir.ok(&["query", "img.fps", "-k", "0"], &format!("{A}\n")), out);
     dir.write("more.tsv", "00000000000000ff\tc.jpg\n");
@@ -142,7 +143,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
     for command in ["info", "stats", "verify"] {
         dir.ok(&[command, "copy.fps"], "");
     }
-    // One of the two stores would be ignored.
+    // Two stores are an error, because one would be ignored.
     let (_, err) = dir.run(&["query", "img.fps", "-s", "copy.fps", A], 2);
     assert!(err.contains("'img.fps' is not a fingerprint"), "{err}");
 }
@@ -163,8 +164,8 @@ fn a_store_that_is_not_there_is_explained() {
     assert!(err.contains("$FPSTORE names it"), "{err}");
 }
 
-/// A fingerprint that lacks a digit would find wrong records, so it is reported; a name is not
-/// silently read as a number.
+/// A fingerprint that lacks a digit is reported, because it would find wrong records. An argument
+/// that is neither a fingerprint nor a store is an error.
 #[test]
 fn what_is_no_whole_fingerprint_is_told() {
     let dir = dir();
@@ -201,7 +202,8 @@ fn what_is_no_whole_fingerprint_is_told() {
     assert_eq!(dir.run(&from, 0).0.lines().count(), 2);
 }
 
-/// Skipping bad records would skip all records.
+/// The hint proposes the command that reads documents, not --skip-bad, which would skip all
+/// records.
 #[test]
 fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     let dir = dir();
@@ -244,7 +246,7 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is assumed\n"), "{err}");
 }
 
-/// The same lines are read with the same columns by all commands, streaming commands included.
+/// All commands, those for streams included, read the same columns of the same lines.
 #[test]
 fn every_door_reads_the_same_columns() {
     let dir = TestDir::with("n.tsv", &format!("20\t{A}\n21\t{B}\n"));
@@ -262,7 +264,7 @@ fn every_door_reads_the_same_columns() {
     dir.ok(&["build", "none.tsv", "-s", "new.fps", "-q"], "");
     dir.run_on(&["add", "--follow", "-s", "new.fps", "-q"], &lines, 0);
     assert_eq!(dir.ok(&["dump", "new.fps"], ""), stored);
-    // If a file is ambiguous, so is a stream.
+    // Lines whose columns are unclear in a file are also unclear in a stream.
     let unclear = "9\tkbdYSiJlsfU=\n8\tt7wY9ahpAgw=\n";
     dir.write("unclear.tsv", unclear);
     for args in [
@@ -285,8 +287,8 @@ fn every_door_reads_the_same_columns() {
     assert_eq!(dir.ok(&["dump", "n.fps"], ""), stored);
 }
 
-/// Numbers of 53 bits in texts: selected by name, by number or by guess, they are equally
-/// ambiguous.
+/// Numbers of 16 decimal digits could be hex: they are refused if the column is selected by name,
+/// by number or by guess.
 #[test]
 fn decimals_by_name_are_no_hex_in_silence() {
     let rows = [(1, "9007199254740991"), (2, "9007199254740990"), (3, "4503599627370496")];
@@ -314,12 +316,13 @@ fn decimals_by_name_are_no_hex_in_silence() {
     dir.ok(&["build", "one.tsv", "-s", "x.fps", "-q"], "");
     let (_, err) = dir.run_on(&[&follow[..], &["h"]].concat(), &json, 2);
     assert!(err.contains("hex or decimal"), "{err}");
-    // A single hex letter resolves the ambiguity.
+    // If one value has a hex letter, the column is hex.
     dir.write("hex.csv", "id,h\n1,9007199254740991\n2,90071992547409ab\n");
     dir.ok(&["build", "hex.csv", "-s", "hex.fps", "--fingerprint-field", "h", "-q"], "");
 }
 
-/// Other spellings of 64 bits are named, by every door.
+/// Other notations of 64-bit values, such as rounded numbers and binary digits, are recognized in
+/// the errors of all commands.
 #[test]
 fn rounded_numbers_and_binary_digits_are_named() {
     let dir = TestDir::new();
@@ -384,7 +387,7 @@ fn a_table_has_the_same_ids_by_every_door() {
             assert_eq!(ids(&[&[file], more].concat()), expected, "{file} {more:?}");
         }
     }
-    // A dump in CSV is read back.
+    // A dump in CSV can be read again.
     let csv = dir.ok(&["dump", "-s", "t.fps", "--format", "csv"], "");
     dir.write("dumped.csv", csv);
     assert_eq!(ids(&["dumped.csv"]), expected);

@@ -1,5 +1,5 @@
-//! The commands `pairs`, `cluster` and `dedup` keep their columns and exit statuses; their output
-//! files are complete or absent.
+//! Tests `pairs`, `cluster` and `dedup`: columns, exit statuses, and output files, which are
+//! complete or absent.
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
-//! The command `join` finds the same pairs as a scan of both lists, whether the lists are files or
-//! stores.
+//! Tests `join`: it finds the same pairs as a scan of both lists, for files and for stores.
 
 use crate::common::program::TestDir;
 
@@ -9,7 +8,7 @@ fn even(i: u64) -> u64 {
     z ^ z >> 27
 }
 
-/// Two lists; some values are 0 to 4 bits from a value of the other list.
+/// Two lists of records. Some values differ in 0 to 4 bits from a value of the other list.
 fn lists() -> [Vec<(u64, String)>; 2] {
     let near = |i: u64| even(i) ^ ((1 << (i % 5)) - 1) << (i % 59);
     let one = (0..120).map(|i| (even(i % 100), format!("a{i}")));
@@ -22,7 +21,7 @@ fn write(dir: &TestDir, name: &str, list: &[(u64, String)]) {
     dir.write(name, lines);
 }
 
-/// The lines of a join, computed by a scan.
+/// The expected lines, computed by comparing all records of the two lists.
 fn scan([asked, searched]: [&[(u64, String)]; 2], k: u32) -> Vec<String> {
     let mut lines = Vec::new();
     for (query, id) in asked {
@@ -53,7 +52,7 @@ fn files_and_stores_are_joined_as_by_a_scan() {
                 let (out, _) = dir.run(&["join", asked, searched, "-k", &k.to_string()], 0);
                 let mut lines: Vec<&str> = out.lines().collect();
                 if asked == "one.tsv" {
-                    // Sorted in the order of the first list.
+                    // The lines are sorted by the order of the first list.
                     let number = |line: &&str| -> u64 {
                         line.split('\t').next().unwrap()[1..].parse().unwrap()
                     };
@@ -64,7 +63,7 @@ fn files_and_stores_are_joined_as_by_a_scan() {
             }
         }
     }
-    // The default k is the k of the store, or 3 for a file.
+    // The default of -k is the distance of the searched store, or 3 for a file.
     let (out, _) = dir.run(&["join", "one.tsv", "other.fps"], 0);
     assert_eq!(out.lines().count(), scan([&one, &other], 3).len());
     let (out, _) =
@@ -85,7 +84,7 @@ fn documents_of_two_folders_are_joined() {
     assert_eq!((fields[0], fields[3], fields[4]), ("x", "0", "z"), "{out}");
 }
 
-/// One line reports the fields used for both lists.
+/// If both lists have the same fields, one message tells which were guessed.
 #[test]
 fn fields_of_two_lists_are_told_once() {
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! The HTML page for judging pairs.
+//! Tests `pairs --html`: the page on which people judge pairs.
 
 use crate::common::program::TestDir;
 
@@ -44,7 +44,7 @@ fn what_says_nothing_about_such_a_page_is_refused() {
     assert!(err.contains("--html needs the name of a file"), "{err}");
 }
 
-/// The labels of the page are the labels of the store from which it was made.
+/// `evaluate` accepts the labels of a page for the store or the files from which it was made.
 #[test]
 fn a_store_is_measured_as_its_files_are() {
     let dir = TestDir::with(

@@ -1,4 +1,4 @@
-//! `cluster --pairs` obeys the judged pairs and reports them.
+//! Tests `cluster --pairs`, which takes judgements of people into account.
 
 use crate::common::program::TestDir;
 
@@ -11,7 +11,7 @@ fn dir(pairs: &str) -> TestDir {
     dir
 }
 
-/// The ids of each cluster.
+/// The ids in each cluster.
 fn clusters(dir: &TestDir, more: &[&str]) -> Vec<String> {
     let args = ["cluster", "-k", "1", "--pairs", "labels.tsv", "-q", "--format", "json"];
     let out = dir.ok(&[&args[..], more].concat(), "");
@@ -36,7 +36,7 @@ fn judged_pairs_are_obeyed_in_files_and_in_stores() {
                     with unknown ids";
         assert!(err.contains(said), "{err}");
     }
-    // The rules of --keep use the same clusters, even if ids are positions.
+    // --keep uses the same clusters.
     for (rule, kept) in [("first", "aced"), ("smallest-id", "aced"), ("largest-cluster", "dfg")] {
         let args = ["cluster", "-k", "1", "in.tsv", "--pairs", "labels.tsv", "--keep", rule, "-q"];
         let out = dir.ok(&args, "");

@@ -1,9 +1,10 @@
-//! Labels in answers, and labels as a filter for searches.
+//! Tests `query --labels`, which prints labels, and `query --label`, which searches only records
+//! with a label.
 
 use crate::common::program::TestDir;
 
-/// The same fingerprint under two labels and without a label, and a fingerprint under a single
-/// label.
+/// A folder with a store that contains one fingerprint with two labels and also without a label,
+/// and another fingerprint with one label.
 fn dir() -> TestDir {
     let dir = TestDir::with("old.tsv", "00000000000000ff\ta\n0000000000000f0f\tb\n");
     dir.write("new.tsv", "00000000000000ff\tc\n");
@@ -35,7 +36,8 @@ fn labels_stand_before_the_ids() {
     assert_eq!(dir.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
 }
 
-/// A merged file is new, but the age of its records follows from their label.
+/// The printed age of a segment comes from its label, because a merged file is newer than its
+/// records.
 #[test]
 fn info_shows_the_age_by_labels_that_are_dates() {
     let dir = dir();

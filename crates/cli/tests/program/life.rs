@@ -1,4 +1,4 @@
-//! The commands that change a store keep their columns, exit statuses and messages.
+//! Tests the output, exit statuses and messages of the commands that change a store.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// The records of `pages.fps`.
+/// Prints the records of `pages.fps`.
 fn dump(dir: &TestDir) -> String {
     dir.ok(&["dump", "-s", "pages.fps"], "")
 }
@@ -107,7 +107,7 @@ fn labels_expire() {
     assert_eq!(err, nothing);
 }
 
-/// A segment with such a label would silently never expire.
+/// A label of another form is refused, because its segment would silently never expire.
 #[test]
 fn a_store_of_dates_takes_no_label_of_another_form() {
     let dir = TestDir::with("b.tsv", "00000000000000ff\ta\n");
@@ -142,7 +142,7 @@ fn a_store_of_dates_takes_no_label_of_another_form() {
         dir.ok(&["add", "b.tsv", "day.fps", "--no-compact", "--label", label, "-q"], "");
     }
     dir.ok(&["import", "other.fps", "-s", "day.fps", "--label", "2026-11-06", "-q"], "");
-    // Stores with other labels, or with labels of several forms, accept any label.
+    // Stores whose labels are no dates, or have several forms, accept any label.
     for label in ["x", "2026-11-05", "30d"] {
         dir.ok(&["add", "b.tsv", "other.fps", "--no-compact", "--label", label, "-q"], "");
     }
@@ -151,7 +151,8 @@ fn a_store_of_dates_takes_no_label_of_another_form() {
     assert!(err.ends_with(says), "{err}");
 }
 
-/// A date in another spelling does not expire all records of a store of dates.
+/// `expire` with a date in another form removes nothing: compared as texts, all labels could sort
+/// before it.
 #[test]
 fn what_expires_is_a_label_of_the_same_form() {
     let dir = dir();
@@ -242,7 +243,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
     let counts: Vec<&str> = out.lines().map(|line| line.split('\t').next().unwrap()).collect();
     assert_eq!(counts, ["2", "4", "5"]);
     assert_eq!(err, "fpstore: 5 records added\n");
-    // A slow stream is committed after --batch-seconds.
+    // If records come slowly, they are committed after --batch-seconds.
     let slow = ["add", "--follow", "--batch-seconds", "0.01", "-s", "pages.fps"];
     let mut child = dir.command(&slow).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -253,7 +254,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
         assert!(line.starts_with(&format!("{number}\t")), "{line}");
         assert!(dump(&dir).contains(&format!("slow {number}\n")));
     }
-    // Between two batches other writers get their turn.
+    // Between two batches another process can write to the store.
     dir.run(&["delete", "--id", "a", "-s", "pages.fps"], 0);
     drop(input);
     assert!(child.wait().unwrap().success());
@@ -281,7 +282,7 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     drop(input);
     assert!(child.wait().unwrap().success());
     assert_eq!(info_of(&dir)["fingerprints"], 5);
-    // With files as input, the kept records are printed and added in one step.
+    // With files in place of a stream, the kept records are printed and then added together.
     dir.write("new.tsv", "00000000000000fd\tp\n0000000000abcdef\tq\n0000000000abcdee\tr\n");
     let files = ["dedup", "-s", "pages.fps", "--within", "--add", "new.tsv"];
     let (out, err) = dir.run(&files, 0);
@@ -341,7 +342,7 @@ fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
         assert!(would.contains("would be deleted; nothing was"), "{would}");
         assert_eq!(dir.ok(&["dump", "-s", "pages.fps"], ""), before);
         assert_eq!(generation(), first);
-        // The message equals the message of the actual deletion.
+        // --dry-run prints the same message as the deletion.
         dir.ok(&["build", "pages.tsv", "-s", "copy.fps", "-qf"], "");
         let (_, done) = dir.run(&[&["delete", "-s", "copy.fps"], what].concat(), 0);
         assert_eq!(would.replace("would be deleted; nothing was", "deleted"), done);
@@ -359,7 +360,7 @@ fn a_stored_document_is_searched_for_by_its_id() {
     let by_value = dir.ok(&["query", "00fe", "-s", "pages.fps"], "");
     assert_eq!(out, by_value);
     assert_eq!(out.lines().count(), 2);
-    // An id with two fingerprints searches for both, in the order of the ids.
+    // For an id with two fingerprints, both are searched; queries are in the order of the ids.
     let out = dir.ok(&["query", "--id", "a", "--id", "c", "-k", "0", "-s", "pages.fps"], "");
     let ids: Vec<&str> = out.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
     assert_eq!(ids, ["a", "a", "c"]);
@@ -384,7 +385,7 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     );
     dir.write("new.tsv", "777700000000000f\tx\n");
     let dedup = ["dedup", "-s", "pages.fps", "--add", "new.tsv", "--run"];
-    // Their list was already printed and cannot be reproduced.
+    // A repeated run is refused, because its list was printed and cannot be printed again.
     let (_, err) = dir.run(&[&dedup[..], &["2026-11-22"]].concat(), 2);
     assert!(err.contains("nothing was changed"), "{err}");
     assert_eq!(dir.ok(&["dump", "-s", "pages.fps"], ""), before);
@@ -394,7 +395,7 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     assert_ne!(dir.ok(&["dump", "-s", "pages.fps"], ""), before);
 }
 
-/// Records that were added twice take room, so a message reports them.
+/// A message reports records that are added a second time, because they take room twice.
 #[test]
 fn records_that_were_added_before_are_told() {
     let dir = TestDir::new();
@@ -404,11 +405,11 @@ fn records_that_were_added_before_are_told() {
     let (_, err) = dir.run(&["add", "a.tsv", "-s", "s.fps"], 0);
     let said = "3 records of the input were already in the store: answers give such a record once";
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
-    // A pipe, which can be read only once, is no exception.
+    // The same for records from a pipe, which can be read only once.
     dir.ok(&["build", "a.tsv", "-s", "piped.fps", "-q"], "");
     let (_, err) = dir.run_on(&["add", "-", "-s", "piped.fps"], dir.read("a.tsv"), 0);
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
-    // Another page with an equal fingerprint is not a repetition.
+    // A record with a stored fingerprint and another id is not a repetition.
     let (_, err) = dir.run(&["add", "b.tsv", "-s", "s.fps"], 0);
     assert!(!err.contains("before"), "{err}");
     for option in [&["--replace"][..], &["--run", "night"]] {
@@ -416,7 +417,7 @@ fn records_that_were_added_before_are_told() {
         let (_, err) = dir.run(&args, 0);
         assert!(!err.contains("twice"), "{option:?}: {err}");
     }
-    // Only a part of many records is checked.
+    // Of many records only the first are checked.
     let many: String = (0..2200).map(|i| format!("{:016x}\tn{i}\n", i << 20)).collect();
     dir.write("many.tsv", many);
     dir.ok(&["build", "many.tsv", "-s", "m.fps", "-q"], "");
@@ -463,7 +464,7 @@ fn a_file_that_is_named_twice_is_told() {
     assert!(err.contains("./a.tsv and a.tsv are one file"), "{err}");
 }
 
-/// The first run of a nightly job uses the same command as every later run.
+/// With `add --create`, the first run of a nightly job can use the same command as all later runs.
 #[test]
 fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
     let dir = TestDir::with("one.tsv", "00ff00ff00ff00ff\ta\n");
@@ -489,8 +490,8 @@ fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
     }
 }
 
-/// A mistyped file name must not leave an empty store, and a store given as a plain argument is not
-/// an input.
+/// `add --create` with a missing input makes no store, also if the store is given as an argument
+/// without -s.
 #[test]
 fn add_makes_no_store_before_its_inputs_open() {
     let dir = TestDir::with("one.tsv", "00ff00ff00ff00ff\ta\n");

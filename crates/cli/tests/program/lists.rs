@@ -1,12 +1,12 @@
-//! Lists other than documents: judged pairs, ids, words, weights, recipes, earlier clusters. They
-//! may come from any system.
+//! Tests files of judged pairs, ids, words, weights, recipes and earlier clusters, with the line
+//! ends and byte order marks of any system.
 
 use crate::common::program::TestDir;
 
 const SAME: &str = "{\"id\":\"x1\",\"text\":\"one two three four five six\"}\n\
                     {\"id\":\"x2\",\"text\":\"one two three four five six\"}\n";
 
-/// A list as saved on Windows: with its line ends, with a byte order mark, or with both.
+/// A list as programs on Windows save it: with CRLF, with a byte order mark, or with both.
 fn saved(list: &str) -> [String; 3] {
     [
         list.replace('\n', "\r\n"),
@@ -115,7 +115,7 @@ fn judged_pairs_of_unknown_documents_are_counted() {
     dir.write("pairs", "x1\tx2\t0\n");
     let (_, err) = dir.run(&clean, 0);
     assert!(!err.contains("without effect"), "{err}");
-    // The second document may be a stored one.
+    // The second id of a judged pair may be the id of a stored document.
     dir.write("old.jsonl", SAME.replace("x1", "old1").replace("x2", "old2"));
     dir.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "-q"], "");
     dir.write("pairs", "x1\told1\t0\ngone\told1\t0\n");

@@ -1,4 +1,4 @@
-//! The manual has a page for every command, with all options of its help.
+//! Tests `man`: the manual has a page for every command and topic, with all options of the help.
 
 use crate::common::program::{TestDir, names_in};
 
@@ -16,8 +16,8 @@ fn options(text: &str) -> Vec<String> {
     options
 }
 
-/// The manual page of a topic has the same options as its help, and the page of the program lists
-/// it.
+/// Fails unless the manual page of a topic has the same options as its help, and `page`, the page
+/// of the program, lists the topic.
 fn assert_topic(dir: &TestDir, topic: &str, page: &str, all: &str) {
     let (help, _) = dir.run(&["help", topic], 0);
     let in_page = options(page);
@@ -63,7 +63,7 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
         for option in options(&help) {
             assert!(in_page.contains(&option), "{name} lacks {option}: {in_page:?}");
         }
-        // Options omitted from the short help are explained, too.
+        // Options that the short help omits are described, too.
         if command == "build" {
             assert!(page.replace('\\', "").contains("Write one segment to FILE"), "{page}");
         }

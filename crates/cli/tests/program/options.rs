@@ -1,4 +1,5 @@
-//! Options work as documented, or are rejected.
+//! Tests that options have their documented effect, and that options without an effect are
+//! rejected.
 
 use std::fs;
 
@@ -46,7 +47,7 @@ fn a_full_store_is_not_replaced_by_an_empty_one() {
         let (_, err) = dir.run_on(&build, input, 2);
         assert!(err.contains(expected) && err.contains("--allow-empty"), "{args:?}: {err}");
         assert_eq!(content(&dir, "pages.fps"), before, "{args:?}");
-        // Bad records alone create no store, but an empty input creates an empty store.
+        // With only bad records no store is made, but with an empty input an empty store.
         let (_, err) = dir.run_on(&[&["build", "-s", "new.fps"], args].concat(), input, {
             if expected == "the input is empty" { 0 } else { 2 }
         });
@@ -119,10 +120,10 @@ fn the_distance_is_that_of_the_store() {
         dir.run(&[command, "-s", "far.fps", "-k", "7"], 1);
         let (_, err) = dir.run(&[command, "far.tsv"], 1);
         assert!(err.contains("within 3 bits"), "{err}");
-        // One of the two stores would be ignored.
+        // A file and a store together are an error, because one would be ignored.
         let both = dir.output(&[command, "far.tsv", "-s", "far.fps"], "");
         assert_eq!(both.status.code(), Some(2));
-        // The environment variable sets only a default, so the file takes precedence.
+        // A file takes precedence over the store in $FPSTORE, which is only a default.
         let mut with_default = dir.command(&[command, "far.tsv", "-k", "8"]);
         assert!(with_default.env("FPSTORE", "missing.fps").output().unwrap().status.success());
     }
@@ -178,7 +179,7 @@ fn options_are_not_ignored() {
     let keep = ["cluster", "pages.tsv", "--keep", "representative", "--format", "json"];
     let (_, err) = dir.run(&keep, 2);
     assert!(err.contains("leave out --format"), "{err}");
-    // A store can be given in either way, but two stores given with -s are an error.
+    // A store can be given as an argument or with -s, but two stores are an error.
     for command in [&["info", "--format", "json"][..], &["dump"], &["verify"], &["stats"]] {
         let of = |store: &[&str]| dir.ok(&[command, store].concat(), "");
         assert_eq!(of(&["pages.fps"]), of(&["-s", "pages.fps"]));

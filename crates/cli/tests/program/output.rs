@@ -1,4 +1,5 @@
-//! Output destinations: files, links, devices and pipes, and the leftovers of a killed process.
+//! Tests outputs to files, links, devices and pipes, and the removal of leftovers of killed
+//! processes.
 #![cfg(unix)]
 
 use std::fs;
@@ -19,7 +20,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// Every command that writes a file, without the file name.
+/// The arguments of every command that writes a file, without the file name at the end.
 fn writers() -> Vec<Vec<&'static str>> {
     vec![
         vec!["pairs", "-q", "-o"],
@@ -82,7 +83,7 @@ fn the_target_of_a_link_is_replaced_and_the_link_stays() {
         assert!(dir.path("link").symlink_metadata().unwrap().is_symlink(), "{args:?}");
         assert_ne!(fs::read(dir.path("there/real")).unwrap(), b"old", "{args:?}");
         assert_eq!(fs::metadata(dir.path("link")).unwrap().mode() & 0o777, 0o600, "{args:?}");
-        // A link with a missing target.
+        // A link whose target does not exist: the target is created.
         symlink("there/new", dir.path("dangling")).unwrap();
         dir.run(&[&args[..], &["dangling"]].concat(), 0);
         assert!(dir.path("dangling").symlink_metadata().unwrap().is_symlink(), "{args:?}");
@@ -90,7 +91,7 @@ fn the_target_of_a_link_is_replaced_and_the_link_stays() {
     }
 }
 
-/// The null device is opened through a link, so a bug would replace the link and not the device.
+/// The test opens the null device through a link, so that a bug would replace only the link.
 #[test]
 fn devices_and_pipes_are_written_to_and_stay() {
     for args in writers() {
@@ -134,7 +135,7 @@ fn an_output_that_is_full_is_named() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The system would kill a process that exceeds this file size limit.
+/// By default the system kills a process that writes beyond the file size limit.
 #[test]
 fn a_limit_on_the_length_of_files_is_an_error_and_leaves_nothing() {
     let dir = dir();
@@ -151,7 +152,8 @@ fn a_limit_on_the_length_of_files_is_an_error_and_leaves_nothing() {
     assert!(!names_in(dir.folder()).iter().any(|name| name.starts_with('.') || name == "out"));
 }
 
-/// Wherever the limit of open files is hit, the message names the limit and how to raise it.
+/// If the limit of open files is reached at any point, the message names the limit and how to raise
+/// it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_limit_of_open_files_is_named_wherever_it_is_met() {
@@ -187,7 +189,7 @@ fn a_limit_of_open_files_is_named_wherever_it_is_met() {
         }
     }
     assert!(refused > 3, "{refused}");
-    // The failed commands left the store unchanged.
+    // The store is valid after the failed commands.
     dir.run(&["verify", "-s", "many.fps", "-q"], 0);
 }
 
@@ -198,8 +200,8 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     make_pipe(&dir.path("pipe"));
     let args = ["dedup", "--within", "pipe", "-o", "out", "--removed", "m", "--temp-dir", "tmp"];
     let mut child = dir.command(&args).spawn().unwrap();
-    // Opening the pipe blocks until the command reads it; by then the command has created all its
-    // files.
+    // Opening the pipe blocks until the command opens it for reading. By then the command has
+    // created its temporary files.
     let writer = fs::File::options().write(true).open(dir.path("pipe")).unwrap();
     signal(&child, "KILL");
     child.wait().unwrap();
@@ -211,7 +213,7 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     assert_eq!(names_in(&dir.path("tmp")), [""; 0]);
 }
 
-/// Folders of other users are not treated as leftovers, whatever their names.
+/// Folders that other programs made are not removed, even if they are named like leftovers.
 #[test]
 fn folders_that_others_made_stay() {
     let dir = dir();
@@ -220,7 +222,7 @@ fn folders_that_others_made_stay() {
     for name in others {
         dir.write(&format!("tmp/{name}/precious"), "data");
     }
-    // This folder is a leftover, and is removed.
+    // A real leftover, which is removed.
     dir.write("tmp/.fpstore-work-left77/.fpstore-in-use", "");
     dir.write("tmp/.fpstore-work-left77/input.fps/MANIFEST", "");
     dir.run(&["dedup", "--within", "pages.tsv", "--temp-dir", "tmp"], 0);

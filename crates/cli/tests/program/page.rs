@@ -1,5 +1,5 @@
-//! The pages of `cluster --html` and `compare --html` are complete, bounded, and safe for any
-//! contents of ids and texts. tools/pages/check_pages.sh tests them in a browser.
+//! Tests the pages of `cluster --html` and `compare --html`: they are complete, have a limited
+//! size, and are safe with any ids and texts. tools/pages/check_pages.sh tests them in a browser.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn dir() -> TestDir {
     TestDir::with("docs.jsonl", DOCS)
 }
 
-/// The groups in the script data of a page.
+/// Parses the groups in the JSON of a page.
 fn groups(page: &str) -> Vec<Value> {
     let (_, data) = page.split_once("<script id=\"data\" type=\"application/json\">").unwrap();
     let (json, _) = data.split_once("</script>").unwrap();
@@ -33,7 +33,7 @@ fn ids(groups: &[Value]) -> Vec<Vec<String>> {
     groups.iter().map(of).collect()
 }
 
-/// The text of a document, rebuilt from its parts and the first text of the group.
+/// Rebuilds the text of a document from its parts and the first text of the group.
 fn text(group: &Value, number: usize) -> String {
     let documents = group["documents"].as_array().unwrap();
     if let Some(text) = documents[number]["text"].as_str() {
@@ -98,7 +98,7 @@ fn rows_come_with_the_page_if_they_are_asked_for() {
     let kept = dir.ok(&[&args[..], &["--keep", "first"]].concat(), "");
     assert_eq!(kept.lines().count(), 3);
     assert_eq!(groups(&dir.read("page.html")).len(), 2);
-    // Confirmed documents with their similarity.
+    // With --confirm the page shows similarities.
     let confirmed = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.5", "-q"];
     dir.ok(&[&confirmed[..], &["--html", "page.html", "-f"]].concat(), "");
     let found = groups(&dir.read("page.html"));
@@ -120,7 +120,7 @@ fn texts_of_a_store_or_of_fingerprints_come_from_documents_with_their_ids() {
         dir.ok(&[&args[..], &["--texts", "docs.jsonl"]].concat(), "");
         let found = groups(&dir.read("page.html"));
         assert!(text(&found[0], 1).starts_with("Two such documents"));
-        // The reading options are the same as for documents.
+        // The options for reading documents also apply to the files of --texts.
         dir.write("other.jsonl", DOCS.replace("\"text\"", "\"body\""));
         let other = ["--texts", "other.jsonl", "--text-field", "body"];
         dir.ok(&[&args[..], &other].concat(), "");
@@ -128,7 +128,7 @@ fn texts_of_a_store_or_of_fingerprints_come_from_documents_with_their_ids() {
         let (_, err) = dir.run(&[&args[..], &["--text-field", "body"]].concat(), 2);
         assert!(err.contains("--text-field is for documents"), "{err}");
     }
-    // Some texts are missing, and one text has changed.
+    // Files of --texts in which some texts are missing and one has changed.
     let changed = DOCS.replace("An engineer", "Some other person of the town");
     let changed: Vec<&str> = changed.lines().skip(1).take(3).collect();
     dir.write("part.jsonl", changed.join("\n"));
@@ -152,8 +152,8 @@ fn documents_with_one_id_keep_their_own_texts() {
     let mut texts = [text(&found[1], 0), text(&found[1], 1)];
     texts.sort();
     assert!(texts[0].ends_with("river today") && texts[1].ends_with("river twice"), "{texts:?}");
-    // With repeated ids and without texts in the input, no text can be assigned to its document,
-    // and the page states this.
+    // If several documents have the same id, and the input contains only fingerprints, no text can
+    // be assigned with certainty, and the page says so.
     dir.write("prints.tsv", dir.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
     let args = ["cluster", "prints.tsv", "-k", "12", "-qf", "--html", "page.html", "--texts"];
     dir.ok(&[&args[..], &["docs.jsonl"]].concat(), "");
@@ -188,7 +188,7 @@ fn what_stands_in_ids_and_texts_is_never_markup() {
 #[test]
 fn a_page_is_bounded_and_says_what_it_leaves_out() {
     let dir = TestDir::new();
-    // 3000 groups, one of them of 300 documents.
+    // 3000 groups, one of them with 300 documents.
     let fingerprint = |group: u64| group.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut lines = String::new();
     for group in 1..=3000 {
@@ -219,7 +219,7 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     let shown = groups(&page).len();
     assert!((100..2000).contains(&shown), "{shown}");
     assert!(page.contains(&format!("This page shows the {shown} largest of 3 000 groups")));
-    // A limit below the minimum still gives a page.
+    // Even with a limit that no group fits into, a page is written.
     dir.run(&[&args[..], &["--html-max", "1KB"]].concat(), 0);
     assert_eq!(groups(&dir.read("page.html")).len(), 0);
 }
@@ -262,7 +262,7 @@ fn no_groups_are_a_page_too_and_bad_pages_are_refused() {
     let output = dir.output(&["cluster", "--html", "x.html", "--link", "javascript:{id}"], "");
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && err.contains("the scheme is 'javascript'"), "{err}");
-    // Feature records have no texts.
+    // Documents given as features have no texts.
     let record = |id| format!("{{\"id\":\"{id}\",\"features\":{{\"x\":1}}}}\n");
     dir.write("features.jsonl", ["a", "b"].map(record).concat());
     let args = ["cluster", "--docs", "features.jsonl", "--docs-format", "features", "-q"];
@@ -310,10 +310,10 @@ fn two_records_of_a_store_are_compared() {
     let report = dir.json(&["compare", "-s", "store.fps", "a", b]);
     assert_eq!((&report["second_id"], &report["second_name"]), (&"b".into(), &b.into()));
     assert_eq!(report["differing_bits"], serde_json::json!(bits));
-    // A given fingerprint need not be stored.
+    // `compare` also accepts a fingerprint that is not in the store.
     let out = dir.ok(&["compare", "-s", "store.fps", "a", "0"], "");
     assert!(out.contains("0000000000000000\t\n"), "{out}");
-    // With texts, features are compared as for documents.
+    // With --texts, features are compared, as for documents.
     dir.write(
         "a.txt",
         serde_json::from_str::<Value>(DOCS.lines().next().unwrap()).unwrap()["text"]

@@ -1,9 +1,9 @@
-//! Stores of pictures: `--images`, `--image`, and their messages.
+//! Tests stores of pictures: `build --images`, `query --image`, and their messages.
 
 use crate::common::program::TestDir;
 use crate::common::root;
 
-/// A dir with a folder `photos` of pictures hashed by imagehash.
+/// A folder with the subfolder `photos`, whose pictures have known hashes by imagehash.
 fn dir() -> TestDir {
     let dir = TestDir::new();
     let data = root().join("crates/images/tests/data");
@@ -15,7 +15,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// The values equal the values of imagehash; `turned.jpg` is rotated by its EXIF data.
+/// The hashes are equal to those of imagehash. `turned.jpg` is rotated by its EXIF data.
 #[test]
 fn pictures_become_a_store_with_paths_as_ids() {
     let dir = dir();
@@ -40,7 +40,7 @@ fn pictures_become_a_store_with_paths_as_ids() {
 #[test]
 fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
     let dir = dir();
-    // The store is given as a plain argument, as for other commands.
+    // The store is given without -s, as for other commands.
     dir.ok(&["build", "--images", "photos", "--image-hash", "dhash", "p.fps", "-q"], "");
     let found = dir.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert_eq!(found, "a6a134f0c8cbccdc\ta6a134f0c8cbccdc\t0\twide.png\n");
@@ -49,7 +49,7 @@ fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
     dir.ok(&["add", "--images", "more", "p.fps", "-q"], "");
     let found = dir.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert!(found.lines().any(|line| line.ends_with("\tcopy.png")), "{found}");
-    // Another hash method is another recipe.
+    // Pictures with another hash cannot be added, because the recipes differ.
     let other = ["add", "--images", "more", "--image-hash", "phash", "-s", "p.fps"];
     let (_, err) = dir.run(&other, 2);
     assert!(err.contains("recipes differ"), "{err}");

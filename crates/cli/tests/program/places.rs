@@ -1,4 +1,5 @@
-//! Rejected output paths: an input, a folder being read, a store.
+//! Tests that outputs are rejected if they would replace an input, or lie in a folder of inputs or
+//! in a store.
 
 use std::fs;
 
@@ -12,7 +13,7 @@ fn a_folder_that_is_no_store_is_told_as_such() {
     assert!(err.contains("a directory without a manifest"), "{err}");
 }
 
-/// An output never overwrites an input, whatever the options that name them.
+/// An output never replaces an input, for all options that name inputs and outputs.
 #[test]
 fn no_output_takes_the_place_of_an_input() {
     let dir = TestDir::new();
@@ -108,7 +109,7 @@ fn no_output_takes_the_place_of_an_input() {
         assert!(err.contains("lies in a store"), "{args:?}: {err}");
         assert!(!dir.path("store.fps/new").exists());
     }
-    // Standard input can be an input file, too.
+    // The same for a file that is redirected to standard input.
     let stdin = fs::File::open(dir.path("in/a.jsonl")).unwrap();
     let mut command = dir.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
     let done = command.stdin(stdin).output().unwrap();

@@ -1,5 +1,5 @@
-//! The command `plan` and `build --scheme auto` choose the same scheme, and reject impossible
-//! requests.
+//! Tests `plan`: it recommends the scheme that `build --scheme auto` chooses, and rejects
+//! impossible requests.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::program::{TestDir, text};
 
-/// Writes evenly distributed fingerprints under a mask, with ids from 1.
+/// Writes evenly distributed fingerprints, of which only the bits in `mask` vary, with ids from 1.
 fn write_fingerprints(dir: &TestDir, name: &str, count: u64, mask: u64) {
     let spread = |i: u64| {
         let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -100,7 +100,7 @@ fn what_cannot_be_planned_names_what_would_work() {
             "--budget is for --scheme auto",
         ),
     ] {
-        // Some of these messages come from the argument parser.
+        // `output` and not `run`, because messages of the argument parser have another form.
         let output = dir.output(args, "");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let (out, err) = (text(output.stdout), text(output.stderr));

@@ -1,5 +1,5 @@
-//! A signal ends every command that waits for input, for a named pipe, or for the reader of its
-//! output. If the command does not end, the test does not end either.
+//! Tests that a signal ends every command that waits for input, for a named pipe, or for the reader
+//! of its output. If a command does not end, the test does not end either.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// Every command that reads standard input or a file.
+/// The arguments of every command that reads standard input or a file.
 const READERS: &[&[&str]] = &[
     &["build", "-s", "new.fps"],
     &["build", "--docs", "-s", "new.fps"],
@@ -72,7 +72,7 @@ fn assert_ends(mut child: Child, case: &str) {
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_standard_input() {
     for args in READERS {
-        // A test run in the background ignores SIGINT, and so do its child processes.
+        // SIGTERM and not SIGINT, which processes ignore if the tests run in the background.
         let dir = dir();
         let mut child = dir.command(&[args, &["-"][..]].concat()).spawn().unwrap();
         let input = child.stdin.take();
@@ -86,7 +86,7 @@ fn the_first_signal_ends_a_command_that_waits_for_standard_input() {
 fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
     for args in READERS {
         for file in ["pipe", "folder", "folder/a.txt"] {
-            // Pipes in folders are skipped, so the command does not wait.
+            // These commands also take folders, in which pipes are skipped, so they do not wait.
             let takes_folders =
                 args.contains(&"--docs") || args[0] == "fingerprint" || args[0] == "df";
             if file == "folder" && (!takes_folders || args.ends_with(&["--pairs"])) {
@@ -106,7 +106,7 @@ fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
     }
 }
 
-/// The writer has opened the pipe but sends no data.
+/// The test opens the pipe for writing but sends no data.
 #[test]
 fn the_first_signal_ends_a_command_whose_pipe_is_silent() {
     for args in READERS {
@@ -144,7 +144,7 @@ fn streams_end_at_the_first_signal_with_what_they_took() {
     }
 }
 
-/// The reader of the output is open but reads no data.
+/// The test holds the pipe of the output open but reads no data.
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_its_reader() {
     let dir = dir();
@@ -159,7 +159,7 @@ fn the_first_signal_ends_a_command_that_waits_for_its_reader() {
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 100]).unwrap();
         assert_ends(child, &format!("{args:?}"));
     }
-    // The pipe is never opened for reading.
+    // The command waits, because the test never opens the pipe for reading.
     let child = dir.command(&["dump", "-s", "many.fps", "-o", "pipe"]).spawn().unwrap();
     assert_ends(child, "dump");
 }

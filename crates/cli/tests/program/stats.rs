@@ -1,4 +1,4 @@
-//! The command `stats` keeps its report, its HTML page and its error messages.
+//! Tests `stats`: its report, its HTML page and its error messages.
 
 use std::fs;
 
@@ -44,7 +44,8 @@ fn a_store_and_its_input_are_told_alike() {
 #[test]
 fn a_gap_between_near_copies_and_strangers_proposes_a_k() {
     let dir = TestDir::new();
-    // For each value, copies one and two bits away, and an unrelated value.
+    // For each value, a copy that differs in one bit, one that differs in two, and an unrelated
+    // value.
     let near = |i: u64| [even(i), even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60), !even(i)];
     dir.write_fingerprints("input.tsv", (0..500).flat_map(near));
     dir.run(&["build", "input.tsv", "-q"], 0);
@@ -55,8 +56,8 @@ fn a_gap_between_near_copies_and_strangers_proposes_a_k() {
     dir.run(&["stats", "--html", "stats.html"], 0);
     let page = fs::read_to_string(dir.path("stats.html")).unwrap();
     assert!(page.contains("within the proposed k = 3"), "{page}");
-    // Without the copies no gap is left, neither in the store nor in a file of the remaining
-    // records.
+    // Without the copies no k is proposed: neither for the store after their deletion, nor for a
+    // file of the remaining records.
     let copies = (0..500).flat_map(|i| [even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60)]);
     let copies: String = copies.map(|value| format!("{value:016x}\n")).collect();
     dir.write("copies.txt", &copies);
@@ -107,7 +108,7 @@ fn input_options_are_those_of_build() {
     let (out, err) = dir.run(&args, 0);
     assert!(err.contains("1 bad record skipped"), "{err}");
     assert!(out.contains("     13  "), "{out}");
-    // These options have no meaning for a store.
+    // These options are only for files, so they are rejected for a store.
     for args in [["--scheme", "4"], ["--radix", "dec"], ["-k", "5"]] {
         let output = dir.output(&[&["stats"], &args[..]].concat(), "");
         assert_eq!(output.status.code(), Some(2));
@@ -226,7 +227,7 @@ fn build_warns_in_two_lines_of_what_matters() {
     let (_, err) =
         dir.run(&["build", "short.tsv", "-s", "a.fps", "--scheme", "2", "--force", "--quiet"], 0);
     assert_eq!(err, "");
-    // A note is not a warning.
+    // `build` prints warnings of the doctor, but no notes.
     dir.write_fingerprints("few.tsv", (0..1000).map(|i| if i == 7 { 0 } else { even(i) }));
     assert_eq!(warnings(&["build", "few.tsv", "-s", "c.fps"]), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! `-s A -s B`: several stores answer like a scan of all their records, and each id names its
-//! store.
+//! Tests `-s A -s B`: several stores give the same answers as a scan of all their records, and each
+//! id is printed with its store.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::common::{Random, clustered, oracle, record_lines};
 
 const NAMES: [&str; 3] = ["one.fps", "two.fps", "three.fps"];
 
-/// Three stores with different schemes and tuned distances and some shared records; and their
-/// records, with the file that contains all of them.
+/// A folder with three stores that have different schemes and tuned distances and share some
+/// records, and with a file of all records; and the records: fingerprint, store, id.
 fn dir() -> (TestDir, Vec<(u64, &'static str, String)>) {
     let dir = TestDir::new();
     let records = clustered(600, 801);
@@ -28,7 +28,7 @@ fn dir() -> (TestDir, Vec<(u64, &'static str, String)>) {
     (dir, all)
 }
 
-/// `args` with -s for each store.
+/// Adds a -s for each store to `args`.
 fn with_stores<'a>(args: &[&'a str]) -> Vec<&'a str> {
     let stores = NAMES.into_iter().chain(["empty.fps"]).flat_map(|name| ["-s", name]);
     args.iter().copied().chain(stores).collect()
@@ -88,7 +88,7 @@ fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
             }
         }
         assert_eq!(of_json, expected, "k={k}");
-        // Single queries give the same answers, without the id of the query.
+        // Queries on the command line give the same answers as a file, without the id of the query.
         let hex: Vec<String> = asked.iter().map(|query| format!("{query:016x}")).collect();
         let hex: Vec<&str> = hex.iter().map(String::as_str).collect();
         let single = dir.ok(&with_stores(&[&["query", "-k", &number][..], &hex].concat()), "");
@@ -115,7 +115,7 @@ fn with_one_store_no_output_names_it() {
 #[test]
 fn cut_answers_and_ids_and_the_nearest_come_from_all_stores() {
     let (dir, all) = dir();
-    // Record 195 is in the first store and in the second.
+    // Record 195 is in the first two stores.
     let (value, _, id) = &all[195];
     let out = dir.ok(&with_stores(&["query", "--id", id, "-k", "0"]), "");
     let line = |store| format!("{value:016x}\t{value:016x}\t0\t{store}\t{id}\n");
@@ -279,8 +279,8 @@ fn a_corpus_is_cleaned_against_several_stores() {
         let named: Vec<[&str; 3]> = gone.iter().map(|row| [row[4], row[5], row[8]]).collect();
         assert_eq!(named[0], ["copy", "three.fps-own", "three.fps"], "{gone:?}");
         assert_eq!(named[1][0], "shared");
-        // Among equal documents the least id is named, or, among documents of equal similarity, the
-        // first.
+        // Of equal stored documents the list names the one with the smallest id, or of documents
+        // with the same similarity the first.
         assert_eq!(named[1][1..], ["one.fps-a", "one.fps"], "{gone:?}");
     }
 }

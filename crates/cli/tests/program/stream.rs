@@ -1,4 +1,5 @@
-//! Streams of records: answered records are durable, and several processes share a store.
+//! Tests streams of records: answered records are durable, and several processes can write to one
+//! store.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -16,7 +17,7 @@ fn dump(dir: &TestDir) -> String {
     dir.ok(&["dump", "-s", "pages.fps"], "")
 }
 
-/// A process that answers each line.
+/// A running `dedup --add -`, which answers each line.
 struct Answerer {
     child: Child,
     input: Option<ChildStdin>,
@@ -40,7 +41,7 @@ impl Answerer {
         self.answers.next().unwrap().unwrap()
     }
 
-    /// Stops reading answers, and sends lines until the process ends. Returns its status and
+    /// Closes the output of the process, and sends lines until it ends. Returns its status and its
     /// messages.
     fn leave(self) -> (Option<i32>, String) {
         let Answerer { mut child, input, answers } = self;
@@ -105,8 +106,8 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
     let mut follow =
         Answerer::start(&dir, &["add", "--follow", "-s", "pages.fps", "--batch-count", "1"]);
     for number in 0..20_u64 {
-        // Far from one another and from the stored records. A stream ends its turn just after its
-        // answer, so the other streams wait for their turns.
+        // The records are not near each other or stored records. A stream releases the lock only
+        // just after its answer, so the other streams may have to wait.
         let record = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if number % 2 == 0 {
             follow.ask(&format!("{record:016x}\tother"));
@@ -128,7 +129,7 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
     assert!(dump(&dir).contains("0123456789abcdef\tagain\n"));
 }
 
-/// Each record is sent to both streams, and is new for exactly one of them.
+/// Each record is sent to two streams, and exactly one answers 'new'.
 #[test]
 fn two_streams_of_one_store_agree_on_what_is_new() {
     let dir = dir();
@@ -175,8 +176,8 @@ fn document(id: &str, text: &str) -> String {
     format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}")
 }
 
-/// The test waits for each answer before it sends the next line, so a delayed answer would block
-/// the test forever.
+/// The test sends a line only after the answer to the line before, so it would never end if answers
+/// were delayed.
 #[test]
 fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
     let first = document("first", "something that is like nothing else");

@@ -1,4 +1,4 @@
-//! Parquet output has the same rows as line output.
+//! Tests that Parquet output has the same rows as tab-separated lines.
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -6,7 +6,8 @@ use parquet::record::Field;
 use crate::common::program::TestDir;
 use crate::common::{clustered, record_lines};
 
-/// Each row as a line of its values, in the order of `columns`; fingerprints are printed in hex.
+/// Reads a Parquet file: each row as a line of its values, in the order of `columns`, with
+/// fingerprints in hex.
 fn lines_of(dir: &TestDir, name: &str, columns: &[&str]) -> Vec<String> {
     let file = std::fs::File::open(dir.path(name)).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
@@ -36,7 +37,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// Runs a command twice, with line output and with table output, and compares both.
+/// Runs a command with tab-separated output and with Parquet output, and compares the two.
 fn assert_same(dir: &TestDir, args: &[&str], columns: &[&str]) {
     let lines = dir.ok(args, "");
     assert!(lines.lines().count() > 3, "{args:?}: {lines}");

@@ -1,5 +1,5 @@
-//! The commands for documents compute the same fingerprints for every kind of input, and report bad
-//! records.
+//! Tests the commands for documents: they compute the same fingerprints for every kind of input,
+//! and report bad records.
 
 use std::io::Write;
 
@@ -25,7 +25,7 @@ fn fingerprints(dir: &TestDir, args: &[&str]) -> Vec<String> {
     out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
 }
 
-/// The recipe lines printed by `info`.
+/// The lines of the recipe in the output of `info`.
 fn recipe_of(info: &str) -> String {
     info.lines()
         .skip_while(|line| !line.starts_with("recipe"))
@@ -49,7 +49,7 @@ fn fingerprints_are_printed_as_lines_that_build_reads() {
     assert!(info.contains("external"), "{info}");
     let (_, err) = dir.run(&["query", "--text", "some text"], 2);
     assert!(err.contains("recipe 'external'"), "{err}");
-    // The user can name the recipe of precomputed fingerprints.
+    // With --recipe the user declares the recipe of fingerprints that are read.
     let told = ["build", "-", "-q", "--recipe", "minhash", "-s", "told.fps"];
     dir.run_on(&told, &out, 0);
     let text = "two such documents differ from each other in a very small part";
@@ -80,7 +80,7 @@ fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
     assert!(err.contains("no features"), "{err}");
     let (_, err) = dir.run(&["query", "--file", "docs.jsonl"], 2);
     assert!(err.contains("holds 4 documents, expected one"), "{err}");
-    // The recipe printed by `info` computes the same fingerprints.
+    // The recipe that `info` prints, given as a file, computes the same fingerprints.
     dir.write("recipe.txt", recipe_of(&info));
     let again = fingerprints(&dir, &["docs.jsonl", "--recipe", "recipe.txt"]);
     assert_eq!(again, fingerprints(&dir, &[&["docs.jsonl"], &recipe[..]].concat()));
@@ -151,7 +151,7 @@ fn ready_features_are_taken_with_their_weights() {
                  {\"id\":2,\"features\":{\"alpha\":7}}\n{\"id\":3,\"features\":{\"beta\":0}}\n";
     dir.write("f.jsonl", lines);
     let (out, err) = dir.run(&["fingerprint", "f.jsonl", "--docs-format", "features"], 0);
-    // 2.5 outweighs 1 + 1, so the first feature determines both fingerprints.
+    // The weight 2.5 is greater than 1 + 1, so the first feature determines both fingerprints.
     let prints: Vec<&str> = out.lines().map(|line| &line[..16]).collect();
     assert_eq!((prints.len(), prints[0]), (2, prints[1]));
     assert!(err.contains("1 document without fingerprint"), "{err}");
@@ -255,7 +255,8 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     dir.run(&["query", "--text", text, "-s", "s.fps", "--stop-words", "stop.txt"], 0);
 }
 
-/// Both texts look the same; the second has curly apostrophes and soft hyphens.
+/// A store with an earlier recipe, which keeps curly apostrophes and soft hyphens, finds a text
+/// only in the stored spelling.
 #[test]
 fn a_store_of_an_earlier_recipe_answers_as_before_and_mixes_with_no_other() {
     let dir = dir();
@@ -273,13 +274,13 @@ fn a_store_of_an_earlier_recipe_answers_as_before_and_mixes_with_no_other() {
     let lines: Vec<&str> = recipe.filter(|line| !is_new(line)).collect();
     dir.write("earlier", lines.join("\n"));
     dir.run(&[&build[..], &["--recipe", "earlier", "-s", "old.fps"]].concat(), 0);
-    // A value computed by a program that did not know these recipe lines.
+    // The expected value was computed by a release before these lines of the recipe existed.
     let (found, _) = dir.run(&["query", "--text", &curly, "-s", "old.fps", "-k0"], 0);
     assert_eq!(found, "1ec28aefe62e9726\t1ec28aefe62e9726\t0\tb\n");
     let (found, _) = dir.run(&["query", "--text", &curly, "-s", "new.fps", "-k0"], 0);
     let value = "1c563d64217f7245";
     assert_eq!(found, format!("{value}\t{value}\t0\ta\n{value}\t{value}\t0\tb\n"));
-    // Documents are added by the recipe of the store.
+    // `add` uses the recipe of the store.
     dir.run(&["add", "--docs", "docs.jsonl", "-s", "old.fps", "-q"], 0);
     let (found, _) = dir.run(&["dump", "-s", "old.fps"], 0);
     assert!(found.contains("1ec28aefe62e9726\tb\n") && found.contains(&format!("{value}\ta\n")));
@@ -350,8 +351,8 @@ fn compare_and_evaluate_tell_distances() {
     let report: Value = serde_json::from_str(&out).unwrap();
     let result = &report["recipes"][0];
     assert_eq!(result["points"].as_array().unwrap().len(), 33);
-    // 4 documents have 6 pairs; one document has no fingerprint: a and b are duplicates, c and b do
-    // not count.
+    // One of 4 documents has no fingerprint, so 3 pairs are measured: a and b are duplicates, c and
+    // b are ignored.
     assert_eq!((&result["duplicates"], &result["others"]), (&1.into(), &1.into()));
     for (pairs, part) in [
         ("a\tb\n", "expected two ids and a label"),
@@ -378,7 +379,7 @@ fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
     let ids: Vec<usize> =
         one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
     assert_eq!(ids, (0..5000).collect::<Vec<_>>());
-    // A closed output pipe is not an error.
+    // It is not an error that the reader of the output closes the pipe.
     let mut child = dir.command(&["fingerprint", "many.jsonl"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -397,7 +398,7 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
     let two = ["--recipe", "1e0ng", "--recipe", "minhash", "--collection-size", "1e6"];
     let (out, _) = dir.run(&[&args[..], &two, &["--format", "json", "--keys", "2"]].concat(), 0);
     let report: Value = serde_json::from_str(&out).unwrap();
-    // The hash of the first recipe has no keys.
+    // The hash of the first recipe has no key, so it is measured once.
     let keys = |at: usize| report["recipes"][at]["of_keys"].as_array().unwrap().len();
     assert_eq!((keys(0), keys(1)), (1, 2));
     let forecast = &report["recipes"][1]["forecast"];
@@ -413,10 +414,10 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
         let (_, err) = dir.run_on(&[&["evaluate"], wrong].concat(), DOCS, 2);
         assert!(err.contains(part), "{err}");
     }
-    // Standard input can be read only once, so only one key is tested.
+    // Standard input can be read only once, so it is measured with one key.
     let (out, _) = dir.run_on(&["evaluate", "--pairs", "pairs.tsv", "--docs", "-"], DOCS, 0);
     assert!(!out.contains("spread"), "{out}");
-    // Precomputed fingerprints.
+    // Files of fingerprints in place of documents.
     dir.write("hashes.tsv", "00000000000000ff\ta\n00000000000000fe\tb\nffff000000000000\tc\n");
     let ready = ["evaluate", "--pairs", "pairs.tsv", "hashes.tsv", "--unlisted-differ"];
     let (out, _) = dir.run(&ready, 0);
@@ -444,13 +445,13 @@ fn features_show_what_a_recipe_sees() {
     assert_eq!(rows[0][2], "7bcf8b09c87cc52e");
     let (out, _) = dir.run(&[&text[..], &["--words"]].concat(), 0);
     assert_eq!(out, "one\ntwo\none\ntwo\nthree\n");
-    // The default shingle has seven letters, while word shingles have two words.
+    // By default, shingles have seven letters with --segment letters, else two words.
     let letters = ["features", "--literal", "One two", "--segment", "letters"];
     let (out, _) = dir.run(&[&letters[..], &["--shingle", "3"]].concat(), 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("one"));
     let (out, _) = dir.run(&["features", "--literal", "One two three", "--segment", "letters"], 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("onetwot"));
-    // Keywords: the heaviest words by count and document frequency.
+    // As a search for keywords: the heaviest words, by count and document frequency.
     let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
     dir.run(&[&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat(), 0);
     let keywords = ["--count", "count", "--df", "docs.df", "--limit", "2"];
@@ -482,7 +483,7 @@ fn simhash_is_the_other_method_by_name() {
     let (_, err) =
         dir.run(&["fingerprint", "docs.jsonl", "--recipe", "minhash", "--recipe", "simhash"], 2);
     assert!(err.contains("--recipe is given twice"), "{err}");
-    // In source code, operators and upper case are significant.
+    // The recipe `code` distinguishes operators and upper case.
     let compare = ["compare", "--literal", "return a+b", "return A-b", "--format", "json"];
     let jaccard = |recipe: &str| {
         let (json, _) = dir.run(&[&compare[..], &["--recipe", recipe]].concat(), 0);

@@ -1,5 +1,5 @@
-//! The program distinguishes its own version from the format version, and names what an upgrade
-//! needs.
+//! Tests the printed versions of program and store format, and the errors for stores of other
+//! format versions.
 
 use crate::common::program::TestDir;
 use crate::common::root;

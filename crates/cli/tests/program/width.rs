@@ -1,11 +1,11 @@
-//! The program reads and prints fingerprints of 32 bits as 8 hex digits.
+//! Tests fingerprints of 32 bits: the program reads and prints them as 8 hex digits.
 
 use serde_json::json;
 
 use crate::common::program::TestDir;
 use crate::common::{Random, oracle};
 
-/// Random values, some near others, and the extreme values.
+/// Random 32-bit values, some of them near each other, and the smallest and the greatest value.
 fn values() -> Vec<u64> {
     let mut random = Random::new(32);
     let mut values: Vec<u64> = (0..300).map(|_| random.next() >> 32).collect();
@@ -156,7 +156,7 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     dir.run(&["build", "a.tsv", "-s", "a.fps", "--bits", "32", "-q"], 0);
     let (_, err) = dir.run(&["query", "0123456789abcdef", "-s", "a.fps"], 2);
     assert!(err.contains("'0123456789abcdef' has more than 32 bits"), "{err}");
-    // The value counts, not leading zeros.
+    // Leading zeros beyond 8 digits are accepted.
     dir.run(&["query", "00000000deadbeef", "-s", "a.fps"], 0);
     let (_, err) = dir.run_on(&["add", "-s", "a.fps"], "deadbeef\tx\n1deadbeef\ty\n", 2);
     assert!(err.contains("line 2") && err.contains("more than 32 bits"), "{err}");

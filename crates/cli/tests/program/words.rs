@@ -1,4 +1,4 @@
-//! The user interface of the program: help, aliases, row formats, colours, completions, statuses.
+//! Tests the user interface: help, aliases, row formats, colours, completions, exit statuses.
 
 use crate::common::program::{TestDir, text};
 
@@ -19,7 +19,7 @@ fn refused(dir: &TestDir, args: &[&str]) -> String {
     text(output.stderr)
 }
 
-/// The commands or topics listed under the headings of `fpstore help`.
+/// The names of the commands, or of the topics, that `fpstore help` lists.
 fn names(dir: &TestDir, is_topic: bool) -> Vec<String> {
     let help = dir.ok(&["help"], "");
     let (commands, rest) = help.split_once("\nOptions:").unwrap();
@@ -94,7 +94,8 @@ fn other_words_for_commands_and_options_are_understood() {
     assert_eq!(dir.json(&["ls", "new.fps"])["ids"], dir.json(&["info", "new.fps"])["ids"]);
 }
 
-/// `--segment`, `--link`, `--ids` and `--refresh` have other meanings in other commands.
+/// Old names of options work only in the commands that had them, because `--segment`, `--link`,
+/// `--ids` and `--refresh` have other meanings in other commands.
 #[test]
 fn old_names_of_options_are_understood_where_they_stood() {
     let dir = dir();
@@ -139,7 +140,7 @@ fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
     let tsv = dir.ok(&query, "");
     let named = dir.ok(&[&query[..], &["--header"]].concat(), "");
     assert_eq!(named, format!("query\tfingerprint\tdistance\tid\n{tsv}"));
-    // The results of a join, in column order.
+    // The header names the columns of the pairs in order.
     let csv = dir.ok(&["pairs", "store.fps", "-k", "1", "--csv", "-q"], "");
     assert_eq!(
         csv,
@@ -148,11 +149,11 @@ fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
     );
     let csv = dir.ok(&["dump", "store.fps", "--csv"], "");
     assert_eq!(csv.lines().next(), Some("fingerprint,id"));
-    // An empty table still has its column names.
+    // Without rows the header is still printed.
     let (csv, _) =
         dir.run(&["query", "0f0f0f0f0f0f0f0f", "-k", "1", "-s", "store.fps", "--csv"], 1);
     assert_eq!(csv, "query,fingerprint,distance,id\n");
-    // Printed output can be read again.
+    // `build` can read the output.
     dir.write("again.csv", dir.ok(&["dump", "store.fps", "--csv"], ""));
     dir.ok(&["build", "again.csv", "-s", "again.fps", "-q"], "");
     assert_eq!(dir.ok(&["dump", "again.fps"], ""), dir.ok(&["dump", "store.fps"], ""));
@@ -167,7 +168,7 @@ fn digits_that_differ_are_marked_where_colours_are_wanted() {
     let marked = dir.ok(&[&["--color", "always"], &query[..]].concat(), "");
     assert!(marked.contains("00000000000000f\u{1b}[1;31me\u{1b}[0m\t1"), "{marked:?}");
     assert_eq!(marked.replace("\u{1b}[1;31m", "").replace("\u{1b}[0m", ""), plain);
-    // Files and JSON are never coloured.
+    // JSON and CSV are never coloured.
     for more in [&["--format", "json"][..], &["--csv"]] {
         let out = dir.ok(&[&query[..], &["--color=always"], more].concat(), "");
         assert!(!out.contains('\u{1b}'), "{out:?}");
@@ -222,7 +223,7 @@ fn statuses_tell_what_is_not_there_from_what_is_wrong() {
     ] {
         dir.run(args, status);
     }
-    // Ids read from an empty list: every id counts as found.
+    // An empty list of ids: status 0, because no id is missing.
     dir.write("none.txt", "");
     dir.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
 }

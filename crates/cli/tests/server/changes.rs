@@ -1,4 +1,5 @@
-//! Server changes other than additions: replaced documents, expired segments, labels, merges.
+//! Tests changes through the server other than additions: replaced and deleted records, expired
+//! segments, labels, merges, imports.
 
 use fpstore::{IdRef, Store};
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ fn add(server: &Server, value: u64, id: &str) {
     assert_eq!(added["added"], 1);
 }
 
-/// The fingerprints of an id in the store on disk.
+/// The fingerprints that the store on disk contains with this id.
 fn stored(dir: &TestDir, id: &str) -> Vec<u64> {
     let store = Store::open(dir.path("store.fps")).unwrap();
     let found = store.find_ids(&[IdRef::Text(id)], None).unwrap();
@@ -37,7 +38,8 @@ fn labels(dir: &TestDir) -> Vec<String> {
     store.info().segments.iter().map(|segment| segment.label.clone()).collect()
 }
 
-/// Many deletions at the same time neither wait for a pass each nor fill the slow lane.
+/// Many deletions at the same time share one pass over the ids, and none is rejected because the
+/// slow lane (the queue of expensive requests) is full.
 #[test]
 fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
     let records = clustered(260_000, 1);
@@ -61,7 +63,7 @@ fn deletions_share_a_pass_over_the_ids_and_none_is_refused() {
     assert!(there(999) && there(1040) && (1000..1040).all(|number| !there(number)));
 }
 
-/// Reading the ids of a large store takes long, and does not block the writer.
+/// The server reads the ids of a large store, which takes long, without blocking the writer.
 #[test]
 fn ids_of_a_large_store_are_read_before_the_turn_of_the_writer() {
     let records = clustered(260_000, 1);
@@ -98,12 +100,12 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     assert_eq!((&answer["fingerprints"], &answer["ids"]), (&json!(1), &json!(1)));
     let shown = server.get("/v1/ids?id=page").json();
     assert_eq!(shown["fingerprints"], json!(["0000000000000009"]));
-    // Segments may have been merged in the meantime.
+    // The generation can be greater, because segments may have been merged since.
     assert!(shown["generation"].as_u64() >= answer["generation"].as_u64());
     assert_eq!((stored(&dir, "page"), stored(&dir, "fresh")), (vec![9], vec![8]));
     assert_eq!(stored(&dir, "other"), [1 << 50]);
     assert_eq!(server.metric("fpstore_deleted_ids_total"), 1.0);
-    // Items waiting for their commit are older than the replacement.
+    // A replacement also replaces items that are not yet committed.
     let soon = json!({ "fingerprint": "00000f0000000000", "id": "soon" });
     let body = json!({ "items": [soon], "durable": false });
     done(&server, "POST", "/v1/check-and-add", &body);
@@ -213,8 +215,8 @@ fn only_a_server_that_writes_changes_anything() {
     }
 }
 
-/// Changes that the command line cannot make while a server writes are imported from a store next
-/// to the served store.
+/// While a server writes, the command line cannot change the store, but the server can import
+/// segments from another store in the same folder.
 #[test]
 fn segments_of_stores_beside_the_served_one_are_imported() {
     let dir = desk_of(&clustered(50, 1));
@@ -233,13 +235,13 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
     assert_eq!(found["matches"][0]["ids"], json!(["more"]));
     assert_eq!(found["generation"], done["generation"]);
     assert_eq!(stored(&dir, "most"), [0xab]);
-    // A repeated import, other files, and other folders are rejected.
+    // Rejected: a repeated import, files that are not segments, and stores in other folders.
     assert_eq!(import(json!(["more.fps"])).code(), "bad-parameter");
     let before = server.get("/v1/info").json()["store"]["generation"].clone();
     for name in ["../more.fps", "/etc/passwd", "", ".", "..", "a/b", "more.fps/"] {
         assert_eq!(import(json!([name])).code(), "bad-name", "{name}");
     }
-    // A client error is not a failure of the served store.
+    // An invalid file to import is an error of the client, not damage of the served store.
     dir.write("page.txt", "one two three four five");
     dir.ok(&["build", "--docs", "page.txt", "-s", "texts.fps", "-q"], "");
     for (name, code) in
@@ -255,6 +257,6 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
         assert_eq!(server.metric("fpstore_commits_failing"), 0.0, "{name}");
     }
     assert_eq!(server.get("/v1/info").json()["store"]["generation"], before);
-    // Additions still work.
+    // The server still accepts additions.
     add(&server, 1 << 44, "after");
 }

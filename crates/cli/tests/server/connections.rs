@@ -1,5 +1,5 @@
-//! Slow, numerous, disconnected or malicious clients do not prevent `fpstore serve` from answering
-//! other clients.
+//! Tests that slow, numerous, disconnected or malicious clients do not prevent `fpstore serve` from
+//! answering other clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -32,7 +32,7 @@ fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
     let mut slow = server.connect();
     let start = Instant::now();
     slow.stream.write_all(b"GET /healthz HT").unwrap();
-    // Sending single bytes now and then does not extend the timeout.
+    // The timeout for the head of a request does not start again with each byte.
     let mut writer = slow.stream.try_clone().unwrap();
     std::thread::spawn(move || {
         while writer.write_all(b"T").is_ok() {
@@ -41,7 +41,7 @@ fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
     });
     assert!(slow.has_ended());
     assert!(start.elapsed() >= Duration::from_millis(400));
-    // The second request head of a connection is sent slowly, too.
+    // The timeout also applies to the second request of a connection.
     let mut again = server.connect();
     assert_eq!(again.ask("GET", QUERY, &[], b"").status, 200);
     again.stream.write_all(b"GET /heal").unwrap();
@@ -71,7 +71,7 @@ fn a_body_that_does_not_come_is_refused() {
     let answer = slow.answer();
     assert_eq!((answer.status, answer.code().as_str()), (408, "slow-body"));
     assert!(slow.has_ended());
-    // A stream ends with a line that reports the timeout.
+    // The answers to a slow stream end with a line that reports the timeout.
     let mut slow = server.connect();
     let head = head.replace("application/json", "application/x-ndjson");
     slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n\"1\"\n").as_bytes()).unwrap();
@@ -108,7 +108,7 @@ fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
         )
         .unwrap();
     assert_eq!(careful.answer().status, 413);
-    // A chunked body, whose length is not announced.
+    // The limit also applies to a chunked body, whose length is not announced.
     let mut chunked = server.connect();
     let head = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                  Transfer-Encoding: chunked\r\n\r\n";
@@ -165,7 +165,7 @@ fn a_client_that_reads_no_answers_is_not_read_from_and_is_ended() {
     let head = b"POST /v1/query?k=64 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
                  Content-Type: application/x-ndjson\r\n\r\n";
     greedy.stream.write_all(head).unwrap();
-    // Each line has an answer of tens of kilobytes: far more than any buffer can contain.
+    // Each line of the request has an answer of tens of kilobytes, so the answers fill all buffers.
     let chunk = format!("500\r\n{}\r\n", "\"1\"\n".repeat(320));
     let mut is_ended = false;
     for _ in 0..100_000 {
@@ -204,19 +204,19 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.json()["error"]["limit"]["name"], "max-connections");
     assert!(surplus.has_ended());
-    // Earlier connections are still served.
+    // Connections that were accepted before are still served.
     assert_eq!(connections[7].ask("GET", QUERY, &[], b"").status, 200);
     drop(connections);
     wait_for("there is room again", || server.get(QUERY).status == 200);
 }
 
-/// A 503 response needs a file descriptor and memory, so only some of very many connections get it;
-/// all are closed.
+/// Of very many connections beyond the limit, only some get a 503 response, which needs a file
+/// descriptor and memory; all are closed.
 #[test]
 fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
     let dir = dir();
     let server = Server::start(&dir, &["--max-connections", "1"]);
-    // The connection that waited for the server may occupy the only slot for a while.
+    // The connection with which the test waited for the server may still occupy the only slot.
     let mut first = loop {
         let mut one = server.connect();
         if one.ask("GET", QUERY, &[], b"").status == 200 {
@@ -227,7 +227,7 @@ fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
         (0..150).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
     let mut told = 0;
     for mut stream in crowd {
-        // A connection closed at once can end with a reset.
+        // The error is ignored, because a connection that is closed at once can end with a reset.
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         if !answer.is_empty() {
@@ -242,7 +242,8 @@ fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
     assert!(refused.unwrap().parse::<u32>().unwrap() >= 150);
 }
 
-/// A single search is not divided into slices, so only its deadline ends it.
+/// A single search is not divided into slices, between which the server could stop, so only its
+/// deadline ends it.
 #[test]
 fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
     let dir = desk_of(&clustered(300_000, 5));
@@ -257,7 +258,7 @@ fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
     assert_eq!((answer.status, &answer.json()["cut"]), (200, &serde_json::Value::Null));
 }
 
-/// Sends a request that keeps the pool busy, and waits until it runs.
+/// Sends a request that occupies a search thread for long, and waits until the search runs.
 fn search_slowly(server: &Server) -> Connection<TcpStream> {
     let slow = json!({ "fingerprints": vec!["1"; 100_000], "k": 30, "ids": 0, "limit": 1 });
     let searched = || server.metric("fpstore_slow_total");
@@ -269,7 +270,7 @@ fn search_slowly(server: &Server) -> Connection<TcpStream> {
         &[("Content-Type", "application/json")],
         slow.to_string().as_bytes(),
     );
-    // The slow lane may still be full.
+    // The request may also be rejected at once, because the slow lane is still full.
     wait_for("it is searched for", || searched() > before || busy.is_answered());
     busy
 }
@@ -282,9 +283,10 @@ fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
     let mut answer = None;
     wait_for("one is refused while the other is searched for", || {
         let mut busy = search_slowly(&server);
-        // Cheap requests are still answered by the only thread that reads requests.
+        // Cheap requests are answered on the thread that reads requests.
         assert_eq!(server.get(QUERY).status, 200);
-        // Expensive requests find the lane full, unless they arrive at the end of a slice.
+        // Further expensive requests are rejected, because the slow lane is full, unless they
+        // arrive between two slices.
         let mut refused = None;
         while refused.is_none() && !busy.is_answered() {
             let body = json!({ "fingerprints": vec!["1"; 300], "k": 30, "ids": 0, "limit": 1 });
@@ -295,7 +297,7 @@ fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
             assert_eq!(refused.code(), "busy");
             assert!(refused.header("retry-after").is_some());
         }
-        // On a heavily loaded machine, the busy request itself may have been late.
+        // On a heavily loaded machine the busy request itself may exceed its deadline: try again.
         answer = Some(busy.answer()).filter(|it| refused.is_some() && it.status != 503);
         answer.is_some()
     });
@@ -333,7 +335,7 @@ fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
         let answered = || server.metric("fpstore_queries_total") >= number;
         wait_for("the part is answered", answered);
     }
-    // The stream, and the connection that requests the metrics.
+    // Two connections are open: the stream, and the one that requests the metrics.
     let open = server.metric("fpstore_open_connections");
     assert!((2.0..10.0).contains(&open), "{open}");
     stream.stream.write_all(b"9\r\nnonsense\n\r\n0\r\n\r\n").unwrap();
@@ -344,7 +346,7 @@ fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
     assert!(last["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{text}");
 }
 
-/// An endless stream must not prevent the server from ending, nor lose a line silently.
+/// A server that ends closes an endless stream, after the answers to all lines that it received.
 #[test]
 fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
     let dir = dir();
@@ -386,7 +388,7 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(connection.ask("GET", QUERY, &[], b"").status, 200);
     let (_, err) = dir.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
     assert!(err.contains("another process listens there"), "{err}");
-    // The second server did not touch the socket of the first.
+    // The second server failed to start, and did not remove the socket of the first.
     let mut later = Connection::new(UnixStream::connect(&path).unwrap());
     assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
     let (status, _) = server.end();
@@ -401,7 +403,7 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
     assert_eq!(second.end().0.code(), Some(0));
     assert!(!path.exists());
-    // A leftover socket of a killed server is replaced; a file other than a socket is not touched.
+    // A server replaces the leftover socket of a killed server, but no file of another kind.
     Server::begin(&dir, &["--listen", &listen, "--socket-mode", "660"]).kill();
     let server = Server::begin(&dir, &["--listen", &listen, "--socket-mode", "660"]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);
@@ -413,11 +415,11 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(dir.read("near.sock"), "precious");
 }
 
-/// Clients with long unfinished bodies must not exhaust the memory.
+/// Unfinished bodies of all clients together are limited, so that they cannot exhaust the memory.
 #[test]
 fn bodies_of_all_requests_share_a_budget() {
     let dir = desk_of(&clustered(50, 1));
-    // The slow body must not time out on a slow machine.
+    // A long --body-timeout, so that the unfinished body does not time out on a slow machine.
     let args = ["--max-body", "1MiB", "--max-bodies", "1MiB", "--body-timeout", "1h"];
     let server = Server::start(&dir, &args);
     let body = format!("{{\"fingerprint\":\"1\"{}}}", " ".repeat(700_000));
@@ -435,7 +437,7 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(refused.code(), "bodies-over-limit");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(server.post("/v1/query", kind, "{\"fingerprint\":\"1\"}").status, 200);
-    // A line of a stream is buffered until it is complete.
+    // The limit also applies to an unfinished line of a stream.
     let stream = server.post("/v1/query", "application/x-ndjson", &body);
     assert_eq!(stream.code(), "bodies-over-limit");
     slow.stream.write_all(&body.as_bytes()[600_000..]).unwrap();
@@ -443,13 +445,14 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(server.post("/v1/query", kind, &body).status, 200);
 }
 
-/// Clients that request much data and do not read it must not exhaust the memory either.
+/// Answers that clients do not read count in the same limit, so that they cannot exhaust the memory
+/// either.
 #[test]
 fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     let dir = desk_of(&clustered(1000, 1));
     let args = ["--max-bodies", "1MiB", "--max-body", "1MiB", "--body-timeout", "1h", "--threads"];
     let server = Server::start(&dir, &[&args[..], &["2"]].concat());
-    // Longer than the socket buffers of the system for a client that does not read.
+    // The answer is longer than the socket buffers of the system.
     let body = json!({ "fingerprints": vec!["1"; 1000], "k": 64 }).to_string();
     let kind = [("Content-Type", "application/json")];
     let mut deaf = server.connect();
@@ -466,8 +469,8 @@ fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     assert_eq!(server.post("/v1/query", kind[0].1, &body).status, 200);
 }
 
-/// Linux completes connections before the server accepts them, so the clients of this test get no
-/// errors.
+/// At the limit of open files the server accepts no connections. On Linux the clients get no
+/// errors, because the system completes connections before the server accepts them.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_without_files_to_open_says_so_once_and_recovers() {
@@ -492,7 +495,7 @@ fn a_server_without_files_to_open_says_so_once_and_recovers() {
     let said = ["Too many open files", "No file descriptors available"];
     assert!(said.iter().any(|of| line.contains(of)) && !line.contains("uncategorized"), "{line}");
     drop(idle);
-    // A line in between would report the same failure a second time.
+    // The next message, so the failure was reported only once.
     assert!(lines.next().unwrap().ends_with("connections are accepted again"));
     let metrics = ask().ask("GET", "/metrics", &[], b"").body;
     let metrics = String::from_utf8(metrics).unwrap();
@@ -508,7 +511,7 @@ fn a_server_without_files_to_open_says_so_once_and_recovers() {
 fn a_full_server_is_alive() {
     let dir = dir();
     let server = Server::start(&dir, &["--max-connections", "2"]);
-    // Earlier connections may occupy a place for a while.
+    // Tries again, because a closed connection may still count for a while.
     let hold = || loop {
         let mut one = server.connect();
         if one.ask("GET", QUERY, &[], b"").status == 200 {
@@ -524,7 +527,7 @@ fn a_full_server_is_alive() {
     wait_for("there is room again", || server.get(QUERY).status == 200);
 }
 
-/// Values of unknown fields are not kept, and lists are counted before they are parsed.
+/// The server does not store values of unknown fields, and counts lists before it parses them.
 #[test]
 fn wrong_bodies_take_little_more_than_their_length() {
     let dir = dir();
@@ -558,9 +561,9 @@ fn wrong_bodies_take_little_more_than_their_length() {
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = memory.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    // One body at a time: the memory of this body, and freed memory kept by the allocator.
+    // The peak is the memory for one body, and freed memory that the allocator keeps.
     assert!(kib < 150_000, "{line}");
-    // A long list of valid values is answered.
+    // A long list of valid values is not rejected.
     let many: Vec<String> = (0..20_000).map(|value| format!("{value:016x}")).collect();
     let answer = server.post_json("/v1/query", &json!({ "fingerprints": many, "k": 0 }));
     assert_eq!(answer.json()["answers"].as_array().unwrap().len(), 20_000);

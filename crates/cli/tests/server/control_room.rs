@@ -1,4 +1,5 @@
-//! Observability: metrics of routes and of the process, a request log, a draining server.
+//! Tests what operators of a server use: metrics of routes and of the process, the access log, and
+//! the delay before a server ends.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -37,7 +38,7 @@ fn times_are_counted_by_route_and_the_process_is_described() {
     assert_eq!(info["store"]["segments"][0]["format_version"], *formats.start());
     assert!(server.metric("process_resident_memory_bytes") > 1e6);
     assert!(server.metric("process_start_time_seconds") > 1e9);
-    // Each metric family is declared once, before its values.
+    // The type of each metric is declared once, before its values.
     let families: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
     let mut distinct = families.clone();
     distinct.sort_unstable();
@@ -85,7 +86,7 @@ fn each_request_is_a_line_of_the_access_log() {
     assert_eq!(second["code"], "bad-fingerprint");
 }
 
-/// More lines than a pipe and the queue of the server hold.
+/// Makes requests until the log has more lines than fit into a pipe and the queue of the server.
 fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
     let path = format!("/{}", "x".repeat(16_000));
     for _ in 0..lines {
@@ -96,7 +97,8 @@ fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
 #[test]
 fn a_log_that_nobody_reads_stops_no_request() {
     let dir = desk_of(&clustered(50, 1));
-    // Nobody reads the access log on standard output.
+    // The test does not read the access log on standard output, and the server must not wait for
+    // it.
     let mut child = dir
         .command(&["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"])
         .stdout(Stdio::piped())
@@ -115,7 +117,7 @@ fn a_log_that_nobody_reads_stops_no_request() {
     line.clear();
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("access log: lines are lost"), "{line}");
-    // All other lines are delivered once they are read.
+    // When the test reads the output, it gets all lines that were not dropped.
     let stdout = child.stdout.take().unwrap();
     let lines = BufReader::new(stdout).lines().take(100);
     assert!(lines.map(|line| line.unwrap()).all(|line| line.contains("\"status\":404")));
@@ -162,7 +164,7 @@ fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().rsplit_once("http://").unwrap().1;
     let mut connection = Connection::new(TcpStream::connect(address).unwrap());
-    // Only the last address is from the proxy, all others are from its client.
+    // The proxy added only the last address; its client can have sent all others.
     let forwarded = [("X-Forwarded-For", "127.0.0.1, 198.51.100.7, 2001:db8::7")];
     assert_eq!(connection.ask("GET", "/healthz", &forwarded, b"").status, 200);
     assert_eq!(connection.ask("GET", "/healthz", &[], b"").status, 200);
@@ -188,7 +190,8 @@ fn metrics_have_a_listener_of_their_own_without_tokens() {
     wait_for("the only place is taken", || server.get("/readyz").status == 503);
     let ask = |path: &str| {
         let stream = std::os::unix::net::UnixStream::connect(dir.path("metrics.sock")).unwrap();
-        // The name of a machine that Prometheus uses is no name of this server.
+        // At this address any `Host` is accepted, such as the name by which Prometheus knows the
+        // machine.
         Connection::new(stream).ask("GET", path, &[("Host", "fps.example")], b"")
     };
     let metrics = String::from_utf8(ask("/metrics").body).unwrap();
@@ -219,7 +222,8 @@ fn a_draining_server_says_so_and_goes_on_to_answer() {
     assert_eq!(server.end().0.code(), Some(0));
 }
 
-/// Readers of a store detect a damaged page only when they need it; a scrub detects it earlier.
+/// Queries detect a damaged page only when they read it; a scrub, which reads the whole store,
+/// detects it earlier.
 #[test]
 fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
     let dir = desk_of(&clustered(5000, 2));
@@ -238,7 +242,7 @@ fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
     let place = bytes.len() / 2;
     bytes[place] ^= 1;
     let put = |bytes: &[u8]| {
-        // In place, like real disk damage: the server has the file mapped.
+        // Changes the file in place, like disk damage: the server has mapped it.
         let mut rights = std::fs::metadata(&segment).unwrap().permissions();
         rights.set_mode(0o600);
         std::fs::set_permissions(&segment, rights).unwrap();
@@ -268,7 +272,7 @@ fn a_slow_scrub_does_not_hold_up_the_end() {
     assert_eq!(server.end().0.code(), Some(0));
 }
 
-/// Alerts and plots of a nonexistent metric would silently never fire.
+/// With a misspelt metric, an alert would silently never fire.
 #[test]
 fn the_shipped_alerts_and_the_dashboard_ask_for_metrics_that_exist() {
     let dir = desk_of(&clustered(50, 1));

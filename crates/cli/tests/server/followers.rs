@@ -1,5 +1,4 @@
-//! Followers: serving the files of a snapshot over HTTP, and folders that mirror the newest
-//! snapshot.
+//! Tests followers: folders that copy each new snapshot of a served store over HTTP.
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +11,7 @@ use crate::common::program::TestDir;
 use crate::common::{clustered, records_of};
 use crate::server::queries::desk_of;
 
-/// A store with four segments; two of them have deletions.
+/// A folder with a store of four segments; two of them have deletions.
 fn dir() -> TestDir {
     let dir = desk_of(&clustered(3000, 5));
     let mut writer = Writer::open(dir.path("store.fps")).unwrap();
@@ -90,7 +89,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     source.refresh().unwrap();
     copy.refresh().unwrap();
     assert_eq!(records_of(&copy), records_of(&source));
-    // A folder that contains another store is not changed.
+    // A backup into a folder with another store is refused.
     let other = dir.path("other.fps");
     dir.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     let before = std::fs::read(other.join("MANIFEST")).unwrap();
@@ -139,7 +138,7 @@ fn a_follower_shows_what_was_added_and_goes_on_when_the_server_is_back() {
     follower.wait().unwrap();
 }
 
-/// A server that follows another one, in the folder `copy.fps`.
+/// Starts a server that follows the server at `url`, with its copy in `copy.fps`.
 fn follower(dir: &TestDir, url: &str, args: &[&str]) -> Server {
     let serve = ["serve", "-s", "copy.fps", "--follow", url, "--listen", "127.0.0.1:0"];
     Server::begin_as(dir, &[&serve[..], &["--refresh-every", "20ms"], args].concat())
@@ -171,12 +170,12 @@ fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
     assert!(copy.metric("fpstore_follow_bytes_total") > 0.0);
     let ready = copy.get("/readyz").json();
     assert_eq!((&ready["ready"], &ready["follow"]["from"]), (&true.into(), &url.clone().into()));
-    // A follower of the follower.
+    // A second follower follows the first one.
     let chain = ["serve", "-s", "second.fps", "--listen", "127.0.0.1:0", "--refresh-every", "20ms"];
     let of_copy = format!("http://{}", copy.address);
     let second = Server::begin_as(&dir, &[&chain[..], &["--follow", &of_copy]].concat());
     wait_for("the second one follows", || shows(&second, "new-3"));
-    // Without the followed server, queries are answered from the last state.
+    // If the followed server ends, the follower answers from the last snapshot.
     let address = primary.address.clone();
     primary.kill();
     wait_for("it is too far behind", || copy.get("/readyz").status == 503);
@@ -189,7 +188,7 @@ fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
     assert!(copy.metric("fpstore_follow_lag_seconds") > 1.0);
     assert!(copy.metric("fpstore_follow_failures_total") >= 1.0);
     assert_eq!(copy.post("/v1/refresh", "", "").code(), "refresh-failed");
-    // A restarted follower counts from the last copied state.
+    // After a restart, the reported lag counts from the last copied snapshot.
     drop(copy);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let copy = follower(&dir, &url, &["--max-lag", "1s"]);
@@ -202,12 +201,13 @@ fn a_follower_shows_each_state_and_is_not_ready_once_it_is_too_far_behind() {
     assert_eq!(copy.get("/readyz?for=writes").code(), "not-writable");
     let (status, told) = copy.end();
     assert_eq!(status.code(), Some(0));
-    // `told` lacks the lines before the address, which may include this line.
+    // At most once: the message can also be among the lines before the address, which `told` lacks.
     assert!(told.matches("failed, the last state is kept").count() <= 1, "{told}");
     assert_eq!(told.matches("works again").count(), 1, "{told}");
 }
 
-/// A stopped process accepts connections and answers nothing.
+/// A server process that is stopped by a signal: the system accepts connections, but nothing
+/// answers.
 #[test]
 fn a_followed_server_that_hangs_is_noticed() {
     let dir = dir();
@@ -251,14 +251,15 @@ fn writers_of_a_followed_store_are_refused_by_name() {
         let serve = ["serve", "-s", "copy.fps", "--follow", &url, "--listen", "127.0.0.1:0"];
         assert_eq!(dir.output(&[&serve, args].concat(), "").status.code(), Some(2), "{args:?}");
     }
-    // A single backup is not a follower.
+    // A copy made by one `backup` is not a follower, so it can be changed.
     dir.ok(&["backup", "once.fps", "--server", &url, "-q"], "");
     dir.ok(&["add", "-", "-s", "once.fps", "-q"], record);
     let (_, told) = dir.run(&["promote", "once.fps"], 2);
     assert!(told.contains("follows no other store"), "{told}");
 }
 
-/// The failover of docs/operations.md.
+/// The failover described in docs/operations.md: a follower is promoted, then the old server
+/// returns.
 #[test]
 fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     let dir = dir();
@@ -279,7 +280,7 @@ fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     let promoted = Server::begin_as(&dir, &promoted);
     add(&promoted, 4 << 50, "only-new");
     add(&promoted, 5 << 50, "only-new-too");
-    // The old primary returns, and both have changed: neither copies a state of the other.
+    // The old server returns, and both stores have changed: neither copies a snapshot of the other.
     let old = Server::begin(&dir, &["--writable", "--listen", &address]);
     add(&old, 8 << 50, "only-old-too");
     let new_url = format!("http://{}", promoted.address);
@@ -293,7 +294,7 @@ fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     old.end();
     let (_, told) = dir.run(&["backup", "store.fps", "--server", &new_url], 2);
     assert!(told.contains("holds another store"), "{told}");
-    // A server with `--follow` rejects the states of the other, too.
+    // `serve --follow` refuses the snapshots of the other store, too.
     let wrong =
         Server::begin_as(&dir, &[&third[..], &["--follow", &new_url, "--max-lag", "1ms"]].concat());
     wait_for("it is refused", || {
@@ -309,11 +310,11 @@ fn a_promoted_follower_and_the_returned_primary_are_never_mixed() {
     let (old, _) = dir.run(&["dump", "-s", "store.fps"], 0);
     assert!(old.contains("\tonly-old\n") && old.contains("\tonly-old-too\n"), "{old}");
     assert!(old.contains("\tboth\n") && !old.contains("only-new"), "{old}");
-    // A new folder follows the promoted store.
+    // A follower with a new folder can follow the promoted store.
     let fourth = ["serve", "-s", "fourth.fps", "--listen", "127.0.0.1:0", "--follow", &new_url];
     let fourth = Server::begin_as(&dir, &fourth);
     assert!(shows(&fourth, "only-new-too"));
-    // Records that only the old primary has are added by hand.
+    // Records that only the old store has are added from its dump.
     let (new, _) = dir.run(&["dump", "-s", "copy.fps"], 0);
     let missing: String =
         old.lines().filter(|line| !new.contains(line)).map(|line| format!("{line}\n")).collect();

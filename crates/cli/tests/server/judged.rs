@@ -1,4 +1,5 @@
-//! `serve --pairs`: an item is never near records that people have judged different from it.
+//! Tests `serve --pairs`: an item does not count as near a record if people judged the two
+//! different.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     dir.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
     dir.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
     let server = Server::start(&dir, &["--writable", "--pairs", "labels.tsv"]);
-    // b also has this fingerprint, and is reported as the near record.
+    // Of the records with the near fingerprint, a was judged different from the item and b was not,
+    // so the item is near b.
     let near = add(&server, &[("0f", "new")], 3);
     assert_eq!((&near[0]["status"], &near[0]["near"]["ids"]), (&json!("near"), &json!(["b"])));
     dir.write("labels.tsv", "new\ta\t0\nb\tnew\t0\nnew\ttwin\t0\n");
@@ -31,16 +33,17 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     wait_for("the pairs were read again", || {
         add(&server, &[("0f", "new")], 3)[0]["status"] == "new"
     });
-    // The item is stored now, and near itself; other items are compared with all stored records.
+    // Repeated, the item is near its own stored record. The judgement does not apply to other
+    // items.
     let own = add(&server, &[("0f", "new"), ("0f", "other")], 3);
     assert_eq!(own[0]["near"]["ids"], json!(["new"]));
     assert_eq!(own[1]["near"]["ids"], json!(["a", "b", "new"]));
-    // Pending items count like stored items: here both are in one request.
+    // The judgement also applies to an uncommitted item of the same request.
     let both = add(&server, &[("0f00000000000000", "new"), ("0f00000000000000", "twin")], 3);
     assert_eq!([&both[0]["status"], &both[1]["status"]], ["new", "new"]);
     let twin = add(&server, &[("0f0000000000000f", "twin")], 8);
     assert_eq!(twin[0]["near"]["ids"], json!(["a", "b"]), "of three, one is judged different");
-    // An invalid file changes nothing.
+    // If the file has become invalid, SIGHUP keeps the old pairs.
     dir.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
     server.signal("HUP");
     std::thread::sleep(Duration::from_millis(500));

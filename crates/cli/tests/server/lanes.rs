@@ -1,4 +1,5 @@
-//! Quick requests do not wait for slow requests, and the cost of a query is predicted.
+//! Tests that quick requests do not wait for slow ones, and that requests above a cost limit are
+//! rejected before they run.
 
 use fpstore::Store;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ fn hex(value: u64) -> String {
     format!("{value:016x}")
 }
 
-/// Many queries; each compares most of the store.
+/// A request of many queries, each of which compares most of the store.
 fn slow_body(count: usize, seed: u64) -> Value {
     let mut random = Random::new(seed);
     let list: Vec<String> = (0..count).map(|_| hex(random.next())).collect();
@@ -30,7 +31,7 @@ fn begin(server: &Server, path: &str, body: &Value) -> Connection<std::net::TcpS
 #[test]
 fn quick_questions_find_a_thread_beside_slow_ones() {
     let dir = desk_of(&clustered(20_000, 3));
-    // The store is not warmed, so no query runs on the thread that reads requests.
+    // With --warm none, no query runs on the thread that reads requests.
     let options = ["--threads", "1", "--warm", "none", "--deadline", "1h"];
     let server = Server::start(&dir, &options);
     let mut slow: Vec<_> =
@@ -44,7 +45,7 @@ fn quick_questions_find_a_thread_beside_slow_ones() {
         assert_eq!(found, store.query(value.into(), 3).unwrap().len());
     }
     assert!(server.metric("fpstore_pooled_total") >= 15.0);
-    // The slow requests are answered completely, in slices, from one snapshot.
+    // The slow requests, which run in slices, are answered completely and from one snapshot.
     for (seed, connection) in slow.iter_mut().enumerate() {
         let answer = connection.answer().json();
         let body = slow_body(1500, seed as u64);
@@ -86,7 +87,7 @@ fn a_costly_check_and_add_does_not_hold_the_writer_and_is_exact_all_the_same() {
     let body = json!({ "k": K, "items": costly });
     let mut slow = begin(&server, "/v1/check-and-add", &body);
     wait_for("the costly one is compared", || server.metric("fpstore_slow_total") >= 1.0);
-    // Near items of the costly request, not yet stored.
+    // Items near those of the costly request, which are not yet stored.
     let quick: Vec<u64> = values.iter().step_by(500).map(|value| value ^ 5).collect();
     let (mut generations, mut answers) = (Vec::new(), Vec::new());
     for (at, value) in quick.iter().enumerate() {
@@ -99,7 +100,7 @@ fn a_costly_check_and_add_does_not_hold_the_writer_and_is_exact_all_the_same() {
     let answer = slow.answer();
     let generation = answer.json()["generation"].as_u64().unwrap();
     if generations.iter().any(|quick| *quick > generation) {
-        // The machine was too fast, or the disk too slow, so the costly request ended first.
+        // The costly request ended before the quick one was sent, so there is nothing to test.
         return;
     }
     assert!(answers.iter().all(|status| status == "new"), "{answers:?}");
@@ -116,7 +117,7 @@ fn a_costly_check_and_add_does_not_hold_the_writer_and_is_exact_all_the_same() {
         })
         .collect();
     assert_eq!(statuses(&answer), expected);
-    // The nearest record is named with its own distance.
+    // Each result names the nearest record with its distance.
     for (value, result) in values.iter().zip(answer.json()["results"].as_array().unwrap()) {
         if result["status"] == "near" {
             let near = &result["near"];
@@ -141,7 +142,7 @@ fn what_a_question_costs_is_told_and_one_that_costs_too_much_is_refused() {
     assert_eq!(many["lane"], "slow");
     let cost = |of: &Value| of["cost_us"].as_f64().unwrap();
     assert!(cost(&many) > 1000.0 * cost(&plan));
-    // A request at the cost limit is answered, and the same request with a lower limit is rejected.
+    // With --max-cost equal to its cost a request is answered; with a lower limit it is rejected.
     let most = cost(&many).ceil() as u64;
     let ask = |max_cost: u64| {
         let list: Vec<String> = (0..10_000).map(hex).collect();

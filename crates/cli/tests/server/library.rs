@@ -1,4 +1,4 @@
-//! The server and its client embedded in another program, on its runtime.
+//! Tests the server and the client as libraries, embedded in a program with its own runtime.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,7 +23,8 @@ fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// The status and the body of the response to a request received by the embedding program.
+/// Passes a request, which the embedding program received, to the server. Returns the status and
+/// the body of the response.
 async fn ask(server: &Server, request: Request<Full<Bytes>>) -> (u16, Value) {
     let response = server.handle(request).await;
     let status = response.status().as_u16();

@@ -1,4 +1,5 @@
-//! The server follows its store, reports its health, and authenticates clients.
+//! Tests that the server follows changes of its store, reports its health, and authenticates
+//! clients.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +46,7 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
     let again = by_request.post("/v1/refresh", "text/plain", "").json();
     assert_eq!((&again["changed"], &again["generation"]), (&json!(false), &answer["generation"]));
     assert!(!shows_mark(&never));
-    // A store that replaces the served store is served, too.
+    // If another store replaces the served one, the server serves it.
     dir.run_on(&["build", "-", "-s", "store.fps", "-q", "--force"], "0000000000000007\tother\n", 0);
     wait_for("the other store is shown", || {
         by_time.get("/v1/nearest?fingerprint=0").json()["matches"][0]["ids"] == json!(["other"])
@@ -81,7 +82,7 @@ fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
             patient.get("/readyz").json()["refresh"]["message"].is_string()
         });
         assert_eq!(patient.get("/readyz").status, 200);
-        // The server recovers automatically.
+        // When the store is valid again, the server recovers without a restart.
         if is_damage {
             fs::write(dir.path("store.fps/MANIFEST"), manifest).unwrap();
         } else {
@@ -119,7 +120,7 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     });
 }
 
-/// Any route can detect the damage.
+/// If the request of any route meets a damaged page, /readyz reports it.
 #[test]
 fn damage_that_a_look_up_meets_is_told_by_readiness() {
     let dir = dir();
@@ -136,7 +137,8 @@ fn damage_that_a_look_up_meets_is_told_by_readiness() {
     assert_eq!(server.get("/readyz").code(), "store-damaged");
 }
 
-/// A newer snapshot that contains the damaged file is not ready either; a snapshot without it is.
+/// A newer snapshot with the damaged file is not ready either; a snapshot without the file is
+/// ready.
 #[test]
 fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
     let dir = dir();
@@ -151,7 +153,7 @@ fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
     let code = || server.get("/readyz").json()["error"]["code"].clone();
     wait_for("the damage is met", || code() == "store-damaged");
     dir.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "0000000000000077\tmore\n");
-    // A snapshot that cannot be warmed is not served.
+    // The new snapshot is not served, because reading it into memory meets the damage.
     assert!(server.post("/v1/refresh", "", "").status >= 500);
     assert_eq!(code(), "store-damaged");
     dir.ok(&["compact", "--rewrite", "-s", "store.fps", "-q"], "");
@@ -222,7 +224,7 @@ fn other_machines_are_let_in_with_tokens_alone() {
         (&["--token-file", "none"], "contains no token"),
         (&["--token-file", "missing"], "cannot read missing"),
         (&["--token-file", "open"], "chmod o-rwx open"),
-        // Public read access does not imply public delete access.
+        // --no-auth allows reading without a token, but not writing.
         (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--anyone-may-write"),
         (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--write-token-file"),
         (&["--listen", "0.0.0.0:0", "--writable", "--anyone-may-write"], "--token-file"),
@@ -247,7 +249,7 @@ fn other_machines_are_let_in_with_tokens_alone() {
     assert_eq!(open.post_json("/v1/check-and-add", &json!({ "items": [] })).status, 200);
 }
 
-/// A file readable only by its owner and group.
+/// Writes a file of tokens that only its owner and group can read.
 fn secret(dir: &TestDir, name: &str, text: &str) {
     dir.write(name, text);
     fs::set_permissions(dir.path(name), fs::Permissions::from_mode(0o640)).unwrap();
@@ -274,7 +276,7 @@ fn a_hang_up_has_tokens_read_again_and_keeps_the_old_ones_if_the_files_are_bad()
         server.signal("HUP");
         assert_eq!(ask(&new), 200);
     }
-    // Failed attempts are counted by reason.
+    // The metrics count rejected requests by reason.
     let bearer = format!("Bearer {new}");
     let headers = [("Authorization", bearer.as_str())];
     let text = || server.connect().ask("GET", "/metrics", &headers, b"").body;
@@ -324,13 +326,13 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("GET", &[("Host", &own)]), 200);
     assert_eq!(ask("GET", &[("Host", "[::1]")]), 200);
     assert_eq!(ask("GET", &[("Host", "near.example:80")]), 200);
-    // A name that resolves to this server is not necessarily a name of this server.
+    // A request with a foreign name is rejected, even if the name resolves to this server.
     assert_eq!(ask("GET", &[("Host", "evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", &format!("http://{own}"))]), 200);
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
-    // A request with an invalid token, and queries, which cost time of the server.
+    // Requests from a page of another site: with an invalid token, and queries.
     let foreign = ("Origin", "https://evil.example");
     assert_eq!(ask("POST", &[("Host", &own), foreign, ("Authorization", "x")]), 403);
     assert_eq!(ask("GET", &[("Host", &own), foreign]), 403);
@@ -338,12 +340,13 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     for site in ["same-origin", "none"] {
         assert_eq!(ask("GET", &[("Host", &own), ("Sec-Fetch-Site", site)]), 200, "{site}");
     }
-    // Following a link to the page is not a query.
+    // A link from another site to the server's web page is allowed.
     let link = [("Host", own.as_str()), ("Sec-Fetch-Site", "cross-site")];
     assert_eq!(server.connect().ask("GET", "/", &link, b"").status, 200);
 }
 
-/// Only the signal handler can print the message, because the process ends at once.
+/// A truncated file of a mapped store ends the process by SIGBUS; the signal handler prints a
+/// message.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_whose_file_was_cut_short_says_why_it_ended() {

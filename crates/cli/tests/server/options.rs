@@ -1,4 +1,4 @@
-//! The API description and the documentation page list the same options as the library.
+//! Tests that the API description and the documentation list the same options as the library.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::common::root;
 
-/// Over HTTP the minimum number of matches is one.
+/// The options of queries over HTTP. They are those of the library, except that the minimum number
+/// of matches is one.
 const QUERY_OPTIONS: [NumberOption; 4] = [K, LIMIT, NumberOption { min: 1, ..COUNT }, IDS];
 
 fn file(path: &str) -> String {
@@ -19,13 +20,13 @@ fn description() -> Value {
     serde_json::from_str(&file("crates/server/src/api/openapi.json")).unwrap()
 }
 
-/// The part of the description that a reference names, or the part itself.
+/// Follows a reference in the API description; a part without a reference is returned itself.
 pub(super) fn resolved<'a>(described: &'a Value, part: &'a Value) -> &'a Value {
     let named = part["$ref"].as_str().and_then(|name| described.pointer(&name[1..]));
     named.unwrap_or(part)
 }
 
-/// The table cells of the documentation rows whose first cell is this code.
+/// The cells of the rows in tables of the documentation whose first cell is this code.
 fn cells(page: &str, code: &str) -> Vec<String> {
     let start = format!("| `{code}` |");
     let row = page.lines().find(|line| line.starts_with(&start));
@@ -33,7 +34,7 @@ fn cells(page: &str, code: &str) -> Vec<String> {
     row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect()
 }
 
-/// A sentence with a lower case first letter.
+/// Changes the first letter of a sentence to lower case.
 fn within_a_sentence(about: &str) -> String {
     about[..1].to_lowercase() + &about[1..]
 }
@@ -42,7 +43,7 @@ fn assert_range(schema: &Value, option: &NumberOption, place: &str) {
     assert_eq!(schema["minimum"].as_u64(), Some(option.min), "{place}: {}", option.name);
     let max = Some(option.max).filter(|max| *max < u64::MAX);
     assert_eq!(schema["maximum"].as_u64(), max, "{place}: {}", option.name);
-    // The default distance is the distance of the store.
+    // The default of k is not in the description, because it is the distance of the store.
     let default = option.default.filter(|_| option.name != K.name);
     assert_eq!(schema["default"].as_u64(), default, "{place}: {}", option.name);
 }
@@ -114,7 +115,7 @@ fn limits_are_described_as_the_options_of_the_server() {
     }
     assert_eq!(names, &expected);
     assert_eq!(limits["properties"].as_object().unwrap().len(), expected.len());
-    // No row describes a removed limit.
+    // The table has no rows for limits that do not exist.
     let table = page.split("## Limits").nth(1).unwrap().split("\n## ").next().unwrap();
     assert_eq!(table.matches("\n| `--").count(), LIMIT_OPTIONS.len());
 }

@@ -1,4 +1,5 @@
-//! `fpstore serve` returns the same matches as a searcher, by every route and in every format.
+//! Tests that `fpstore serve` returns the same matches as the library, by every route and in every
+//! format.
 
 use fpstore::{Answer as Found, Fingerprint, Id, Limits, Match, Store};
 use proptest::prelude::*;
@@ -13,7 +14,7 @@ use crate::common::{Record, clustered, record_lines, scan};
 const NDJSON: &str = "application/x-ndjson";
 const BINARY: &str = "application/octet-stream";
 
-/// Records; every third has a text id, and some have the same fingerprint.
+/// Test records: every third has an id of text, and some have the same fingerprint.
 fn records() -> Vec<Record> {
     let mut records = clustered(3000, 18);
     let text = |at: usize| Id::Text(format!("page \"{at}\" \u{4e2d}\\").into());
@@ -24,7 +25,7 @@ fn records() -> Vec<Record> {
     records
 }
 
-/// A dir with a store of two segments, with deletions.
+/// A folder with a store of two segments that contains these records, with deletions.
 pub fn desk_of(records: &[Record]) -> TestDir {
     let dir = TestDir::new();
     let (first, second) = records.split_at(records.len() / 2);
@@ -46,7 +47,7 @@ fn matches_of(answer: &Value) -> Vec<Match> {
     answer["matches"].as_array().unwrap().iter().map(one).collect()
 }
 
-/// Matches with all ids as texts.
+/// Converts an answer of the library to the matches that the server should return.
 fn expected(found: &Found<'_>) -> Vec<Match> {
     let mut matches = found.to_matches().unwrap();
     for id in matches.iter_mut().flat_map(|found| &mut found.ids) {
@@ -55,7 +56,8 @@ fn expected(found: &Found<'_>) -> Vec<Match> {
     matches
 }
 
-/// Parses answers in the binary format: fingerprints with distances, and whether they were cut.
+/// Parses answers in the binary format. For each: its fingerprints with distances, and whether it
+/// was cut.
 fn binary_answers(mut bytes: &[u8]) -> Vec<(Vec<(u64, u32)>, bool)> {
     let mut answers = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
@@ -69,17 +71,17 @@ fn binary_answers(mut bytes: &[u8]) -> Vec<(Vec<(u64, u32)>, bool)> {
     answers
 }
 
-/// A request for several fingerprints.
+/// A generated request: several fingerprints and the options.
 #[derive(Clone, Debug)]
 struct Question {
     needles: Vec<u64>,
     k: u32,
-    /// The maximum number of matches for each, or the number of nearest.
+    /// The maximum number of matches for each fingerprint, or the number of nearest ones.
     count: usize,
     is_nearest: bool,
 }
 
-/// Queries for stored, near, random and extreme fingerprints.
+/// Generates requests for stored, near, random and extreme fingerprints.
 fn questions(records: &[Record]) -> impl Strategy<Value = Question> {
     let stored: Vec<u64> = records.iter().map(|record| record.0).collect();
     let flips = prop::collection::vec(0..64_u32, 0..8);
@@ -92,8 +94,8 @@ fn questions(records: &[Record]) -> impl Strategy<Value = Question> {
         .prop_map(|(needles, k, count, is_nearest)| Question { needles, k, count, is_nearest })
 }
 
-/// Queries by every route and in every format, and compares each answer with the answer of a
-/// searcher.
+/// Sends a request by every route and in every format, and compares each answer with that of a
+/// searcher of the library.
 fn ask_in_all_forms(server: &Server, store: &Store, records: &[Record], question: &Question) {
     let Question { needles, k, count, is_nearest } = question;
     let (route, limit) = if *is_nearest { ("nearest", "count") } else { ("query", "limit") };
@@ -150,7 +152,7 @@ fn every_route_answers_as_a_searcher() {
     let dir = desk_of(&records);
     let server = Server::start(&dir, &[]);
     let store = Store::open(dir.path("store.fps")).unwrap();
-    // The generated queries are the same in each run.
+    // A fixed seed, so that the generated requests are the same in each run.
     let config = ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() };
     let random = TestRng::deterministic_rng(config.rng_algorithm);
     let mut runner = TestRunner::new_with_rng(config, random);
@@ -161,7 +163,7 @@ fn every_route_answers_as_a_searcher() {
     if let Err(error) = asked {
         panic!("{error}");
     }
-    // Without parameters: the nearest fingerprint, at any distance.
+    // Without options, /v1/nearest returns the nearest fingerprint at any distance.
     let one = server.get("/v1/nearest?fingerprint=0").json();
     let mut searcher = store.searcher();
     assert_eq!(matches_of(&one), expected(&searcher.nearest(0.into(), 1, 64).unwrap()));
@@ -257,7 +259,7 @@ fn what_is_wrong_is_named_and_nothing_is_guessed() {
     let packed = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")];
     let answer = server.connect().ask("POST", "/v1/query", &packed, b"x");
     assert_eq!(answer.code(), "bad-content-encoding");
-    // Empty lists are valid queries.
+    // A request with an empty list is valid.
     assert_eq!(
         server.post_json("/v1/query", &json!({"fingerprints": []})).json()["answers"],
         json!([])
@@ -353,7 +355,7 @@ fn limits_are_named_in_the_errors_and_in_info() {
         let message = answer.json()["error"]["message"].as_str().unwrap().to_string();
         assert!(message.contains(&format!("--{name} {value}")), "{message}");
     }
-    // A fingerprint with more ids than the limit reports the total number.
+    // For a fingerprint with more ids than the limit, the answer contains the total number of ids.
     let answer = server.get("/v1/query?fingerprint=ffff0000ffff0000&k=0").json();
     let found = &answer["matches"][0];
     assert_eq!((found["ids"].as_array().unwrap().len(), &found["id_count"]), (10, &json!(30)));
@@ -375,7 +377,7 @@ fn a_search_past_its_deadline_says_that_it_was_cut() {
     assert_eq!(last["cut_by"], "deadline");
 }
 
-/// The violations of a schema of the API description by a value.
+/// Checks a value against a schema of the API description. Returns the violations.
 fn faults(schemas: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();

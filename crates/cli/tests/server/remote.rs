@@ -1,4 +1,4 @@
-//! `query --server` prints the same output as `query`, so scripts need not change.
+//! Tests that `query --server` prints the same output as `query`.
 
 use std::io::{Read, Write};
 
@@ -127,7 +127,7 @@ fn what_a_server_cannot_do_is_refused_before_it_is_asked() {
         let (_, err) = dir.run(&["query", "--server", url, "1"], 2);
         assert!(err.contains(part), "{err}");
     }
-    // Another service listens at the address.
+    // A service that is not fpstore listens at the address.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", other.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -139,7 +139,7 @@ fn what_a_server_cannot_do_is_refused_before_it_is_asked() {
     assert!(err.contains("404"), "{err}");
 }
 
-/// Responses are untrusted bytes: invalid fingerprints are rejected, and not printed.
+/// A server can send any bytes: invalid responses are errors and are not printed.
 #[test]
 fn a_server_that_answers_with_anything_does_not_reach_the_output() {
     let dir = desk_of(&clustered(200, 21));

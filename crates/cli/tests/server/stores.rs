@@ -1,4 +1,4 @@
-//! A server of several stores gives the same answers as the program with the same stores.
+//! Tests that a server of several stores gives the same answers as the program with these stores.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::common::http::Server;
 use crate::common::program::{TestDir, text};
 use crate::common::{clustered, record_lines};
 
-/// Three stores, two of them with shared records, and the fingerprints of all stores.
+/// A folder with three stores, of which two share records; and the fingerprints of all stores.
 fn dir() -> (TestDir, Vec<u64>) {
     let dir = TestDir::new();
     let records = clustered(300, 901);
@@ -49,7 +49,7 @@ fn a_server_of_several_stores_answers_as_the_program_does() {
     let stores: Vec<&Value> =
         shared["matches"].as_array().unwrap().iter().map(|found| &found["store"]).collect();
     assert_eq!(stores, ["one.fps", "two.fps"]);
-    // With the program as a client, in each output format.
+    // The same with `query --server`, in each output format.
     for form in
         [&["--format", "tsv"][..], &["--header"], &["--format", "csv"], &["--format", "json"]]
     {

@@ -1,4 +1,5 @@
-//! A server of a store of 32-bit fingerprints prints 8 digits, and rejects wider values.
+//! Tests a server of a store of 32-bit fingerprints: it returns 8 digits, and rejects longer
+//! values.
 
 use fpstore::Fingerprint;
 use serde_json::json;
@@ -16,7 +17,7 @@ fn a_store_of_32_bits_is_served_in_8_digits() {
         {"fingerprint": "deadbeef", "distance": 0, "ids": ["a"]},
         {"fingerprint": "deadbeee", "distance": 1, "ids": ["b"]},
     ]);
-    // Leading zeros are accepted.
+    // Extra leading zeros are accepted.
     for asked in ["deadbeef", "00000000deadbeef"] {
         let answer = server.get(&format!("/v1/query?fingerprint={asked}")).json();
         assert_eq!((&answer["query"], &answer["matches"]), (&json!("deadbeef"), &near));
@@ -39,7 +40,7 @@ fn a_store_of_32_bits_is_served_in_8_digits() {
     assert_eq!(added("beefbeef").json()["results"][0]["fingerprint"], "beefbeef");
     let near = added("deadbeef").json();
     assert_eq!(near["results"][0]["near"]["fingerprint"], "deadbeef");
-    // The client sends 16 digits, and prints the number of digits of the store.
+    // `query --server` sends 16 digits, and prints as many digits as the store has.
     let url = format!("http://{}", server.address);
     let out = dir.ok(&["query", "beefbeef", "--server", &url], "");
     assert_eq!(out, "beefbeef\tbeefbeef\t0\tn\n");

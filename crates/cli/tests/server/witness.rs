@@ -1,4 +1,5 @@
-//! Answers name their snapshot, and a preserved copy of the snapshot gives the same answers again.
+//! Tests that answers of a server name their snapshot, and that a saved copy of the snapshot gives
+//! the same answers later.
 
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use crate::server::queries::desk_of;
 
 const NAMES: [&str; 3] = ["fpstore-store-id", "fpstore-generation", "fpstore-manifest"];
 
-/// The snapshot named by an answer.
+/// The headers of an answer that name its snapshot.
 fn state(answer: &Answer) -> [String; 3] {
     NAMES.map(|name| answer.header(name).unwrap_or_else(|| panic!("{name}: {answer:?}")).into())
 }
@@ -53,15 +54,15 @@ fn each_answer_names_its_state_and_a_kept_one_gives_the_same_bytes_again() {
     let first = local("store.fps", &["--as-of", &named[1]]).stdout;
     assert!(!first.is_empty());
     dir.ok(&["backup", "kept.fps", "-s", "store.fps", "-q"], "");
-    // Changes the store so that the answers differ.
+    // Changes the store, so that later answers differ.
     let item = |at: usize| json!({ "fingerprint": format!("{:016x}", values[at] ^ 6), "id": "x" });
     let items: Vec<_> = (0..values.len()).map(item).collect();
     let added = server.post_json("/v1/check-and-add", &json!({ "k": 0, "items": items }));
     assert_eq!(added.json()["added"], values.len());
     let now = ask(&server, values[0]);
     assert_ne!((&now.body, state(&now)), (&before[0].body, named.clone()));
-    // The changed store rejects the query for the earlier snapshot and names a remedy; the
-    // preserved snapshot answers.
+    // With --as-of the earlier generation, the changed store refuses the query with a hint, and the
+    // saved snapshot answers.
     let refused = local("store.fps", &["--as-of", &named[1]]);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2));

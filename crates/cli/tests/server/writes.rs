@@ -1,4 +1,5 @@
-//! Check-and-add: exactly one of several near items is new, and items reported as new are not lost.
+//! Tests check-and-add requests: of several near items exactly one is new, and items answered as
+//! new are not lost.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,17 +76,17 @@ fn an_item_is_new_once_and_is_found_at_once() {
     let near = &answer["results"][2]["near"];
     assert_eq!(near["fingerprint"], first.fingerprint.to_string());
     assert_eq!(near["ids"][0], first.ids[0].to_string());
-    // Later queries find the item, on the server and in the store.
+    // Later queries find the item, both through the server and in the store on disk.
     let found =
         connection.ask("GET", &format!("/v1/query?fingerprint={value:016x}"), &[], b"").json();
     assert_eq!(found["matches"][0]["ids"], json!(["a"]));
     assert!(stored_ids(&dir).contains("a") && !stored_ids(&dir).contains("b"));
-    // A client that lost its response repeats the request and finds its own item.
+    // If a client repeats a request whose response it lost, its own item is reported as near.
     let again = add(&mut connection, json!([item(value, "a")]), true);
     let near = &again["results"][0]["near"];
     assert_eq!((&near["distance"], &near["ids"]), (&json!(0), &json!(["a"])));
     assert_eq!(near["pending"], Value::Null);
-    // The same for items without an id.
+    // Items without an id can be added, too.
     assert_eq!(statuses(&add(&mut connection, json!([{ "fingerprint": "7777" }]), true)), ["new"]);
     assert_eq!(statuses(&add(&mut connection, json!([{ "fingerprint": "7777" }]), true)), ["near"]);
 }
@@ -97,8 +98,8 @@ fn of_near_twins_that_come_together_exactly_one_is_new() {
     const THREADS: u64 = 4;
     const ROUNDS: usize = 100;
     const ITEMS: u64 = 100;
-    // Each thread sends its own variant of each of 10 000 fingerprints, two bits from the other
-    // variants.
+    // Each thread sends a variant of each of 10 000 fingerprints. The variants of a fingerprint
+    // differ in two bits.
     let news = Mutex::new(vec![0_u32; ROUNDS * ITEMS as usize]);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -124,7 +125,7 @@ fn of_near_twins_that_come_together_exactly_one_is_new() {
     let news = news.into_inner().unwrap();
     assert!(news.iter().all(|&count| count == 1), "{:?}", news.iter().find(|&&count| count != 1));
     assert_eq!(stored_ids(&dir).len(), news.len());
-    // Merges ran at the same time.
+    // Segments were merged while items were added.
     wait_for("segments are merged", || server.metric("fpstore_segments") < 40.0);
     let (status, stderr) = server.end();
     assert_eq!(status.code(), Some(0), "{stderr}");
@@ -195,7 +196,7 @@ fn ask_until_killed(stream: &mut std::net::TcpStream, items: &Value) -> Option<V
     stream.write_all((head + &body).as_bytes()).ok()?;
     let mut text = String::new();
     let mut buffer = [0; 4096];
-    // A response is one JSON object on one line.
+    // The response is complete when it ends with the newline of its JSON object.
     while !text.ends_with("}\n") {
         let count = stream.read(&mut buffer).ok().filter(|&count| count > 0)?;
         text.push_str(str::from_utf8(&buffer[..count]).unwrap());
@@ -221,7 +222,7 @@ fn what_is_not_durable_yet_is_said_so_is_known_and_is_committed_in_time_and_at_t
     let mut connection = server.connect();
     add(&mut connection, json!([item(0xffff_0000, "late")]), false);
     assert_eq!(server.metric("fpstore_pending"), 1.0);
-    // A durable request also commits the pending items of other requests.
+    // A request for durable items also commits items of other requests.
     add(&mut connection, json!([item(0xffff_ffff_0000, "waits")]), true);
     assert_eq!(server.metric("fpstore_pending"), 0.0);
     add(&mut connection, json!([item(0xf0f0_f0f0_f0f0, "last")]), false);
@@ -247,7 +248,7 @@ fn deleted_ids_are_gone_at_once_also_those_that_wait_for_their_commit() {
     );
     let none = connection.ask("GET", "/v1/nearest?fingerprint=1", &[], b"").json();
     assert_eq!(none["matches"], json!([]));
-    // The item is new again.
+    // After its deletion the item is new again.
     assert_eq!(statuses(&add(&mut connection, json!([item(1 << 40, "a")]), true)), ["new"]);
     assert_eq!(stored_ids(&dir), HashSet::from(["a".to_string()]));
 }
@@ -264,7 +265,7 @@ fn there_is_one_writer_and_a_reader_does_not_write() {
     let body = json!({ "items": [item(1, "a")] });
     let refused = reader.post_json(ADD, &body);
     assert_eq!((refused.status, refused.code().as_str()), (403, "not-writable"));
-    // Items added by one server are soon found by the other.
+    // A second server, which only reads, soon finds an item that the first one added.
     add(&mut server.connect(), json!([item(0x77 << 50, "new")]), true);
     let path = format!("/v1/query?k=0&fingerprint={:x}", 0x77_u64 << 50);
     wait_for("the reader shows it", || {
@@ -289,11 +290,12 @@ fn texts_are_added_by_the_recipe_of_the_store_with_their_sketches() {
         assert_eq!(statuses(&answer), ["new", "near"], "{answer}");
         let found = server.post("/v1/text", "text/plain", words(2)).json();
         assert_eq!(found["matches"][0]["ids"], json!(["b"]));
-        // A sketch needs an id.
+        // In a store with sketches, an item without an id is rejected.
         let nameless = server.post_json(ADD, &json!({ "items": [{ "text": words(3) }] }));
         let code = if sketch.is_empty() { "" } else { "no-id" };
         assert_eq!(nameless.code(), code, "{nameless:?}");
-        // A precomputed fingerprint can be of another recipe, and has no sketch.
+        // An item with a fingerprint instead of a text is rejected: it has no sketch, and its
+        // recipe is unknown.
         let bare = json!({ "items": [item(77, "x")] });
         let code = if sketch.is_empty() { "recipe-not-said" } else { "needs-text" };
         let refused = server.post_json(ADD, &bare);
@@ -338,7 +340,7 @@ fn a_bad_item_is_named_and_takes_nothing_with_it() {
     assert!(Store::open(dir.path("store.fps")).unwrap().query(fingerprint, 0).unwrap().is_empty());
 }
 
-/// As after `mv pages.fps old.fps; mv new.fps pages.fps` while the server is running.
+/// While the server runs, its store is moved away and another store takes its path.
 #[test]
 fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     let dir = desk_of(&clustered(50, 1));
@@ -348,7 +350,7 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     let before = std::fs::read(dir.path("new.fps/MANIFEST")).unwrap();
     std::fs::rename(dir.path("store.fps"), dir.path("old.fps")).unwrap();
     std::fs::rename(dir.path("new.fps"), dir.path("store.fps")).unwrap();
-    // The next refresh detects the replacement, before any write.
+    // A refresh detects the replacement, and the server then refuses to write.
     assert_eq!(server.post("/v1/refresh", "", "").status, 200);
     let ready = server.get("/readyz");
     assert_eq!(ready.code(), "commits-failing");
@@ -364,9 +366,9 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     assert_eq!(std::fs::read(dir.path("store.fps/MANIFEST")).unwrap(), before);
     let names = std::fs::read_dir(dir.path("store.fps")).unwrap().count();
     assert_eq!(names, 2, "a manifest and a segment");
-    // Another server can write to the new store.
+    // Meanwhile another server can write to the new store.
     drop(Server::start(&dir, &["--writable"]));
-    // The server's own store is back.
+    // The server's own store is moved back.
     std::fs::rename(dir.path("store.fps"), dir.path("new.fps")).unwrap();
     std::fs::rename(dir.path("old.fps"), dir.path("store.fps")).unwrap();
     wait_for("the server writes again", || server.get("/readyz").status == 200);
@@ -374,7 +376,7 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     assert!(["pending", "late"].iter().all(|id| stored_ids(&dir).contains(*id)));
 }
 
-/// A copy made of hard links, as by `cp -al`, contains the lock file, too.
+/// A copy made of hard links (`cp -al`) contains the lock file, so both stores share one lock.
 #[test]
 fn a_server_starts_beside_a_copy_of_links_that_was_made_while_it_was_killed() {
     let dir = desk_of(&clustered(50, 1));
@@ -385,7 +387,7 @@ fn a_server_starts_beside_a_copy_of_links_that_was_made_while_it_was_killed() {
         let to = dir.path("kept.fps").join(file.file_name());
         std::fs::hard_link(file.path(), to).unwrap();
     }
-    // While the lock is held, the locked file is in use under each of its names.
+    // While one server holds the lock, a server of the copy cannot start.
     dir.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
     server.kill();
     let server = Server::start(&dir, &["--writable"]);
@@ -400,7 +402,7 @@ fn a_server_starts_beside_a_copy_of_links_that_was_made_while_it_was_killed() {
 fn a_terminated_server_ends_at_once_on_an_interrupt() {
     let dir = desk_of(&clustered(50, 1));
     let server = Server::start(&dir, &["--drain-timeout", "1h"]);
-    // A request whose body never arrives keeps the server from ending.
+    // A request whose body never arrives, for which the ending server waits.
     let mut connection = server.connect();
     let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Content-Length: 10\r\nExpect: 100-continue\r\n\r\n";

@@ -1,5 +1,5 @@
-//! A store in memory gives the same answers as a mapped store, and changes of its files do not
-//! affect the answers.
+//! Tests `--access memory`: the same answers as from a mapped store, and changes of the files do
+//! not affect them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn segment_file(store: &Store) -> PathBuf {
     store.info().segments[0].path.clone()
 }
 
-/// Stored files are read-only.
+/// Makes a file of a store writable, because stores write their files read-only.
 fn make_writable(path: &Path) {
     let mut permissions = fs::metadata(path).unwrap().permissions();
     #[expect(clippy::permissions_set_readonly_false, reason = "the test owns the file")]
@@ -49,7 +49,7 @@ fn answers_from_memory_are_those_of_a_scan() {
     }
 }
 
-/// Each of these changes kills a process that has mapped the file, or can change its answers.
+/// Each of these changes of a file kills a process that has mapped it, or can change its answers.
 #[test]
 fn nothing_that_happens_to_the_file_hurts_a_store_in_memory() {
     let records = clustered(3_000, 7);
@@ -116,7 +116,7 @@ fn damage_is_found_in_memory_as_in_a_map() {
     let store = open(&path, Access::Memory).unwrap();
     let refused = store.warm(fpstore::Warm::All).unwrap_err();
     assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");
-    // A length different from the manifest: rejected before memory of that size is allocated.
+    // A file with another length than in the manifest is rejected before memory is allocated.
     for len in [whole.len() - 4096, 4096, 100, 0] {
         fs::write(&file, &whole[..len]).unwrap();
         let refused = open(&path, Access::Memory).unwrap_err();

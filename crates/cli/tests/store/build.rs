@@ -1,4 +1,5 @@
-//! A build writes the same bytes for the same records, and never damages an existing store.
+//! Tests that a build writes the same bytes for the same records, and never damages an existing
+//! store.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,8 @@ fn segment_of(records: &[Record], scheme: &str) -> Vec<u8> {
 fn the_order_of_the_input_does_not_change_the_file() {
     let mut random = Random::new(61);
     for mut records in [clustered(5000, 62), skewed(5000, 63)] {
-        // One id for each fingerprint, because the order of several ids would be preserved.
+        // The records can be reordered, because each fingerprint has one id; the order of several
+        // ids would be kept.
         records.sort();
         records.dedup_by_key(|(value, _)| *value);
         let sorted = segment_of(&records, "4");
@@ -33,14 +35,15 @@ fn the_order_of_the_input_does_not_change_the_file() {
             records.swap(at, random.below(at as u64 + 1) as usize);
         }
         assert!(sorted == segment_of(&records, "4"));
-        // Records without ids add nothing if their fingerprint has an id.
+        // A record without an id adds nothing if another record has the same fingerprint and an id.
         let mut repeated = records.clone();
         repeated.extend(records.iter().map(|(value, _)| (*value, None)));
         assert!(sorted == segment_of(&repeated, "4"));
     }
 }
 
-/// The guaranteed size of tables, tested on the smallest set to which the guarantee applies.
+/// The guaranteed maximum size of a table, for the smallest number of fingerprints to which the
+/// guarantee applies.
 #[test]
 fn ten_million_random_fingerprints_take_at_most_the_limit_and_three_bits() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,7 +76,7 @@ fn one_builder_at_a_time_replaces_a_store_and_readers_keep_theirs() {
     let new = first.finish().unwrap();
     assert_eq!(new.info().generation, 2);
     assert_eq!(new.query(Fingerprint::new(7), 0).unwrap().len(), 1);
-    // A reader opened earlier still answers from the old store.
+    // A reader that opened the old store still answers from it.
     let stored = Fingerprint::new(old[3].0);
     assert_eq!(temp.store.query(stored, 0).unwrap().len(), 1);
     assert!(temp.store.query(stored, 64).unwrap().len() > 900);
@@ -90,11 +93,12 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     builder.push_bare(Fingerprint::new(9)).unwrap();
     builder.finish().unwrap();
     assert!(verify(&path, &samples(10)).unwrap().is_sound());
-    // Segment numbers are never reused.
+    // The new store does not use the segment number of the old one again.
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
 
-/// Readers and `verify` repeatedly open the store and see the state before or after each build.
+/// While builds replace the store, readers and `verify` that open it see a complete store each
+/// time.
 #[test]
 fn readers_beside_a_writer_never_see_half_a_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,7 +141,7 @@ fn readers_beside_a_writer_never_see_half_a_store() {
     });
 }
 
-/// The greatest numbers in a manifest have no successor; the store is not changed.
+/// If a manifest contains the greatest possible numbers, a change is an error.
 #[test]
 fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
     let records = uniform(100, 69);
@@ -159,16 +163,16 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
             let found = Store::open(&path).unwrap().query(Fingerprint::new(records[0].0), 0);
             assert_eq!(found.unwrap().len(), 1);
         } else {
-            // An unreadable store can be replaced.
+            // A build with --force can replace a store that cannot be opened.
             assert!(built.is_ok(), "{built:?}");
         }
     }
 }
 
-/// A number of lines that needs temporary files at the minimum memory.
+/// With this number of lines and the minimum memory, a build needs temporary files.
 const LINE_COUNT: u64 = 500_000;
 
-/// Writes the input of a build that takes some tenths of a second.
+/// Writes an input of [`LINE_COUNT`] lines. Its build takes some tenths of a second.
 fn many_lines(path: &Path) {
     let mut random = Random::new(67);
     let lines: String =
@@ -176,7 +180,7 @@ fn many_lines(path: &Path) {
     fs::write(path, lines).unwrap();
 }
 
-/// Runs a build that must succeed.
+/// Runs a build, and fails unless its status is 0.
 fn build(args: &[&str], folder: &Path) {
     let output = program(&[&["build"], args].concat(), folder).output().unwrap();
     assert!(output.status.success(), "{args:?}");
@@ -223,7 +227,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     assert_eq!(names, ["MANIFEST", "few.tsv", "many.tsv", "new.fps", "store.fps"]);
 }
 
-/// The first signal ends a build, and no files are left.
+/// The first signal ends a build, which removes its files.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_build_tidies_up_and_says_so() {
@@ -235,11 +239,11 @@ fn an_interrupted_build_tidies_up_and_says_so() {
     build(&["few.tsv"], folder);
     let before = fs::read(folder.join("store.fps/MANIFEST")).unwrap();
     for name in ["INT", "TERM", "HUP"] {
-        // The build waits for an input that never ends.
+        // The input never ends, so the build waits.
         let mut build = program(&["build", "-", "--force"], folder);
         let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
-        // The program detects the columns after a hundred lines.
+        // A hundred lines, after which the program has detected the columns.
         let lines: String = (1..=100).map(|value| format!("{value:016x}\n")).collect();
         input.write_all(lines.as_bytes()).unwrap();
         while !folder.join("store.fps/LOCK").exists() {
@@ -261,7 +265,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
     }
 }
 
-/// A file size limit simulates a full disk: writes fail in the middle.
+/// A full disk, simulated by a file size limit: a write of the build fails.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {

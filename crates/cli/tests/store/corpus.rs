@@ -1,4 +1,5 @@
-//! The module `corpus` gives the same results as the program: the same bytes, rows and stores.
+//! Tests that the library `fpstore_corpus` gives the same results as the program: the same files,
+//! rows and stores.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,7 @@ fn cleaner(dir: &TestDir, output: &str) -> Cleaner<'static> {
     Cleaner { output, ..Cleaner::new(source(), [dir.path("in")]) }
 }
 
-/// Lines of documents; many are near or equal, and one is empty.
+/// Makes documents as JSON Lines: many are near-duplicates or equal, and one is empty.
 fn lines(count: usize, seed: u64) -> String {
     let none = "{\"id\":\"none\",\"text\":\"\"}\n";
     none.to_string() + &json_lines(&documents(count, seed, 60, 4))
@@ -116,20 +117,20 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         assert_eq!((account.empty_count, account.file_count), (2, 2));
         assert_same(&dir, &by_program, &by_library);
         assert_eq!(account.near_stored_count > 0, store);
-        // The last run finds almost all documents in the store.
+        // In the third run almost all documents are near stored ones.
         assert!(account.near_new_count > 0 || number == 3);
         if store {
             assert_eq!(account.added_count, kept_count);
             let dump = |store| dir.ok(&["dump", "-s", store], "");
             assert_eq!(dump("t.fps"), dump("s.fps"));
-            // The run was added before, so nothing is done and no error is returned.
+            // A repeated run does nothing, and is not an error.
             assert!(of_library().run().unwrap().was_added_before);
         }
     }
 }
 
-/// The loss table of the program has the counts of the library, and an exceeded limit returns the
-/// same counts.
+/// The losses that the program prints are those that the library returns, also if a limit is
+/// exceeded.
 #[test]
 fn the_overview_of_the_library_is_that_of_the_program() {
     let dir = dir();
@@ -172,7 +173,7 @@ fn stopped_work_goes_on_with_the_same_settings() {
     cleaner("whole").run().unwrap();
     let cleaning = cleaner("out").begin().unwrap().unwrap();
     assert!(!cleaning.is_resumed());
-    // A folder with this name prevents the output file.
+    // A folder has the name of an output file, so the file cannot be written.
     fs::create_dir(dir.path("out/a.jsonl")).unwrap();
     let stopped = cleaning.run().err();
     assert!(matches!(stopped, Some(Error::Store(fpstore::Error::Io { .. }))));
@@ -185,7 +186,7 @@ fn stopped_work_goes_on_with_the_same_settings() {
             assert_eq!((done, count), (1, 1));
             resumed.fetch_add(1, Ordering::Relaxed);
         }
-        // Both files number their documents from 0.
+        // The documents of both files have the ids 0 to 79.
         Event::RepeatedIds(found) => assert_eq!((found.count, found.is_least), (80, false)),
         event => panic!("{event:?}"),
     };

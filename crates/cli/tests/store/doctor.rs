@@ -1,4 +1,4 @@
-//! The doctor names the cause of a fault in the data, and reports nothing for sound data.
+//! Tests the doctor: it names the cause of faulty fingerprints, and has no findings for good ones.
 
 use std::path::PathBuf;
 
@@ -55,12 +55,13 @@ fn random_stores_of_every_scheme_give_no_finding() {
     }
 }
 
-/// A store and an input of the same records have the same statistics, except the unit of records.
+/// A store and a file of the same records have the same statistics, except whether ids or records
+/// are counted.
 #[test]
 fn a_store_and_its_input_have_the_same_statistics() {
     let mut records = crate::common::clustered(5000, 1);
     records.extend(crate::common::skewed(3000, 2));
-    // A store counts a record that was added twice once.
+    // Removes repeated records from the input, because a store counts them once.
     let mut known = std::collections::BTreeSet::new();
     records.retain(|record| known.insert(record.clone()));
     for name in ["1", "2", "4", "14"] {
@@ -74,14 +75,14 @@ fn a_store_and_its_input_have_the_same_statistics() {
         for (table, of_store) in input.tables.iter_mut().zip(&store.tables) {
             table.segment = of_store.segment;
         }
-        // With more than 2^20 fingerprints, pairs of bits could be counted in different samples.
+        // Exactly equal, because sampling begins only above 2^20 fingerprints.
         assert_eq!(input, store, "{name}");
         let text = |findings: &[Finding]| format!("{findings:?}");
         assert_eq!(text(&findings(&input)), text(&findings(&store)), "{name}");
     }
 }
 
-/// 20 bits, spread or leading, that are 0 or 1 in every fingerprint.
+/// Fingerprints in which 20 bits, leading or spread over the 64, are always 0 or always 1.
 #[test]
 fn dead_bits_are_named() {
     let scattered = 0x8421_8421_8421_8421 | 0x1f;
@@ -217,7 +218,8 @@ fn a_distance_too_far_for_the_number_is_named() {
     let mut collector = Collector::new();
     random(100_000, 23).iter().for_each(|&value| collector.push(Fingerprint::new(value)));
     let statistics = collector.finish(&scheme);
-    // 10^5 * (C(64,0) + ... + C(64,12)) / 2^64 = 0.0236, still below one in ten.
+    // A query finds 10^5 * (C(64,0) + ... + C(64,12)) / 2^64 = 0.0236 matches by chance, which is
+    // below the limit of 0.1.
     assert_eq!(findings(&statistics), []);
     let mut collector = Collector::new();
     random(100_000, 23).iter().for_each(|&value| collector.push(Fingerprint::new(value)));
@@ -250,8 +252,7 @@ fn real(name: &str) -> Statistics {
 #[test]
 fn real_fingerprints_give_sensible_findings() {
     use FindingCode::{BiasedBits, CorrelatedBits, EvenDistances, HeavyFingerprint, MedianHash};
-    // SimHash distributes evenly; the known faults of the other methods are in
-    // tests/data/README.md.
+    // SimHash values have no findings; tests/data/README.md explains those of the other hashes.
     for (name, expected) in [
         ("tang_store.tsv.zst", vec![]),
         ("noto_emoji_phash64.hex.zst", vec![MedianHash, BiasedBits, EvenDistances]),
@@ -260,7 +261,7 @@ fn real_fingerprints_give_sensible_findings() {
     ] {
         let findings = findings(&real(name));
         assert_eq!(codes(&findings), expected, "{name}: {findings:#?}");
-        // Tables for -k 3 do not suit picture hashes.
+        // For hashes of pictures, tables tuned for -k 3 are a warning.
         let severity = if name.contains("phash") { Severity::Warning } else { Severity::Note };
         assert_eq!(findings.first().map_or(severity, |it| it.severity), severity, "{name}");
         assert!(

@@ -1,5 +1,5 @@
-//! System differences that must not affect results: files removed or replaced while they are
-//! mapped, locks, names, line endings.
+//! Tests that results are the same on all systems, which treat mapped files that are removed or
+//! replaced, locks, names and line ends differently.
 
 use std::fs;
 use std::io::Write;
@@ -10,14 +10,15 @@ use crate::common::{clustered, needles, number, record_lines, scan, scheme_named
 use fpstore::writer::Compaction;
 use fpstore::{Error, Fingerprint, Store, Writer, WriterOptions};
 
-/// Adds a record, so that a merge has input.
+/// Adds a record as a new segment, so that there are segments to merge.
 fn add(path: &Path, value: u64, id: u64) {
     let mut writer = Writer::open(path).unwrap();
     writer.push(Fingerprint::new(value), id).unwrap();
     writer.finish().unwrap();
 }
 
-/// The first reader never refreshes, so it reads files that no manifest lists any more.
+/// A reader that does not refresh reads segment files that were replaced and are no longer in the
+/// manifest.
 #[test]
 fn a_reader_answers_from_segments_that_a_compaction_replaced() {
     let mut records = clustered(2000, 4_100);
@@ -40,7 +41,7 @@ fn a_reader_answers_from_segments_that_a_compaction_replaced() {
             assert_eq!(of(&mut fresh), scan(&records, needle, 3), "{needle:016x}, fresh");
         }
     }
-    // The old files are closed now, so the next writer leaves one segment and the manifest.
+    // Closes the old files, so that the next writer can remove them.
     drop((held, temp.store));
     drop(Writer::open(temp.folder.path().join("store.fps")).unwrap());
     assert_eq!(fs::read_dir(temp.folder.path().join("store.fps")).unwrap().count(), 2);
@@ -71,15 +72,16 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
     let writer = Writer::open(&path).unwrap();
     assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
     let (_, told) = dir.run(&["add", "one.tsv"], 2);
-    // Windows prevents reading a locked file.
+    // The message names the process that holds the lock, except on Windows, where a locked file
+    // cannot be read.
     assert!(cfg!(windows) || told.contains(&std::process::id().to_string()), "{told}");
-    // Readers do not wait for the lock.
+    // Readers do not need the lock.
     assert_eq!(dir.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
     drop(writer);
     dir.ok(&["add", "one.tsv", "-q"], "");
 }
 
-/// The input does not end, so the writer is killed while it holds the lock, before it commits.
+/// A writer is killed while it waits for more input: it holds the lock and has not committed.
 #[test]
 fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up() {
     let dir = TestDir::with("one.tsv", "0000000000000001\ta\n");
@@ -106,7 +108,7 @@ fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up
     assert!(names.iter().all(is_live), "{names:?}");
 }
 
-/// Without a prefix, Windows limits paths to 260 characters.
+/// Long paths work, although Windows limits paths without a prefix to 260 characters.
 #[test]
 fn long_names_and_names_in_other_scripts_are_names() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The history of a store, reconstructed from preserved snapshots.
+//! Tests the log of changes that is computed from saved copies of a store.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     assert_eq!(told[3], "3>4 added []>[4] '2026-11' 0>10 0>10");
     assert_eq!(told[4], "4>5 deleted [1]>[1] 'old' 100>98 100>98");
     assert_eq!(told[5], "4>5 deleted [3]>[3] '2026-11' 10>9 10>9");
-    // Each line agrees with the snapshots.
+    // Compares each change in the log with the copies before and after it.
     let changes = Store::log(&states).unwrap();
     let mut live = 0;
     states.reverse();
@@ -89,7 +89,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     for act in [Act::Merged, Act::Expired, Act::Run] {
         assert!(acts.contains(&act), "{act:?} of {told:#?}");
     }
-    // The same from the program; two distant snapshots are one step.
+    // `fpstore log` prints the same changes. Between two copies, all changes are one step.
     let all: Vec<&str> = ["log", "--format", "json", "-s", "store.fps"].into();
     let rows = dir.ok(&[&all[..], &["--kept", "kept-1.fps"]].concat(), "");
     let rows: Vec<serde_json::Value> =
@@ -108,7 +108,8 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     );
 }
 
-/// Between two snapshots a record was removed and another was added; a merge hides both changes.
+/// A merge between two copies does not hide that a record was removed and another was added: the
+/// log compares the records.
 #[test]
 fn a_merge_hides_neither_a_deletion_nor_an_addition() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Other processes can read a store while it changes, and a killed writer loses no acknowledged
-//! record.
+//! Tests that other processes can read a store while it changes, and that a killed writer loses no
+//! acknowledged record.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Searcher, Store, Writer, WriterOptions, verify,
 };
 
-/// The fingerprint whose ids are the numbers of the added blocks.
+/// A fingerprint that is added with each block; its ids are the numbers of the added blocks.
 const MARKER: u64 = 0x5555_5555_5555_5555;
-/// Number of fingerprints of a block.
+/// The number of fingerprints in a block, which is added in one commit.
 const BLOCK_LEN: u64 = 10;
 
-/// A fingerprint of a block, far from all other fingerprints.
+/// The fingerprint of a block at a position. It is far from all other fingerprints.
 fn value(block: u64, at: u64) -> u64 {
     Random::new(block * BLOCK_LEN + at).next()
 }
@@ -34,7 +34,7 @@ fn make(path: &Path) {
     builder.finish().unwrap();
 }
 
-/// Adds blocks one by one, deletes each after three later blocks, and merges.
+/// Adds blocks one by one, merges segments, and deletes each block once three later ones are added.
 fn write_blocks(path: &Path, count: u64) {
     let mut writer =
         Writer::with_options(path, WriterOptions::default().scheme(scheme_named("2"))).unwrap();
@@ -51,13 +51,13 @@ fn write_blocks(path: &Path, count: u64) {
         }
         if block % 40 == 0 {
             match writer.compact(&Compaction::One) {
-                // The other process is compacting.
+                // Another process is compacting the store at the moment, which is fine.
                 Err(Error::Compacting { .. }) => {}
                 done => assert!(done.unwrap().made > 0),
             }
         }
         if block % 16 == 0 {
-            // The next writer removes the files that readers had open.
+            // A new writer removes old files that readers had kept open.
             drop(writer);
             writer = Writer::with_options(path, WriterOptions::default().scheme(scheme_named("2")))
                 .unwrap();
@@ -65,7 +65,8 @@ fn write_blocks(path: &Path, count: u64) {
     }
 }
 
-/// Checks one snapshot of the store: it must equal a published state. Returns the last block.
+/// Checks that a snapshot of the store is one that the writer committed. Returns the number of its
+/// last block.
 fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
     let marker = searcher.search(Fingerprint::new(MARKER), 0).unwrap().to_matches().unwrap();
     let blocks: Vec<u64> = marker[0].ids.iter().map(|id| id.to_string().parse().unwrap()).collect();
@@ -92,7 +93,7 @@ fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
     for block in last.saturating_sub(2)..=last {
         assert!(is_there(block), "block {block} of {last} is missing");
     }
-    // The snapshot can be just before the deletion of this block, or just after.
+    // The block three before the last may be deleted or not: its deletion is a separate commit.
     if last >= 3 {
         is_there(last - 3);
     }
@@ -125,7 +126,7 @@ fn readers_in_other_processes_never_notice() {
                 .unwrap()
         })
         .collect();
-    // Each process has started before the first change.
+    // The reading processes start before the first change.
     for method in ["refresh", "open", "hold"] {
         while !folder.path().join(method).exists() {
             std::thread::sleep(Duration::from_millis(5));
@@ -134,7 +135,7 @@ fn readers_in_other_processes_never_notice() {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _ends = Ends(&is_done);
-        // A compactor merges continuously, in parallel with the writer.
+        // Another thread compacts the store all the time, in parallel with the writer.
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
                 let options = WriterOptions::default().scheme(scheme_named("2"));
@@ -199,8 +200,8 @@ fn child_that_reads_without_pause() {
     println!("{method}: {states} states checked, {changes} changes seen, up to block {last}");
 }
 
-/// After a kill at any time the store holds every acknowledged record, in order, and no record that
-/// was not sent.
+/// After a kill at any time, the store contains all acknowledged records, and no record that was
+/// not sent or whose predecessor is missing.
 #[test]
 fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,8 +211,8 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     let mut random = Random::new(77);
     let mut kept: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     let follow = ["add", "--follow", "--batch-count", "25", "--threads", "1"];
-    // The kills are spread over the time that a command takes on this machine under its current
-    // load.
+    // Measures how long a command takes on this machine under its current load, and kills at random
+    // moments within that time.
     let since = Instant::now();
     let mut next = 50_u64;
     let mut command = program(&follow, folder);
@@ -228,7 +229,7 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     for round in 0..200 {
         let pause = typical.mul_f64(random.below(2000) as f64 / 1000.0);
         if round % 4 == 3 {
-            // Kills a compaction or a deletion in turn; a deletion is complete or absent.
+            // Kills compactions and deletions. A killed deletion is complete or has no effect.
             let gone: Vec<u64> = kept.keys().copied().filter(|_| random.below(3) == 0).collect();
             let list: String = gone.iter().map(|value| format!("{value:016x}\n")).collect();
             fs::write(folder.join("gone.txt"), list).unwrap();

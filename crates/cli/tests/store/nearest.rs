@@ -1,4 +1,5 @@
-//! The nearest matches equal the result of a scan, whatever the tables, segments and deletions.
+//! Tests that searches for the nearest fingerprints find the same as a scan, with any tables,
+//! segments and deletions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +59,7 @@ fn small_stores_have_all_that_there_is() {
     assert!(matches!(refused, Error::InvalidDistance { k: 65 }));
 }
 
-/// Fingerprints in several segments, with deleted neighbours that must be ignored.
+/// The fingerprints are in several segments, and deleted neighbours must not be found.
 #[test]
 fn segments_and_deletions_do_not_change_the_nearest() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +70,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for segment in 0..4_u64 {
         for number in 0..1200_u64 {
-            // Dense groups around a few centers, some present in every segment.
+            // Dense groups around five centers, of which some are in every segment.
             let center = (number % 5).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let flips =
                 (0..random.next() % 9).fold(0, |flips, _| flips | 1 << (random.next() % 64));
@@ -92,7 +93,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     writer.delete_ids(gone.iter().copied().map(fpstore::IdRef::U64)).unwrap();
     let centers: Vec<u64> = (0..5_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     check(writer.store(), &records, &centers, "deleted");
-    // A searcher that follows the store plans for other distances.
+    // After it follows the changed store, the searcher must plan again.
     let _ = searcher.nearest(Fingerprint::new(centers[1]), 3, 12).unwrap();
     store.refresh().unwrap();
     searcher.follow(&store);
@@ -118,7 +119,7 @@ fn the_program_finds_the_nearest_one_by_one_and_from_files() {
             let ask = ["query", "-s", "pages.fps", "--format", format];
             let limit = ["--limit", "3", "-k", bound, "-q"];
             let expected = dir.ok(&[&ask[..], &limit, &["--from", "asked.txt"]].concat(), "");
-            // Answers of `--nearest` never have the `cut` flag.
+            // Compared without `cut`, which answers of `--nearest` never have.
             let expected = expected.replace(",\"cut\":true", "");
             let mut nearest = [&ask[..], &["--nearest", "3"]].concat();
             nearest.extend(k.iter().flat_map(|k| ["-k", *k]));
@@ -137,8 +138,8 @@ fn the_program_finds_the_nearest_one_by_one_and_from_files() {
     assert_eq!(out, "");
 }
 
-/// An expired deadline or a set flag stops a search at the first check; a later deadline or an
-/// unset flag never does.
+/// A search stops at its first check if the deadline has passed or the flag to stop is set, and
+/// otherwise never.
 #[test]
 fn a_deadline_and_a_flag_cut_the_answer() {
     let records = clustered(20_000, 11);
@@ -172,7 +173,7 @@ fn a_deadline_and_a_flag_cut_the_answer() {
     complete(&mut searcher);
 }
 
-/// A store warmed before use has no pages left to check.
+/// Warming a store checks all its pages, so that a later search need not check any.
 #[cfg_attr(windows, ignore = "no mapped file can be changed there")]
 #[test]
 fn a_warm_refresh_shows_a_state_that_is_warm() {
@@ -182,7 +183,7 @@ fn a_warm_refresh_shows_a_state_that_is_warm() {
     Builder::new(&path).unwrap().finish().unwrap();
     let store = Store::open(&path).unwrap();
     assert!(!store.refresh_warm(Warm::All).unwrap());
-    // A merge would read the damaged segment.
+    // Without merging, which would read the damaged segment.
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for (value, id) in &records {
         writer.push(Fingerprint::new(*value), id.as_ref().unwrap().as_ref()).unwrap();
@@ -195,12 +196,13 @@ fn a_warm_refresh_shows_a_state_that_is_warm() {
         assert_eq!(answer.outcome().stats.pages_checked, 0);
         assert!(!answer.is_empty());
     }
-    // A damaged new snapshot returns an error, and the old snapshot is still searched.
+    // If the new snapshot is damaged, the refresh is an error, and the old snapshot is searched.
     writer.push(Fingerprint::new(1), 1).unwrap();
     writer.commit().unwrap();
     let newest = writer.store().info().segments.last().unwrap().path.clone();
     let mut bytes = std::fs::read(&newest).unwrap();
-    // The first page after the header is the recipe, the next one the prefix index.
+    // Damages the second page after the header: the first is the recipe, the second the prefix
+    // index.
     bytes[2 * 4096] ^= 1;
     let replaced = folder.path().join("damaged");
     std::fs::write(&replaced, &bytes).unwrap();

@@ -1,4 +1,4 @@
-//! A damaged store is repaired on request by leaving out the damaged parts and reporting them.
+//! Tests `verify --repair`: it saves what is readable in a damaged store, and reports what is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use fpstore::{
 };
 use tempfile::TempDir;
 
-/// A store of three segments, `old`, `mid` and `new`, with 100 fingerprints each; the ids 100 to
-/// 109 of `mid` are deleted.
+/// A store to damage. It has three segments with the labels `old`, `mid` and `new` and 100
+/// fingerprints each; the ids 100 to 109 of `mid` are deleted.
 struct Patient {
     folder: TempDir,
 }
@@ -53,7 +53,7 @@ impl Patient {
         info.segments.iter().find(|segment| segment.label == label).unwrap().path.clone()
     }
 
-    /// The number of fingerprints found for each label.
+    /// The number of fingerprints that are found in the segment of each label.
     fn found(&self) -> [usize; 3] {
         let store = Store::open(self.path()).unwrap();
         [0, 1, 2].map(|number| {
@@ -62,7 +62,7 @@ impl Patient {
         })
     }
 
-    /// Follows the instructions printed by the program.
+    /// Replaces the manifest by the repaired one, as the program tells the user.
     fn use_repaired(&self) {
         fs::rename(self.path().join("MANIFEST.repaired"), self.path().join("MANIFEST")).unwrap();
     }
@@ -108,7 +108,7 @@ fn a_segment_without_its_head_is_left_out_and_the_others_answer() {
         let done = repair(&report, Duration::ZERO).unwrap();
         assert_eq!((done.kept.len(), done.fingerprint_count), (2, 200));
         assert_eq!(done.salvaged, []);
-        // No file has changed yet.
+        // The repair does not change the store itself.
         assert_eq!(fs::read(patient.path().join("MANIFEST")).unwrap(), before);
         assert!(!verify(patient.path(), &samples(0)).unwrap().is_sound());
         patient.use_repaired();
@@ -117,7 +117,7 @@ fn a_segment_without_its_head_is_left_out_and_the_others_answer() {
         let mut expected = [100, 90, 100];
         expected[["old", "mid", "new"].iter().position(|&of| of == label).unwrap()] = 0;
         assert_eq!(patient.found(), expected, "{label}");
-        // The store accepts changes again.
+        // With the repaired manifest the store can be changed again.
         let mut writer = Writer::open(patient.path()).unwrap();
         writer.push(value(1000), 1000).unwrap();
         writer.finish().unwrap();
@@ -146,16 +146,16 @@ fn a_repair_never_undoes_a_change() {
     let patient = Patient::new();
     damage(&patient.file("new"));
     let report = verify(patient.path(), &samples(0)).unwrap();
-    // An active writer.
+    // While a writer holds the lock, the repair fails.
     let mut writer = Writer::open(patient.path()).unwrap();
     assert!(matches!(repair(&report, Duration::ZERO), Err(Error::Locked { .. })));
     writer.push(value(1000), 1000).unwrap();
     drop(writer.finish().unwrap());
-    // The store differs from the verified store.
+    // The store has changed since it was verified, so the repair is refused.
     let refused = repair(&report, Duration::ZERO).unwrap_err().to_string();
     assert!(refused.contains("verify again"), "{refused}");
     assert!(!patient.path().join("MANIFEST.repaired").exists());
-    // An unused repaired manifest is removed by the next change.
+    // The next change of the store removes a repaired manifest that was not used.
     let report = verify(patient.path(), &samples(0)).unwrap();
     let repaired = repair(&report, Duration::ZERO).unwrap().manifest.unwrap();
     assert!(repaired.exists());
@@ -177,7 +177,7 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
     assert_eq!(report.damaged.len(), 3);
     let done = repair(&report, Duration::ZERO).unwrap();
     assert_eq!((done.manifest, done.kept.len()), (None, 0));
-    // Without a manifest the live segments are unknown; their files are found.
+    // Without the manifest it is unknown which segments are live, but their files are found.
     let patient = Patient::new();
     damage(&patient.file("mid"));
     damage(&patient.path().join("MANIFEST"));
@@ -187,7 +187,7 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
     assert_eq!((done.manifest, done.kept.len(), done.fingerprint_count), (None, 2, 200));
 }
 
-/// Runs the commands exactly as the program prints them.
+/// The printed commands are run in a shell exactly as the program prints them.
 #[cfg(unix)]
 #[test]
 fn the_program_says_what_is_missing_and_how_to_go_on() {
@@ -218,7 +218,7 @@ fn the_program_says_what_is_missing_and_how_to_go_on() {
     run(told.lines().find(|line| line.contains("mv ")).unwrap().split("  ").last().unwrap());
     dir.ok(&["verify", "my store.fps", "--repair"], "");
     assert_eq!(dir.ok(&["dump", "-s", "my store.fps"], "").lines().count(), 50);
-    // Damages the manifest itself.
+    // A damaged manifest: other commands are printed.
     damage(&dir.path("my store.fps/MANIFEST"));
     let (_, told) = dir.run(&["verify", "my store.fps", "--repair"], 1);
     assert!(told.contains("the manifest is lost"), "{told}");
@@ -246,7 +246,7 @@ fn a_rate_makes_verification_wait_and_an_observer_ends_it() {
             std::ops::ControlFlow::Continue(())
         })
     };
-    // Most bytes are read four times.
+    // The rate limit counts repeated reads: `verify` reads most bytes four times.
     let start = Instant::now();
     let options = samples(0).max_rate(len * 10).observer(observer(u64::MAX));
     assert!(verify(patient.path(), &options).unwrap().is_sound());
@@ -257,8 +257,8 @@ fn a_rate_makes_verification_wait_and_an_observer_ends_it() {
     assert!(matches!(verify(patient.path(), &options), Err(Error::Interrupted)));
 }
 
-/// A damaged table loses nothing if another table stores its values: any damaged section is rebuilt
-/// from the other table.
+/// If one table of a segment is damaged, and another one contains the same values, the damaged
+/// table is built again and nothing is lost.
 #[test]
 fn damaged_tables_are_made_again_from_another_one() {
     let records = clustered(3000, 71);
@@ -278,7 +278,7 @@ fn damaged_tables_are_made_again_from_another_one() {
             let segment = temp.store.info().segments[0].clone();
             flip_a_byte(&segment, &format!("{name} of table {at}"));
             let report = verify(temp.path(), &samples(0)).unwrap();
-            // Syndromes name values but do not store them.
+            // A table with syndromes contains no complete values, so no table can be built from it.
             let has_values = at > 0 || bits == 0;
             assert_eq!(report.is_rebuildable(), has_values, "{case}");
             let rewritten = Writer::open(temp.path()).unwrap().compact(&Compaction::Rewrite);
@@ -296,7 +296,7 @@ fn damaged_tables_are_made_again_from_another_one() {
     }
 }
 
-/// No record is invented: if no table has all values, or ids are damaged, an error is reported.
+/// If no table has all values, or ids are damaged, tables are not built again: it is an error.
 #[test]
 fn what_no_table_holds_is_not_made_again() {
     let records = clustered(3000, 71);
@@ -311,7 +311,7 @@ fn what_no_table_holds_is_not_made_again() {
         assert!(Writer::open(temp.path()).unwrap().compact(&Compaction::Rewrite).is_err());
         assert_eq!(fs::read(temp.path().join("MANIFEST")).unwrap(), before);
         if second == "id records" {
-            // The ids on other pages are still reported.
+            // The ids on undamaged pages are still listed.
             let mut found = 0;
             let unread = report.damaged[0].for_each_id(|_| {
                 found += 1;

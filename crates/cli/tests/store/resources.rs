@@ -1,4 +1,4 @@
-//! Long commands respect `--memory` and `--threads`, and report their progress.
+//! Tests that long commands keep within `--memory` and `--threads`, and report their progress.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ fn stderr(output: &Output) -> String {
     text(output.stderr.clone())
 }
 
-/// Numeric ids first, text ids later, and some invalid lines.
+/// Writes an input whose first ids are numbers and later ones texts, with some invalid lines.
 fn lines(folder: &Path) {
     let mut random = Random::new(81);
     let mut text = String::new();
@@ -106,7 +106,8 @@ fn progress_is_shown_on_demand_and_never_by_itself_in_a_pipe() {
     assert_eq!(always.status.code(), Some(0));
 }
 
-/// 24 000 records with ids of 2 000 bytes, which are more than 48 MB, and the store of them.
+/// Writes 24 000 records with ids of 2 000 bytes, more than 48 MB in total, and builds a store of
+/// them.
 #[cfg(target_os = "linux")]
 fn long_ids(folder: &Path) {
     let mut random = Random::new(7);
@@ -115,7 +116,7 @@ fn long_ids(folder: &Path) {
     assert!(build(folder, &["long.tsv", "-s", "long.fps", "-q"]).status.success());
 }
 
-/// Runs the program by another command, whose words are `words`.
+/// Runs the program through another command: `words`, then the program and `args`.
 #[cfg(target_os = "linux")]
 fn behind(words: &[&str], args: &[&str], folder: &Path) -> Output {
     let program = program(&[], folder);
@@ -124,8 +125,8 @@ fn behind(words: &[&str], args: &[&str], folder: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Limits of version 1, as set by `MemoryMax=` of systemd: the parent group of the group of the
-/// process has a limit. Needs the permission to create groups.
+/// The program detects a memory limit of a control group of version 1, here of the parent of its
+/// own group. Needs the permission to create groups.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_a_control_group_limits_builds_joins_and_stores_in_memory() {
@@ -160,7 +161,8 @@ fn the_memory_of_a_control_group_limits_builds_joins_and_stores_in_memory() {
     assert!(said.contains("more than the 41943040 bytes of memory"), "{said}");
 }
 
-/// Limits of version 2, in a hierarchy of plain files. Needs the permission to mount.
+/// The program detects a memory limit of a control group of version 2. The test mounts plain files
+/// in place of the hierarchy; needs the permission to mount.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_a_group_of_version_2_is_seen() {

@@ -1,5 +1,5 @@
-//! Directories that other users can read or write: links, pipes and foreign files in place of store
-//! files, and locks.
+//! Tests stores in directories that other users can read or write: locks, and links, pipes and
+//! files of other users in place of store files.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use fpstore::{BuildOptions, Builder, Error, IdRef, Observer, Phase, Store, Write
 
 use crate::common::program::{TestDir, make_pipe, text};
 
-/// A dir with a store of two segments; one has a deletion.
+/// A folder with a store of two segments; one has a deletion.
 fn dir() -> TestDir {
     let dir = TestDir::with("in.tsv", "0123456789abcdef\t1001\n1111111111111111\t1002\n");
     dir.ok(&["build", "in.tsv", "-q"], "");
@@ -22,7 +22,7 @@ fn dir() -> TestDir {
     dir
 }
 
-/// The locks, each with a command that takes it.
+/// The names of the lock files, each with a command that takes the lock.
 const LOCKS: [(&str, &[&str]); 3] = [
     ("LOCK", &["add", "in.tsv", "--no-compact"]),
     ("PUBLISH", &["delete", "--id", "1001"]),
@@ -43,8 +43,8 @@ fn a_link_in_the_place_of_a_lock_is_refused_and_its_target_stays() {
         );
         fs::remove_file(&lock).unwrap();
         fs::hard_link(dir.path("victim"), &lock).unwrap();
-        // If the lock file is a hard link to another file, as in a copy made by `cp -al`, only this
-        // name is removed.
+        // If the lock file is a hard link, as in a copy made by `cp -al`, only this name of the
+        // file is removed, and its content is not changed.
         dir.run(command, 0);
         assert!(!lock.exists());
         assert_eq!(dir.read("victim"), "precious\n");
@@ -52,7 +52,8 @@ fn a_link_in_the_place_of_a_lock_is_refused_and_its_target_stays() {
     }
 }
 
-/// A foreign file moved into the place of a lock is not truncated while the lock is held.
+/// A lock file with any other content than the number of a process is somebody's file, and is not
+/// overwritten.
 #[test]
 fn a_lock_file_that_holds_anything_but_a_process_number_is_not_written() {
     let dir = dir();
@@ -95,7 +96,8 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
     }
 }
 
-/// Only directories left by dead builds of this user are removed; all others are kept and reported.
+/// A build removes only temporary directories that dead builds of the same user left; other
+/// directories with such names are kept and reported.
 #[test]
 fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
     let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
@@ -133,15 +135,15 @@ fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
     dir.assert_files(&names);
 }
 
-/// Read access is enough to take an advisory lock. So users with only read access must not be able
-/// to open the lock file.
+/// To take an advisory lock it is enough to open the file for reading. So users who can only read
+/// the directory must not be able to open the lock file.
 #[test]
 fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
     let dir = dir();
     let path = dir.path("store.fps");
     for (of_directory, expected) in [(0o755, 0o600), (0o2775, 0o660), (0o777, 0o666)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(of_directory)).unwrap();
-        // The permissions of a lock file that is too accessible are restricted.
+        // If others can open an existing lock file, its permissions are restricted.
         dir.write("store.fps/LOCK", "");
         fs::set_permissions(path.join("LOCK"), fs::Permissions::from_mode(0o644)).unwrap();
         let mut writer = Writer::open(&path).unwrap();
@@ -155,7 +157,8 @@ fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
     }
 }
 
-/// Two writers can open one lock file and one can remove it: they must not both hold the lock.
+/// If a lock file is removed and created again while two writers wait for it, they must not both
+/// hold the lock.
 #[test]
 fn a_lock_whose_file_was_removed_and_made_again_is_held_once() {
     let dir = dir();
@@ -186,11 +189,11 @@ fn a_writer_waits_for_another_and_may_be_told_to_stop() {
     assert!(
         matches!(refused, Err(Error::Locked { process: Some(id), .. }) if id == std::process::id())
     );
-    // The observer ends the wait.
+    // This observer ends a wait for the lock at once.
     let stop = Observer::new(|_| std::ops::ControlFlow::Break(()));
     let options = WriterOptions::default().wait(Duration::MAX).observer(stop);
     assert!(matches!(Writer::with_options(&path, options), Err(Error::Interrupted)));
-    // The first writer ends once the second is waiting.
+    // The first writer releases the lock when the second one waits for it.
     let (waits, waited) = sync_channel(1);
     let tell = Observer::new(move |progress| {
         if progress.phase == Phase::Wait {
@@ -232,13 +235,13 @@ fn commands_that_write_wait_for_their_turn() {
         err.read_line(&mut line).unwrap();
         assert!(line.starts_with("fpstore: waiting for another process"), "{command:?}: {line}");
         drop(writer);
-        // Keep reading, so that the command can go on writing.
+        // Reads all messages, so that the command is not blocked by a full pipe.
         let rest: Vec<String> = err.lines().map(Result::unwrap).collect();
         assert!(child.wait().unwrap().success(), "{command:?}: {rest:?}");
     }
 }
 
-/// The second of two builds with the same output fails at its start, not after hours of work.
+/// If two builds make the same store, the second one fails at its start, not after hours of work.
 #[test]
 fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
     let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
@@ -271,7 +274,7 @@ fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
     dir.assert_files(&["in.tsv", "new.fps"]);
 }
 
-/// The length of a deletion file is checked against its segment before the file is read.
+/// A deletion file that is too long for its segment is refused before it is read.
 #[test]
 fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
     let dir = dir();
@@ -286,13 +289,14 @@ fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
     assert!(err.contains("1099511627776 bytes") && err.contains("R-25"), "{err}");
 }
 
-/// Deletion counts in a forged manifest do not reserve memory, and writers do not add to them.
+/// A forged manifest with huge counts of deletions is refused: no memory is allocated for them.
 #[test]
 fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
     let dir = dir();
     let path = dir.path("store.fps/MANIFEST");
     let intact = fs::read(&path).unwrap();
-    // Deleted fingerprints and deleted ids of the first entry, see format-spec.md 6.2.
+    // The offsets of the counts of deleted fingerprints and deleted ids of the first segment, see
+    // format-spec.md 6.2.
     for at in [80, 88] {
         for count in [3, 1 << 40, u64::MAX - 1, u64::MAX] {
             let mut bytes = intact.clone();
@@ -312,7 +316,8 @@ fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
     dir.run(&["verify"], 0);
 }
 
-/// Two equal segments of one store are valid; the same segment from two sources is an error.
+/// One store can contain two equal segments, and they can be imported; importing a segment that the
+/// store already has is an error.
 #[test]
 fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
     let dir = TestDir::with("in.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
@@ -331,7 +336,8 @@ fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
     dir.run(&["verify", "-s", "other.fps"], 0);
 }
 
-/// `--budget` limits the size of the tables; few fingerprints do not use the whole budget.
+/// A `--budget` larger than the disk is no error: the space that a build needs depends on the
+/// number of fingerprints.
 #[test]
 fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
     let dir = TestDir::with("in.tsv", "");
@@ -340,13 +346,14 @@ fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
     dir.run(&["add", "in.tsv", "--budget", "900TB"], 0);
 }
 
-/// The records are added, so a script must not add them again.
+/// If the records were added but merging failed, `add` warns and its status is 0, so that a script
+/// does not add them again.
 #[test]
 fn an_add_whose_merge_fails_warns_and_succeeds() {
     let dir = TestDir::with("in.tsv", "0000000000000001\ta\n");
     dir.ok(&["build", "in.tsv", "-q"], "");
     dir.ok(&["add", "in.tsv", "--no-compact", "-q"], "");
-    // Values are read only when segments are merged.
+    // Damages the values of a table, which `add` reads only when it merges segments.
     let segment = dir.path("store.fps/segment-0000000000000001.fps");
     fs::set_permissions(&segment, fs::Permissions::from_mode(0o644)).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
@@ -358,7 +365,7 @@ fn an_add_whose_merge_fails_warns_and_succeeds() {
     assert_eq!(Store::open(dir.path("store.fps")).unwrap().info().segments.len(), 3);
 }
 
-/// A writer removes files of any type that look like its orphans, without waiting for them.
+/// A writer removes pipes and links that are named like its leftover files, without opening them.
 #[test]
 fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
     let dir = dir();
@@ -373,12 +380,12 @@ fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
         let path = dir.path(&format!("store.fps/segment-00000000000000{name}.fps"));
         fs::symlink_metadata(path).ok().map(|found| (found.is_file(), found.is_dir()))
     };
-    // A folder is not removed, so the new segment gets the next number.
+    // A folder with such a name is kept, and the new segment gets the next number.
     assert_eq!(["ff", "fe", "fd"].map(kind), [None, Some((true, false)), Some((false, true))]);
     assert_eq!(dir.read("victim"), "precious\n");
 }
 
-/// Workflow engines stage the files of tasks as symbolic links, and remove them afterwards.
+/// Workflow engines pass files between tasks as symbolic links, which they remove afterwards.
 #[test]
 fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
     let dir = TestDir::with("in.tsv", "0123456789abcdef\ta\n");
@@ -402,7 +409,8 @@ fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
     }
 }
 
-/// A process that opens a growing file for writing could write to it forever.
+/// A segment file cannot be opened for writing by others while it is written: a process that did
+/// could still change it later.
 #[test]
 fn nobody_else_can_write_to_a_segment_file_while_it_grows() {
     let shared = tempfile::tempdir().unwrap();

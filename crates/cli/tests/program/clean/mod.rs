@@ -419,7 +419,7 @@ fn a_killed_command_goes_on_where_it_was() {
                 told.contains("an earlier run of the same cleaning completed its outputs");
             assert!(output.status.success() || had_ended, "{told}");
         }
-        // If the job had ended, only a leftover folder without a description file can exist.
+        // If the job had ended, a leftover folder without a description file can remain.
         let _ = fs::remove_dir_all(dir.path("out/.fpstore-dedup"));
         assert_eq!(names_in(&dir.path("out")), names_in(&dir.path("whole")));
         for name in names_in(&dir.path("whole")) {

@@ -230,8 +230,8 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
     let words = |first: u32| (first..first + 30).map(|at| format!("w{at} ")).collect::<String>();
     let dir = TestDir::with("old.jsonl", &line("old", &words(0), "http://a/old"));
     dir.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
-    // Address 1 is already stored, so its documents are removed; of address 2 the best document is
-    // kept.
+    // Of address 1, the best document (a) equals the stored one; of address 2, the best document
+    // (c) is kept.
     let new = [
         line("a", &words(0), "http://a/1"),
         line("b", &words(100), "https://A/1/"),
