@@ -66,10 +66,10 @@ pub(crate) struct ReadingArgs {
     /// [default: 64MiB, or an eighth of --memory if that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     max_document: Option<ByteSize>,
-    /// In folders, read only matching files; a GLOB without a slash matches names, else paths
+    /// In folders, read only files that match GLOB; without a slash GLOB matches names, else paths
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     include: Vec<String>,
-    /// In folders, skip matching files and folders
+    /// In folders, skip files and folders that match GLOB
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     exclude: Vec<String>,
     /// In folders, read hidden files too

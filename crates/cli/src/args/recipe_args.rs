@@ -27,14 +27,14 @@ pub(crate) struct RecipeArgs {
     /// forward, backward, fewest
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     segment: Option<String>,
-    /// Words in a row per feature, or letters with --segment letters
+    /// Number of consecutive words in a feature; of letters with --segment letters
     #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     shingle: Option<u32>,
-    /// Characters in a row per feature, in scripts without spaces or with --segment characters
-    /// [default: 2 signs, as in Chinese; 6 letters, as in Thai]
+    /// Number of consecutive characters in a feature, in scripts without spaces or with --segment
+    /// characters [default: 2 for signs, as in Chinese; 6 for letters, as in Thai]
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     ngram: Option<u32>,
-    /// Weight by the count of a feature: once, log, count
+    /// Weight of a feature by how often the text contains it: once, log, count
     #[arg(long, value_name = "RULE", hide_short_help = true)]
     count: Option<String>,
     /// Use only the N heaviest features of a text

@@ -70,13 +70,14 @@ pub(crate) struct ContaminationArgs {
     against_id_field: Option<String>,
     #[command(flatten)]
     rules: RuleArgs,
-    /// Copy the documents without items to a folder, or from one file to a file
+    /// Copy the documents that contain no benchmark item to PATH: a folder, or a file if the input
+    /// is one file
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write the lines to FILE instead of standard output
+    /// Write the found items to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     found: Option<PathBuf>,
-    /// The format of the lines
+    /// The format of the found items
     #[arg(long, value_enum, default_value = "tsv")]
     format: TableFormat,
     /// Write a page for a browser with the items and the passages that contain them
@@ -112,10 +113,10 @@ struct RuleArgs {
     /// Words per shingle for items of 50 words or more
     #[arg(long, value_name = "N", default_value_t = ShingleRules::default().long.shingle)]
     shingle: usize,
-    /// Minimum share of the shingles of such an item that a passage must contain
+    /// Minimum share of the shingles of an item of 50 words or more that a passage must contain
     #[arg(long, value_name = "PART", default_value_t = ShingleRules::default().long.contained)]
     contains: f64,
-    /// Words per shingle for shorter items
+    /// Words per shingle for items of less than 50 words
     #[arg(
         long,
         value_name = "N",
@@ -123,7 +124,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_shingle: usize,
-    /// Minimum share of the shingles of a shorter item that a passage must contain
+    /// Minimum share of the shingles of an item of less than 50 words that a passage must contain
     #[arg(
         long,
         value_name = "PART",
@@ -131,7 +132,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_contains: f64,
-    /// Skip items with fewer words
+    /// Skip items with fewer than N words
     #[arg(
         long,
         value_name = "N",

@@ -32,11 +32,11 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// List the additions, deletions, merges and expiries of kept states
+/// List what was added, deleted, merged and expired between copies of a store
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct LogArgs {
-    /// A copy of an earlier state of the store; may be repeated
+    /// A copy of the store that was made earlier; may be repeated
     #[arg(long, value_name = "DIR")]
     kept: Vec<PathBuf>,
     #[command(flatten)]

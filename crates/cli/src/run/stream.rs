@@ -35,7 +35,7 @@ pub(crate) struct BatchArgs {
     /// For streams: commit after N records
     #[arg(long, value_name = "N", default_value = "1000", hide_short_help = true)]
     batch_count: NonZeroU64,
-    /// For streams: commit every S seconds, even fewer records
+    /// For streams: commit at the latest after S seconds
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, hide_short_help = true)]
     batch_seconds: f64,
 }

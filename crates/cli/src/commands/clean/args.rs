@@ -40,21 +40,22 @@ pub(super) struct CleaningArgs {
     /// kept document.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) url_field: Option<String>,
-    /// Remove documents by these reasons alone: address,bytes,text,near [default: all that apply]
+    /// Remove documents only for these reasons: address,bytes,text,near [default: all that apply]
     ///
     /// The first matching reason counts: address, see --url-field; bytes, equal texts; text, equal
     /// tokens of the recipe; near, see -k and --confirm. Without near only equal documents are
     /// removed.
     #[arg(long, value_name = "REASONS", hide_short_help = true)]
     pub(super) judge: Option<Reasons>,
-    /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
+    /// Pairs judged by people, one on each line: id, id, and 1 for the same document or 0 for
+    /// different documents
     ///
     /// The format is the same as for 'evaluate'. Among documents judged the same, the best by
     /// --keep is kept. A document judged different from the document that would replace it is kept,
     /// even if it is near other documents. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) pairs: Option<PathBuf>,
-    /// Document kept among near ones: first, last, longest, newest:FIELD, best:FIELD or source:A,B
+    /// Which near-duplicate to keep: first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field contains a date (newest) or a number (best); source:A,B prefers documents of
     /// source A, then of B, see --source-field. Several rules, separated by commas, are applied in

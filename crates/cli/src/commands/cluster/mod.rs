@@ -77,7 +77,8 @@ pub(crate) struct ClusterArgs {
     /// The definition of a cluster
     #[arg(long, value_parser = choice::<ClusterMethod>(), default_value_t)]
     method: ClusterMethod,
-    /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
+    /// Pairs judged by people, one on each line: id, id, and 1 for the same document or 0 for
+    /// different documents
     ///
     /// The format is the same as for 'evaluate'. Documents judged the same are in one cluster, near
     /// or not; documents judged different never are, see 'fpstore help clusters'. Unknown ids have

@@ -68,7 +68,8 @@ pub(crate) struct EvaluateArgs {
     /// Count every unlisted pair as different documents
     #[arg(long)]
     unlisted_differ: bool,
-    /// Predict the results in a collection of N such documents, such as 1e6, and recommend a k
+    /// Predict the results for a collection of N documents of the same kind (for example 1e6), and
+    /// recommend a k
     #[arg(long, value_name = "N", requires = "unlisted_differ", value_parser = collection_size)]
     collection_size: Option<u64>,
     /// Measure all named recipes

@@ -42,7 +42,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Show the best scheme for given numbers, and the reason
+/// Show the best scheme for a planned store, and the reason
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct PlanArgs {

@@ -87,13 +87,13 @@ pub(crate) struct QueryArgs {
     /// The default is to answer from the state at the beginning.
     #[arg(long)]
     refresh: bool,
-    /// Answer only from the state of this generation, as in a kept copy of the store
+    /// Answer only if the store is at this generation, such as a copy made by 'fpstore backup'
     ///
     /// A store with another generation is an error. 'fpstore backup' keeps a state in a separate
     /// folder. 'fpstore info' and each answer of a server contain the generation.
     #[arg(long, value_name = "GENERATION", conflicts_with = "refresh", hide_short_help = true)]
     as_of: Option<u64>,
-    /// Search for the fingerprints of an id; may be repeated
+    /// Search for the fingerprints stored with ID; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
     /// Search only records with this label; may be repeated
@@ -111,13 +111,14 @@ pub(crate) struct QueryArgs {
     output: OutputArgs,
     #[command(flatten)]
     quiet: QuietArgs,
-    /// Search for a text, by the recipe of the store; may be repeated
+    /// Search for documents similar to TEXT; uses the recipe of the store; may be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Documents")]
     text: Vec<String>,
-    /// Search for the text of a file, by the recipe of the store; may be repeated
+    /// Search for documents similar to the text in FILE; uses the recipe of the store; may be
+    /// repeated
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     file: Vec<String>,
-    /// Search for a picture, by the recipe of a store of --images; may be repeated
+    /// Search a store made by 'build --images' for pictures similar to FILE; may be repeated
     #[arg(long, value_name = "FILE", help_heading = "Documents", conflicts_with_all = IMAGE_CONFLICTS)]
     image: Vec<PathBuf>,
     #[command(flatten)]

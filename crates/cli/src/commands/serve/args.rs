@@ -70,27 +70,28 @@ pub(crate) struct ServeArgs {
     /// File mode of the Unix socket
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = file_mode)]
     socket_mode: u32,
-    /// Number of threads for requests and short searches; as many more run long searches [default:
-    /// one for each core]
+    /// Number of threads for requests and short searches, and also of threads for long searches
+    /// [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
     #[command(flatten)]
     follow: FollowArgs,
-    /// Interval to look for a newer state of the store
+    /// Interval of checks for a newer state of the store
     #[arg(long, alias = "refresh", value_name = "TIME",
           default_value_t = Time(ServeSettings::default().refresh))]
     refresh_every: Time,
-    /// Time of failing refreshes after which /readyz reports that the server is not ready
+    /// If all refreshes fail for this time, /readyz reports that the server is not ready
     #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().stale_after))]
     stale_after: Time,
-    /// Interval to read the whole store again, to find disk damage early; see /metrics
+    /// Interval at which the whole store is read again, to find disk damage early; see /metrics
     #[arg(long, value_name = "TIME")]
     scrub_every: Option<Time>,
     /// Maximum bytes per second for --scrub-every
     #[arg(long, value_name = "RATE", default_value = "20MB/s", requires = "scrub_every",
           value_parser = rate)]
     scrub_rate: u64,
-    /// Parts to read into memory before a state is used; queries of other parts wait for the disk
+    /// Parts of the store to read into memory before a state is used; queries of other parts wait
+    /// for the disk
     #[arg(long, value_parser = choice::<Warm>(), value_name = "WHAT", default_value_t = Warm::All)]
     warm: Warm,
     #[command(flatten)]
@@ -101,10 +102,11 @@ pub(crate) struct ServeArgs {
     /// Let other machines add and delete without a token
     #[arg(long, requires = "writable")]
     anyone_may_write: bool,
-    /// Further name of this server, as in requests from a proxy; may be repeated
+    /// Additional host name of this server, such as the name of a proxy; may be repeated
     ///
-    /// On this machine without a token, only requests to localhost are answered, because a page in
-    /// a browser could send other requests.
+    /// A server on a local address that needs no token for reading rejects requests with any Host
+    /// other than localhost, a local IP address and these names: a web page in a browser could have
+    /// sent them.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     #[command(flatten)]
@@ -117,10 +119,11 @@ pub(crate) struct ServeArgs {
     /// Log the address in the header X-Forwarded-For of a proxy as the client
     #[arg(long, requires = "access_log")]
     behind_proxy: bool,
-    /// Further address for /metrics, /healthz and /readyz alone, without a token
+    /// Additional address that serves only /metrics, /healthz and /readyz, without a token
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics_listen: Option<String>,
-    /// Time to continue after SIGTERM while /readyz reports the end, for a load balancer
+    /// Time to continue after SIGTERM; /readyz reports the end at once, so that a load balancer
+    /// stops sending requests
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<Time>,
     #[command(flatten)]
@@ -151,7 +154,7 @@ impl TokenArgs {
 /// The option for the file of pairs judged by people.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PairsArg {
-    /// Pairs judged by people; lines of id, id and 0: these two items never count as near
+    /// Pairs judged by people, one on each line: id, id and 0, if the two items never count as near
     #[arg(long, value_name = "FILE", requires = "writable")]
     pairs: Option<PathBuf>,
 }
@@ -223,7 +226,7 @@ struct WritingArgs {
         requires = "writable"
     )]
     commit_every: Time,
-    /// Memory for commits, and as much for merging segments
+    /// Memory for commits, and the same amount for merging segments
     #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
     memory: ByteSize,
     /// Merge segments only on request of a client
@@ -239,10 +242,10 @@ struct WritingArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
-    /// Link of an id on the page, such as https://example.org/{id}, or {id}
+    /// Template for the link of an id: https://example.org/{id}, or {id} for URLs
     #[arg(long, value_name = "TEMPLATE", value_parser = template)]
     link: Option<String>,
-    /// Picture of an id on the page
+    /// Template for the picture of an id, such as https://example.org/{id}.jpg
     #[arg(long, value_name = "TEMPLATE", value_parser = template)]
     image: Option<String>,
 }
@@ -279,10 +282,10 @@ fn access_log() -> anyhow::Result<LineQueue> {
 /// Options for a server that follows another one.
 #[derive(Args, Debug)]
 struct FollowArgs {
-    /// Copy each state of 'fpstore serve' at URL to the store
+    /// Follow 'fpstore serve' at URL: copy each new state to the store
     #[arg(long, value_name = "URL", conflicts_with = "writable")]
     follow: Option<String>,
-    /// Maximum age of the shown state, above which /readyz reports that the server is not ready
+    /// If the served state is older than this, /readyz reports that the server is not ready
     #[arg(long, value_name = "TIME", default_value_t = Time(FollowOptions::default().max_lag),
           requires = "follow")]
     max_lag: Time,
