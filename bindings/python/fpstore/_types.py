@@ -564,10 +564,13 @@ class Cleaned:
             return self.decisions
         if self.was_added_before:
             raise InputError(
-                "there is no mask: the store has the documents of this run, so the output that was "
+                "there are no rows: the store has the documents of this run, so the output that was "
                 "written before the commit is complete; skip writing if was_added_before"
             )
-        raise InputError("there is no mask: the documents were in files, or nothing was done")
+        raise InputError(
+            "'rows' and 'keep' exist only for a table passed as rows; these documents were read "
+            "from files, or nothing was done"
+        )
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
@@ -653,7 +656,10 @@ class Contamination:
     def keep(self) -> npt.NDArray[np.bool_]:
         """The mask of the rows of the table without an item: `frame[checked.keep]`."""
         if self.mask is None:
-            raise InputError("there is no mask: the documents were in files")
+            raise InputError(
+                "'keep' exists only for a table passed as rows; these documents were read from "
+                "files"
+            )
         return self.mask
 
     _repr_html_ = _table

@@ -243,7 +243,7 @@ def test_rows_without_an_item_are_a_mask() -> None:
     frame = pandas.DataFrame({"text": ["something else", f"a quiz {item} yes", "more words"]})
     found = fpstore.contamination(frame, {"text": [item]})
     assert found.keep.tolist() == [True, False, True]
-    with pytest.raises(fpstore.errors.InputError, match="were in files"):
+    with pytest.raises(fpstore.errors.InputError, match="were read from files"):
         replace(found, mask=None).keep
 
 

@@ -268,9 +268,9 @@ def test_what_is_no_table_of_documents_is_refused(tmp_path: Path) -> None:
             fpstore.clean(table, **options)
     with pytest.raises(fpstore.errors.InputError, match="row 1.*'at'.*expected a date"):
         fpstore.clean(frame.assign(at=["2026-01-01", "yesterday"]), keep="newest:at")
-    with pytest.raises(fpstore.errors.InputError, match="'id' is the id"):
+    with pytest.raises(fpstore.errors.InputError, match="'id' cannot be used as a field"):
         fpstore.clean(frame, keep="best:id")
-    with pytest.raises(fpstore.errors.InputError, match="there is no mask"):
+    with pytest.raises(fpstore.errors.InputError, match="exist only for a table passed as rows"):
         fpstore.clean(_file(tmp_path)).keep
 
 

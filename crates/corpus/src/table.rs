@@ -71,7 +71,9 @@ impl DocumentTable {
     /// text.
     pub fn create(folder: &Path, fields: &[String]) -> Result<Self> {
         if let Some(name) = fields.iter().find(|name| [ID, TEXT, ROW].contains(&name.as_str())) {
-            return Err(Error::refused(format!("'{name}' is the id or the text of a document")));
+            return Err(Error::refused(format!(
+                "'{name}' cannot be used as a field: the name is reserved"
+            )));
         }
         let directory = ScratchDirectory::create(folder)?;
         let file = TemporaryFile::create(directory.path(), "table-")?;

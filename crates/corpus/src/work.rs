@@ -275,7 +275,8 @@ impl Cleaner<'_> {
         }
         if self.pairs.is_some() && !self.is_within() {
             return Err(Error::refused(
-                "judged pairs name new documents; compare the new documents with one another, too",
+                "judged pairs apply only if new documents are compared with one another; enable \
+                 that comparison, or leave out the pairs",
             ));
         }
         if self.target.is_some() && !self.reasons().near {

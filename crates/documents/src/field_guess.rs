@@ -171,9 +171,11 @@ fn guess_of(
     }
     let words = match (id.name(), text.name()) {
         (None, None) => None,
-        (Some(id), None) => Some(format!("'{id}' is read as the id")),
-        (None, Some(text)) => Some(format!("'{text}' is read as the text")),
-        (Some(id), Some(text)) => Some(format!("'{id}' is read as the id, '{text}' as the text")),
+        (Some(id), None) => Some(format!("field '{id}' is used as the id")),
+        (None, Some(text)) => Some(format!("field '{text}' is used as the text")),
+        (Some(id), Some(text)) => {
+            Some(format!("field '{id}' is used as the id, field '{text}' as the text"))
+        }
     };
     Ok(Some(FieldGuess { id: id.name(), text: text.name(), words }))
 }

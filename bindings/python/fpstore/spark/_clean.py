@@ -231,7 +231,9 @@ def _first_fault(batch: pa.RecordBatch, columns_of: Any) -> tuple[pa.RecordBatch
         except InputError as error:
             # The error names row 0, the only row of this table.
             return row, str(error).removeprefix("row 0: ")
-    raise InputError("rows that cannot be read together can be read one by one")
+    raise InputError(
+        "a batch of rows was rejected, but each row alone was accepted; please report this"
+    )
 
 
 def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Order) -> None:

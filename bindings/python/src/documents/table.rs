@@ -274,7 +274,11 @@ fn write_columns(
             values.try_iter()?.map(|value| Ok(value?.is_none())).collect::<PyResult<_>>()?
         };
         if missing.len() != texts.len() {
-            let message = format!("{} texts, {} values of '{name}'", texts.len(), missing.len());
+            let message = format!(
+                "column '{name}' has {} values, expected {} (one for each text)",
+                missing.len(),
+                texts.len()
+            );
             return Err(input_error(py, message));
         }
         let text = |(value, is_missing): (PyResult<Bound<'_, PyAny>>, bool)| {

@@ -205,7 +205,7 @@ fn missing(damaged: &DamagedSegment) -> String {
     };
     match damaged.deletions_only {
         Some((fingerprints, ids)) => format!(
-            "missing: the deletions of segment {number}{label}: {} and {} come back",
+            "lost: the deletions of segment {number}{label}; {} and {} are no longer deleted",
             counted(fingerprints, "deleted fingerprint", "deleted fingerprints"),
             counted(ids, "deleted id", "deleted ids")
         ),

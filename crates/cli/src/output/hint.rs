@@ -9,23 +9,23 @@ use fpstore_base::packed::IS_PARQUET;
 use super::remedy::holds_pictures;
 use super::{corpus_error, remedy};
 
-const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and continues";
+const SKIP_BAD_HINT: &str = "to count bad records and continue, use --skip-bad";
 
-const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and whole files only in folders: leave \
-    the file out, repair it, or name its folder";
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, but a damaged file only in a folder: \
+    leave the file out, repair it, or name its folder";
 
 const RECIPE_HINT: &str = "if the fingerprints have the recipe of the store, give --recipe with \
     its name, or with a file of the recipe that 'info' prints";
 
 /// The hint if the fingerprints of an input have another width than the store.
-const WIDTH_HINT: &str = "fingerprints of different widths cannot be compared: --bits sets the \
-    width of fingerprints in files";
+const WIDTH_HINT: &str = "fingerprints of different widths cannot be compared: to set the width \
+    of fingerprints in files, use --bits";
 
 /// Parts of error messages about invalid combinations of options, each with its hint.
 const REFUSED: [(&str, &str); 17] = [
-    ("no field of addresses is named", "--url-field names it"),
+    ("no field of addresses is named", "name it with --url-field"),
     ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
-    ("a store has no addresses", "--within compares them"),
+    ("a store has no addresses", "to compare the new documents, use --within"),
     ("the similarity decides on near-duplicates", "add near to --judge, or leave out --confirm"),
     ("the distance decides on near-duplicates", "add near to --judge, or leave out -k"),
     ("containment is computed from features", "leave out --confirm-contains or -k"),
@@ -34,12 +34,12 @@ const REFUSED: [(&str, &str); 17] = [
     ("for one document per cluster", "leave out --per-cluster or --target"),
     ("which does not change judged pairs", "leave out --pairs or --target"),
     ("changing the bar for near-duplicates; judge", "add near to --judge, or leave out --target"),
-    ("judged pairs name new documents", "--within compares them"),
-    ("two new fields have the same name", "--annotate and --cluster-size name them"),
+    ("judged pairs apply only if", "to compare the new documents, use --within"),
+    ("two new fields have the same name", "give --annotate and --cluster-size two names"),
     ("annotated documents are kept", "leave out --max-loss or --annotate"),
-    ("with the source of the documents", "--source-field names another"),
-    ("with an address", "--url-field names another"),
-    ("which the rule '", "the rule of --keep names it"),
+    ("with the source of the documents", "name another field with --source-field"),
+    ("with an address", "name another field with --url-field"),
+    ("which the rule '", "name another field in the rule of --keep"),
 ];
 
 /// The hint for an error, if there is one. `told` is the printed message, `given` the command line,
@@ -122,7 +122,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
         Error::NoStore { path } => Some(remedy::of_no_store(path)),
         Error::OtherGeneration { .. } => Some(remedy::OF_OTHER_GENERATION.into()),
         Error::StoreExists { .. } if offers("force") => {
-            Some("--force replaces it once the new one is complete".into())
+            Some("to replace it once the new one is complete, use --force".into())
         }
         Error::Corrupt { path, .. } => {
             // No hint for a file outside a store, such as a segment to import: 'verify' needs a
@@ -131,8 +131,8 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
         Error::NoSpace { .. } => Some(
-            "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check \
-             starts anyway"
+            "make room, or put temporary files elsewhere with --temp-dir; to start anyway, use \
+             --skip-space-check"
                 .into(),
         ),
         Error::TooManyPairs { .. } => Some(
@@ -149,19 +149,19 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             offers("unit").then(|| remedy::of_units(store, given)).flatten()
         }
         Error::Locked { .. } => Some(
-            "--wait waits until it has finished; if it is 'fpstore serve --writable', use its \
-             requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
+            "to wait until it has finished, use --wait; if it is 'fpstore serve --writable', use \
+             its requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
              /v1/label, /v1/compact; for many records build a separate store with 'fpstore \
-             build', then POST /v1/import"
+             build', then send POST /v1/import"
                 .into(),
         ),
         Error::Follower { path, .. } => Some(format!(
-            "change the followed store; or end the follower, and 'fpstore promote {}' makes this a store \
-             of its own",
+            "change the followed store instead; or end the follower, and make this a store of its \
+             own with 'fpstore promote {}'",
             path.display()
         )),
         Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
-        Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
+        Error::Compacting { .. } => Some("to wait until it has finished, use --wait".into()),
         _ => None,
     }
 }
@@ -202,13 +202,15 @@ fn of_text(
         let name = path.display();
         return match (offers("literal"), offers("text")) {
             (true, _) if offers("store") => Some(format!(
-                "'{name}' names a file here: with --literal it is the text itself, with -s the id of a \
-                 record"
+                "'{name}' is taken for the name of a file: if it is the text itself, add --literal; \
+                 if it is the id of a record, add -s"
             )),
-            (true, _) => {
-                Some(format!("'{name}' names a file here: with --literal it is the text itself"))
-            }
-            (_, true) => Some(format!("'{name}' names a file here: --text searches for a text")),
+            (true, _) => Some(format!(
+                "'{name}' is taken for the name of a file: if it is the text itself, add --literal"
+            )),
+            (_, true) => Some(format!(
+                "'{name}' is taken for the name of a file: to search for a text, use --text"
+            )),
             _ => None,
         };
     }
@@ -216,7 +218,7 @@ fn of_text(
         && is_parquet(source)
         && path.exists()
     {
-        return offers("docs_format").then(|| "--docs-format parquet reads it".into());
+        return offers("docs_format").then(|| "to read it, use --docs-format parquet".into());
     }
     let helps = |found: Option<String>| found.or_else(|| of_bad_record(given, &offers));
     match error {

@@ -33,11 +33,11 @@ pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     let offered: Vec<&str> = names.into_iter().filter(|name| is_offered(name, offers)).collect();
     let named = match &offered[..] {
         [] => String::new(),
-        [one] => format!("{one} names the field"),
-        [names @ .., last] => format!("{} and {last} name the fields", names.join(", ")),
+        [one] => format!("name the field with {one}"),
+        [names @ .., last] => format!("name the fields with {} and {last}", names.join(", ")),
     };
     match offers("line_ids") {
-        true => format!("{named}; --line-ids uses line numbers as ids"),
+        true => format!("{named}; to use line numbers as ids, use --line-ids"),
         false => named,
     }
 }
@@ -51,15 +51,15 @@ const USUAL: [&str; 14] = [
 /// The name of standard input in error messages.
 const STANDARD_INPUT: &str = "standard input";
 
-const PICTURE: &str = "the input is a picture; 'fpstore build --images FOLDER' hashes the pictures of a \
-    folder";
+const PICTURE: &str = "the input is a picture; to hash the pictures of a folder, use 'fpstore \
+    build --images FOLDER'";
 
-const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
-    field of fingerprints by 'fpstore build --fingerprint-field NAME'";
+const DOCUMENTS: &str = "to read documents, use 'fpstore build --docs' or 'fpstore fingerprint'; \
+    to read a column or field of fingerprints, use 'fpstore build --fingerprint-field NAME'";
 
 /// The hint for a store with another generation than the requested one.
-pub(crate) const OF_OTHER_GENERATION: &str = "'fpstore backup' and 'fpstore export --hard-link' \
-    keep a state in a folder of its own: name that folder with -s";
+pub(crate) const OF_OTHER_GENERATION: &str = "if you kept a copy of that generation with \
+    'fpstore backup' or 'fpstore export --hard-link', name its folder with -s";
 
 /// The hint for a store and documents whose recipes define passages differently; `None` if the
 /// definitions are the same.
@@ -68,14 +68,14 @@ pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
     match (unit(store)?, unit(given)?) {
         (of_store, of_given) if of_store == of_given => None,
         (Some(unit), None) => Some(format!(
-            "the store holds passages of texts: --unit {unit} compares passages with it"
+            "the store contains passages of texts: to compare passages with it, use --unit {unit}"
         )),
         (Some(unit), Some(_)) => Some(format!(
-            "the store holds passages of another unit: leave out --unit, or give --unit {unit}"
+            "the store contains passages of another unit: leave out --unit, or use --unit {unit}"
         )),
         (None, _) => Some(
-            "the store holds whole documents: leave out --unit, or build a store of passages with \
-             'fpstore build --docs --unit'"
+            "the store contains whole documents: leave out --unit, or build a store of passages \
+             with 'fpstore build --docs --unit'"
                 .into(),
         ),
     }
@@ -102,7 +102,10 @@ pub(crate) fn of_no_store(path: &Path) -> String {
                 stores.iter().take(SHOWN_MAX).map(|store| store.display().to_string()).collect();
             let more = if stores.len() > SHOWN_MAX { ", ..." } else { "" };
             let lies = if stores.len() == 1 { "is a store" } else { "are stores" };
-            format!("{meant}here {lies}: {}{more}; 'fpstore build' makes one", shown.join(", "))
+            format!(
+                "{meant}here {lies}: {}{more}; to make one, use 'fpstore build'",
+                shown.join(", ")
+            )
         }
     }
 }
@@ -149,9 +152,9 @@ pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     match from {
         Some(from) => {
             let from = in_quotes(&from.to_string_lossy());
-            format!("'fpstore join {from} {file}' compares the records of two files")
+            format!("to compare the records of two files, run: fpstore join {from} {file}")
         }
-        None => format!("'fpstore build {file} -s NAME.fps' makes a store of a file"),
+        None => format!("to make a store of the file, run: fpstore build {file} -s NAME.fps"),
     }
 }
 
@@ -296,8 +299,8 @@ fn documents(with_docs: WithDocs<'_>, more: &[String]) -> String {
     match with_docs(more) {
         Some(command) => {
             format!(
-                "if it contains documents, run: {command}; --fingerprint-field NAME reads a field \
-                 of fingerprints"
+                "if it contains documents, run: {command}; if it contains a field of fingerprints, \
+                 name the field with --fingerprint-field NAME"
             )
         }
         None => DOCUMENTS.into(),
@@ -306,8 +309,8 @@ fn documents(with_docs: WithDocs<'_>, more: &[String]) -> String {
 
 /// The hint for a first line that is not a record: probably a header, or columns in another order.
 pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -> String {
-    let columns =
-        "--fingerprint-field N and --id-field N name the columns of the fingerprint and the id";
+    let columns = "name the columns of the fingerprint and the id with --fingerprint-field N and \
+                   --id-field N";
     let text = reason.strip_prefix('\'').and_then(|text| text.split_once("' is not a fingerprint"));
     let is_usual =
         |text: &str| USUAL.contains(&text.trim_matches('"').to_ascii_lowercase().as_str());
@@ -353,11 +356,12 @@ pub(crate) fn holds_pictures(folder: &Path) -> bool {
 pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> String {
     let name = folder.display();
     match (holds_pictures(folder), has_images) {
-        (true, true) => format!("{name} holds pictures: --images {name} reads them"),
+        (true, true) => format!("{name} holds pictures: to read them, use --images {name}"),
         (true, false) => format!(
-            "{name} holds pictures: 'fpstore build --images {name} -s NAME.fps' makes a store of them"
+            "{name} holds pictures: to make a store of them, run: fpstore build --images {name} -s \
+             NAME.fps"
         ),
-        (false, _) if has_docs => format!("--docs reads the documents in {name}"),
+        (false, _) if has_docs => format!("to read the documents in {name}, use --docs"),
         (false, _) => format!("{name} is a folder; name a file, or a store"),
     }
 }
@@ -365,7 +369,7 @@ pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> Stri
 /// The hint for a missing folder.
 pub(crate) fn of_no_folder(folder: &Path) -> String {
     let name = in_quotes(&folder.to_string_lossy());
-    format!("there is no folder {name}; 'mkdir -p {name}' makes it")
+    format!("there is no folder {name}; to make it, run: mkdir -p {name}")
 }
 
 /// The hint for a bad record of fingerprints, if it shows that the whole file has another format.
@@ -383,7 +387,7 @@ pub(crate) fn of_fingerprints(name: &str, reason: &str, with_docs: WithDocs<'_>)
         return Some(if has_end(name, &["parquet"]) {
             format!("{binary}; {}", documents(with_docs, &[]))
         } else {
-            format!("{binary}; --input-format reads binary fingerprints, and {DOCUMENTS}")
+            format!("{binary}; to read binary fingerprints, use --input-format; {DOCUMENTS}")
         });
     }
     None
@@ -396,10 +400,12 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
         && is_number(digits)
         && !expects(Radix::SignedDecimal)
     {
-        return Some("--radix sdec reads signed decimal numbers".into());
+        return Some("to read signed decimal numbers, use --radix sdec".into());
     }
     if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
-        return Some("--radix dec reads decimal numbers, sdec signed ones".into());
+        return Some(
+            "to read decimal numbers, use --radix dec; for signed ones, --radix sdec".into(),
+        );
     }
     // If the extension does not show the format, the command sets it.
     let of_format = |format: &str, ends: &[&str]| {
@@ -457,8 +463,8 @@ pub(crate) fn of_documents(
         return Some(PICTURE.into());
     }
     if name == STANDARD_INPUT && reason.starts_with("expected value at column 1") {
-        let format = "standard input is read as JSON Lines; --docs-format csv reads a table";
-        return Some(format!("{format}, text one document"));
+        let format = "standard input is read as JSON Lines; for a table, use --docs-format csv";
+        return Some(format!("{format}, for one document --docs-format text"));
     }
     if reason.starts_with("no field '") {
         return Some(fields(offers));

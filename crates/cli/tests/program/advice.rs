@@ -47,8 +47,8 @@ fn proposed(err: &str, before: &str) -> String {
     let line = rest.lines().next().unwrap();
     let line = if before.ends_with('\'') { line.split('\'').next().unwrap() } else { line };
     let ends = [
-        "; --fingerprint-field NAME",
-        "; --fingerprint-field N ",
+        "; if it contains a field",
+        "; name the columns",
         ", and name the new file",
         ", fpstore cluster",
     ];
@@ -210,13 +210,13 @@ fn cases() -> Vec<Case> {
         case(
             ("in.tsv", format!("{A}\tx\n")),
             "query 0 -s in.tsv",
-            "fpstore: '",
+            "to make a store of the file, run: ",
             ("fpstore dump -s made.fps", format!("{A}\tx\n")),
         ),
         case(
             ("in.tsv", format!("{A}\tx\n")),
             "dedup in.tsv -o other.tsv -q; fpstore query --from in.tsv -s other.tsv",
-            "not a directory\nfpstore: '",
+            "to compare the records of two files, run: ",
             ("fpstore join in.tsv other.tsv -q | cut -f1,4-", "x\t0\tx\n".into()),
         ),
         case(
@@ -228,7 +228,7 @@ fn cases() -> Vec<Case> {
         case(
             ("in.tsv", format!("{A}\tx\n")),
             "build in.tsv -s deep/er/s.fps",
-            "there is no folder deep/er; '",
+            "there is no folder deep/er; to make it, run: ",
             (
                 "fpstore build in.tsv -s deep/er/s.fps -q; fpstore dump -s deep/er/s.fps",
                 format!("{A}\tx\n"),

@@ -95,7 +95,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     dir.write("corpus/a.jsonl", &lines);
     let (_, err) = dir.run(&["build", "corpus", "-s", "docs.fps"], 0);
     assert!(err.contains("corpus is a folder, so --docs is assumed"), "{err}");
-    assert!(err.contains("'url' is read as the id, 'content' as the text"), "{err}");
+    assert!(err.contains("field 'url' is used as the id, field 'content' as the text"), "{err}");
     let (_, err) = dir.run(&["dedup", "corpus", "-o", "clean"], 0);
     assert!(err.contains("so 'fpstore clean' is assumed"), "{err}");
     assert_eq!(dir.read("clean/a.jsonl").lines().count(), 1);
@@ -117,7 +117,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     dir.write("named.csv", format!("url,phash,size\nu,{A},7\n"));
     let named = ["build", "named.csv", "-s", "named.fps", "--fingerprint-field", "phash"];
     let (_, err) = dir.run(&named, 0);
-    assert!(err.contains("'url' is read as the id"), "{err}");
+    assert!(err.contains("field 'url' is used as the id"), "{err}");
     assert_eq!(dir.ok(&["dump", "named.fps"], ""), format!("{A}\tu\n"));
 }
 
@@ -195,9 +195,9 @@ fn what_is_no_whole_fingerprint_is_told() {
     let (_, err) = dir.run(&["query", "header.csv", "img.fps"], 2);
     assert!(err.contains("--from header.csv searches"), "{err}");
     let (_, err) = dir.run(&["query", "--from", "header.csv", "-s", "name_first.tsv"], 2);
-    assert!(err.contains("'fpstore join header.csv name_first.tsv' compares"), "{err}");
+    assert!(err.contains("run: fpstore join header.csv name_first.tsv\n"), "{err}");
     let (_, err) = dir.run(&["info", "name_first.tsv"], 2);
-    assert!(err.contains("'fpstore build name_first.tsv -s NAME.fps' makes a store"), "{err}");
+    assert!(err.contains("run: fpstore build name_first.tsv -s NAME.fps\n"), "{err}");
     let from = ["query", "-k", "0", "--from", "header.csv", "img.fps"];
     assert_eq!(dir.run(&from, 0).0.lines().count(), 2);
 }

@@ -92,10 +92,10 @@ fn fields_of_two_lists_are_told_once() {
     dir.write("one.jsonl", line("a"));
     dir.write("two.jsonl", line("b"));
     let (_, err) = dir.run(&["join", "--docs", "one.jsonl", "two.jsonl"], 0);
-    assert_eq!(err.matches("'url' is read as the id").count(), 1, "{err}");
+    assert_eq!(err.matches("field 'url' is used as the id").count(), 1, "{err}");
     dir.write("other.jsonl", line("c").replace("body", "content"));
     let (_, err) = dir.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
-    assert_eq!(err.matches("'url' is read as the id").count(), 2, "{err}");
+    assert_eq!(err.matches("field 'url' is used as the id").count(), 2, "{err}");
 }
 
 #[test]

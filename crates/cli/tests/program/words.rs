@@ -241,9 +241,9 @@ fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
     for (args, tip) in [
         (
             &["compare", "some text", "other text"][..],
-            "with --literal it is the text itself, with -s",
+            "if it is the text itself, add --literal; if it is the id of a record, add -s",
         ),
-        (&["features", "some text"], "with --literal it is the text itself"),
+        (&["features", "some text"], "if it is the text itself, add --literal"),
     ] {
         let err = refused(&dir, args);
         assert!(err.contains("cannot open some text") && err.contains(tip), "{err}");
@@ -251,5 +251,5 @@ fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
     dir.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"a quick brown fox jumps\"}\n");
     dir.ok(&["build", "docs.jsonl", "docs.fps", "-q"], "");
     let err = refused(&dir, &["query", "--file", "some text", "docs.fps"]);
-    assert!(err.contains("--text searches for a text"), "{err}");
+    assert!(err.contains("to search for a text, use --text"), "{err}");
 }

@@ -227,7 +227,7 @@ fn commands_that_write_wait_for_their_turn() {
     for command in commands {
         let writer = Writer::open(&path).unwrap();
         let (_, err) = dir.run(command, 2);
-        assert!(err.contains("--wait waits until it has finished"), "{command:?}: {err}");
+        assert!(err.contains("to wait until it has finished, use --wait"), "{command:?}: {err}");
         dir.run(&[command, &["--wait=0.01"]].concat(), 2);
         let mut child = dir.command(&[command, &["--wait"]].concat()).spawn().unwrap();
         let mut line = String::new();

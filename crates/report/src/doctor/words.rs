@@ -64,7 +64,9 @@ pub(super) fn chance_sentence(statistics: &Statistics) -> String {
         format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
     });
     let safe = statistics.distance_without_chance().map(|k| {
-        format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
+        format!(
+            "up to k = {k}, fewer than one in a thousand random queries find anything by chance"
+        )
     });
     seen.into_iter().chain(safe).collect::<Vec<_>>().join("; ")
 }
@@ -130,7 +132,7 @@ mod tests {
         assert_eq!(
             chance_sentence(&of_random(1_000_000_000)),
             "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \
-             k = 5 fewer than one query in a thousand finds anything by chance"
+             k = 5, fewer than one in a thousand random queries find anything by chance"
         );
         assert!(chance_sentence(&of_random(1)).contains("up to k = 19"));
     }

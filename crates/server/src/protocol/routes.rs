@@ -224,8 +224,11 @@ fn check_origin(server: &Shared, right: Right, request: &HttpRequest) -> Result<
         let Some(allowed) = &server.hosts else { break };
         let name = name_of(host);
         if !is_local_name(host) && !allowed.iter().any(|it| it.eq_ignore_ascii_case(name)) {
-            let message =
-                format!("'{}' is not a name of this server; --host allows it", name.escape_debug());
+            let name = name.escape_debug();
+            let message = format!(
+                "'{name}' is not a name of this server; to accept it, start the server with --host \
+                 {name}"
+            );
             return Err(forbidden("wrong-host", message));
         }
     }

@@ -121,7 +121,10 @@ impl ServeArgs {
 fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
     server.bind(address).map_err(|error| match (error, address) {
         (Error::Io(IoError { doing, path, source }), Address::Tcp(_)) => anyhow::Error::new(source)
-            .context(format!("cannot {doing} {}; --listen names another address", path.display())),
+            .context(format!(
+                "cannot {doing} {}; choose another address with --listen",
+                path.display()
+            )),
         (error, _) => error.into(),
     })
 }

@@ -301,9 +301,9 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
     let (_, err) = dir.run(&["info", "-s", "parts.fps"], 0);
     assert_eq!(err, "");
     for (args, told) in [
-        (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or give --unit paragraph"),
-        (&["-s", "parts.fps", "--recipe", "minhash"], "--unit paragraph compares"),
-        (&["-s", "whole.fps", "--unit", "line"], "holds whole documents"),
+        (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or use --unit paragraph"),
+        (&["-s", "parts.fps", "--recipe", "minhash"], "passages with it, use --unit paragraph"),
+        (&["-s", "whole.fps", "--unit", "line"], "contains whole documents"),
     ] {
         let args = &[&["clean", "a.jsonl", "--list"], args].concat();
         let (_, err) = dir.run(args, 2);

@@ -381,10 +381,16 @@ fn hints_name_options_of_the_command() {
     assert!(dir.ok(&[&args[..], &text].concat(), "").starts_with("1\t1.0000\tchat.jsonl\tc\t"));
     let args = ["contamination", "--against", "in.jsonl", "in.jsonl"];
     let err = told(&[&args[..], &["--against-text-field", "nope"]].concat());
-    assert!(err.contains("--against-id-field and --against-text-field name the fields"), "{err}");
+    assert!(
+        err.contains("name the fields with --against-id-field and --against-text-field"),
+        "{err}"
+    );
     let err =
         told(&[&args[..], &["--text-field", "nope", "--against-text-field", "text"]].concat());
-    assert!(err.contains("--id-field and --text-field name the fields; --line-ids"), "{err}");
+    assert!(
+        err.contains("name the fields with --id-field and --text-field; to use line numbers"),
+        "{err}"
+    );
     let err = told(&[&args[..], &["--format", "parquet"]].concat());
     assert!(err.contains("name it with --found"), "{err}");
     // If the path of a field ends at an array, the error suggests how to continue the path.
@@ -398,9 +404,12 @@ fn hints_name_options_of_the_command() {
     let err = told(&["clean", "a.jsonl", "-o", "b.jsonl"]);
     assert!(err.contains("line 1: not JSON: a word that is not true, false or null"), "{err}");
     for (more, help) in [
-        (&["--judge", "address"][..], "--url-field names it"),
+        (&["--judge", "address"][..], "name it with --url-field"),
         (&["--judge", "bytes", "-k", "3"], "add near to --judge, or leave out -k"),
-        (&["--annotate", "x", "--cluster-size", "x"], "--annotate and --cluster-size name them"),
+        (
+            &["--annotate", "x", "--cluster-size", "x"],
+            "give --annotate and --cluster-size two names",
+        ),
         (&["--annotate", "x", "--max-loss", "1%"], "leave out --max-loss or --annotate"),
         (&["--target", "1", "--per-cluster", "2"], "leave out --per-cluster or --target"),
         (&["-k", "3", "--confirm-contains", "1"], "leave out --confirm-contains or -k"),

@@ -176,8 +176,8 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
     };
     let remedy = match statistics.distance_without_chance() {
         Some(safe) => format!(
-            "query with k = {safe} or less, where fewer than one query in a thousand finds \
-             anything by chance; or compare the documents of each match"
+            "query with k = {safe} or less, where fewer than one in a thousand random queries \
+             find anything by chance; or compare the documents of each match"
         ),
         None => "compare the documents of each match".into(),
     };
