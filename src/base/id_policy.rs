@@ -43,7 +43,7 @@ impl IdPolicy {
         match number {
             None if self == IdPolicy::U64 => {
                 let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-                let reason = format!("'{shown}' is no canonical decimal number of 64 bits");
+                let reason = format!("'{shown}' is not a canonical decimal number of 64 bits");
                 Err(Error::InvalidId { reason })
             }
             None => Ok(Some(id)),

@@ -207,7 +207,7 @@ def check(program, folder, title):
             wrong(f"left something else in {differing(left, after)}")
         if done.returncode != 0 or place.leftovers():
             again = place.run(command)
-            if again.returncode != 0 and "exists; --force replaces it" in again.stderr:
+            if again.returncode != 0 and "exists; to replace it once" in again.stderr:
                 # One of several outputs was complete, so repeating the command needs --force.
                 again = place.run(command + " --force")
             if left != after and again.returncode != 0:

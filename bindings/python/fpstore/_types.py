@@ -568,8 +568,8 @@ class Cleaned:
                 "written before the commit is complete; skip writing if was_added_before"
             )
         raise InputError(
-            "'rows' and 'keep' exist only for a table passed as rows; these documents were read "
-            "from files, or nothing was done"
+            "'rows' and 'keep' exist only for a table passed as rows: not for files, not for "
+            "passages that are only listed, and not if nothing was done"
         )
 
     @property

@@ -116,7 +116,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
         ((store, [0], [1]), {"pairs": good}, "leave first out"),
         ((store,), {"pairs": good, "labels": [1]}, "leave labels out"),
-        ((store,), {"pairs": good, "ids": ["a"]}, "leave ids out: a store has its own"),
+        ((store,), {"pairs": good, "ids": ["a"]}, "leave ids out: the ids come from the store"),
         ((store,), {"pairs": good, "recipe": "minhash"}, "leave recipe out: a store"),
         ((docs,), {"pairs": good, "ids": ["a"]}, "leave ids out: documents"),
         (([1, 2],), {"pairs": good, "recipe": "minhash"}, "leave recipe out: fingerprints"),

@@ -196,7 +196,7 @@ def test_passages_of_a_table_leave_a_text_for_each_row() -> None:
     # A mask of passages is not a mask of rows.
     listed = fpstore.clean(documents)
     assert len(listed.removed) == 2
-    with pytest.raises(fpstore.errors.InputError, match="no mask"):
+    with pytest.raises(fpstore.errors.InputError, match="exist only for a table"):
         listed.keep
     store = fpstore.build(None, [], recipe="minhash")
     refused: list[tuple[Any, dict[str, Any], str]] = [

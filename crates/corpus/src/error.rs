@@ -77,8 +77,8 @@ pub enum Error {
     /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the
     /// most lenient bar. A run with the same settings and another target resumes the work.
     #[error(
-        "a target of {target} cannot be reached: {least} documents are left at the most lenient bar; \
-         lower it, or name a target of {least} or more"
+        "a target of {target} cannot be reached: {least} documents are left even at the most \
+         relaxed threshold; relax it further, or name a target of {least} or more"
     )]
     TargetNotReached {
         /// The largest number of documents that may be kept.

@@ -269,8 +269,8 @@ impl Cleaner<'_> {
         }
         if self.target.is_some() && self.pairs.is_some() {
             return Err(Error::refused(
-                "the target is reached by changing the bar for near-duplicates, which does not \
-                 change judged pairs; leave out one of these",
+                "the target is reached by changing the threshold for near-duplicates, which does \
+                 not change judged pairs; leave out one of these",
             ));
         }
         if self.pairs.is_some() && !self.is_within() {
@@ -281,7 +281,7 @@ impl Cleaner<'_> {
         }
         if self.target.is_some() && !self.reasons().near {
             return Err(Error::refused(
-                "the target is reached by changing the bar for near-duplicates; judge \
+                "the target is reached by changing the threshold for near-duplicates; judge \
                  near-duplicates, too",
             ));
         }

@@ -22,7 +22,7 @@ impl fmt::Display for TooLong {
             _ if len >= 1 << 10 && len.is_multiple_of(1 << 10) => write!(f, "{} KiB", len >> 10)?,
             _ => write!(f, "{len} bytes")?,
         }
-        f.write_str(" that a document may have; --max-document sets another limit")
+        f.write_str(" that a document may have; to allow more, raise --max-document")
     }
 }
 

@@ -138,8 +138,8 @@ impl Inputs {
                  blocks of its records, its ids their URIs"
             ),
             _ => format!(
-                "no field '{unused}': a file of this format ({words}) has no fields; --docs-format says \
-                 which of jsonl, csv, tsv and parquet it is"
+                "no field '{unused}': a file of this format ({words}) has no fields; if it is \
+                 jsonl, csv, tsv or parquet, say so with --docs-format"
             ),
         };
         Err(Error::BadFile { name, reason })

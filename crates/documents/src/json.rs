@@ -423,7 +423,7 @@ impl<'de> Visitor<'de> for FeaturesValue {
         }
         let mut seen: HashSet<&str> = HashSet::with_capacity(features.len());
         if let Some((name, _)) = features.iter().find(|(name, _)| !seen.insert(name)) {
-            return Err(serde::de::Error::custom(format!("feature '{name}' is there twice")));
+            return Err(serde::de::Error::custom(format!("feature '{name}' occurs twice")));
         }
         Ok(features)
     }
@@ -606,6 +606,6 @@ mod tests {
         assert!(features_of(br#"{"id":1,"features":[1]}"#, Some("id")).is_err());
         let twice = br#"{"id":1,"features":{"a":1,"b":1,"\u0061":2}}"#;
         let reason = features_of(twice, Some("id")).unwrap_err();
-        assert!(reason.starts_with("feature 'a' is there twice"), "{reason}");
+        assert!(reason.starts_with("feature 'a' occurs twice"), "{reason}");
     }
 }

@@ -116,8 +116,8 @@ impl LimitedTree {
         self.nodes.set(self.nodes.get() + count as u64);
         if self.nodes.get() > self.limits.nodes {
             self.fault.set(Some(format!(
-                "the page has more than {} elements and attributes; a larger --max-document \
-                 allows more",
+                "the page has more than {} elements and attributes; to allow more, raise \
+                 --max-document",
                 self.limits.nodes
             )));
         }

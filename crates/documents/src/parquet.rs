@@ -159,8 +159,8 @@ fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, 
             form.digits_of_text(&text_of(field, name)?)
         }
         Field::Int(_) | Field::UInt(_) if form.width == Width::FULL => Err(format!(
-            "column '{name}' holds numbers of 32 bits, expected fingerprints of 64; --bits 32 \
-             makes a store of 32 bits"
+            "column '{name}' holds numbers of 32 bits, expected fingerprints of 64; to make a \
+             store of 32 bits, use --bits 32"
         )),
         other => Err(format!(
             "column '{name}' holds {other}, expected fingerprints as numbers of {width} bits or as \

@@ -142,8 +142,8 @@ impl<'p> Reader<'p> {
         if self.options.ready.is_some() && !format.has_columns() {
             let field = self.options.text_name();
             let reason = format!(
-                "no field '{field}': a file of this format ({}) has no fields; --docs-format says which \
-                 of jsonl, csv, tsv and parquet it is",
+                "no field '{field}': a file of this format ({}) has no fields; if it is jsonl, \
+                 csv, tsv or parquet, say so with --docs-format",
                 format.words()
             );
             return Err(Error::BadFile { name: input.name.clone(), reason });

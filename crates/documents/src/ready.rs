@@ -43,8 +43,8 @@ impl ReadyForm {
         let parsed = Fingerprint::parse(text, radix).map_err(|fault| fault.to_string())?;
         if radix == Radix::Hex && width == Width::FULL && text.len() == 8 {
             return Err(format!(
-                "'{text}' is a hash of 32 bits, expected a fingerprint of 64; --bits 32 makes a \
-                 store of 32 bits"
+                "'{text}' is a hash of 32 bits, expected a fingerprint of 64; to make a store of \
+                 32 bits, use --bits 32"
             ));
         }
         match (width.narrowed(parsed, radix), radix) {

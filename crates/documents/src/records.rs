@@ -237,8 +237,8 @@ pub(super) fn no_column(names: &[&str], name: &str, is_ready: bool) -> String {
     }
     let shown = listed(names);
     format!(
-        "no column '{name}' among {shown}; --id-field and --{} name the columns, and --line-ids \
-         uses row numbers as ids",
+        "no column '{name}' among {shown}; name the columns with --id-field and --{}; to use row \
+         numbers as ids, use --line-ids",
         if is_ready { "fingerprint-field" } else { "text-field" }
     )
 }

@@ -422,7 +422,7 @@ fn check_fate_of_rows(
 ) -> PyResult<()> {
     let message = match fate {
         PassageFate::Annotate => {
-            "passages='annotate' is for files; of a table give 'cut' or 'drop:PART'"
+            "passages='annotate' is for files; for a table give 'cut' or 'drop:PART'"
         }
         _ if !has_unit => "passages needs a unit: Documents(table, unit='paragraph')",
         _ if is_added => "passages of a table are not added; add the rows that are left",

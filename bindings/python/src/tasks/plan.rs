@@ -211,7 +211,7 @@ pub(crate) fn join_share(
         .max_pairs(py, max_pairs)?;
     let share = share_of(py, Some((number.into(), count.into())))?;
     if share.number >= share.count {
-        let message = format!("share {number} of {count}, expected a number from 0 to below it");
+        let message = format!("share {number} of {count}, expected a number below the count");
         return Err(input_error(py, message));
     }
     let plan = plan.0.clone();

@@ -163,7 +163,7 @@ pub(crate) fn evaluate(
         inserted.map_err(|fault| match fault {
             BadPair::OneDocument => input_error(py, format!("row {one} is paired with itself")),
             BadPair::TwoLabels => {
-                input_error(py, format!("rows {one} and {other} have two labels"))
+                input_error(py, format!("the pair of rows {one} and {other} has two labels"))
             }
         })?;
     }

@@ -46,8 +46,8 @@ impl Labelled<'_, '_> {
     fn found(&self, reporter: &Reporter) -> PyResult<MeasuredDocuments> {
         let py = self.fingerprints.py();
         if let Some(store) = if_store(self.fingerprints, "fingerprints")? {
-            self.refuse("ids", self.ids, "a store has its own")?;
-            self.refuse("recipe", self.recipe, "a store has its own")?;
+            self.refuse("ids", self.ids, "the ids come from the store")?;
+            self.refuse("recipe", self.recipe, "the recipe comes from the store")?;
             return run(py, reporter, |_| {
                 let mut found = MeasuredDocuments::default();
                 found.push_store(&store)?;
@@ -55,7 +55,7 @@ impl Labelled<'_, '_> {
             });
         }
         if let Ok(documents) = self.fingerprints.cast::<Documents>() {
-            self.refuse("ids", self.ids, "documents have their own, see id_field")?;
+            self.refuse("ids", self.ids, "the ids come from the documents, see id_field")?;
             let hasher = hasher_of(self.recipe, None)?;
             let limits = Limits::new(py, self.threads, None, None)?;
             let documents =

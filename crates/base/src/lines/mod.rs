@@ -630,7 +630,7 @@ fn refuse_doubtful<'a>(
     } else {
         return Ok(parsed);
     };
-    Err(format!("{doubt}; --fingerprint-field and --id-field name the columns"))
+    Err(format!("{doubt}; name the columns with --fingerprint-field and --id-field"))
 }
 
 /// Whether a value in another column could be the fingerprint. Narrow fingerprints are too short to
@@ -668,7 +668,7 @@ fn hex_or_decimal(place: usize, id: Option<usize>) -> Unclear {
 fn of_32_bits(place: usize) -> Unclear {
     let reason = format!(
         "column {} has 8 hex digits in each line, which are hashes of 32 bits, expected \
-         fingerprints of 64; --bits 32 makes a store of 32 bits",
+         fingerprints of 64; to make a store of 32 bits, use --bits 32",
         place + 1
     );
     Unclear { reason, width: Width::new(32), ..Unclear::default() }

@@ -292,7 +292,7 @@ pub(crate) fn report(summary: &DocumentSummary) {
     let PassedOver { hidden, special, .. } = summary.passed_over;
     if hidden > 0 {
         let files = counted(hidden, "hidden file", "hidden files");
-        message!("skipped {files}; --hidden reads them");
+        message!("skipped {files}; to read them, use --hidden");
     }
     if special > 0 {
         let links = "link to a folder, pipe or device";
@@ -336,7 +336,7 @@ fn report_guess(guess: &str) {
     static TOLD: Mutex<Option<String>> = Mutex::new(None);
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.as_deref() != Some(guess) {
-        message!("{guess}; --id-field and --text-field select other fields");
+        message!("{guess}; to select other fields, use --id-field and --text-field");
         *told = Some(guess.into());
     }
 }
@@ -391,7 +391,8 @@ fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String>
 fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
     let texts = counted_texts(count, options.passage_unit().is_some());
     format!(
-        "{name} holds {texts}, expected one; 'fpstore query --docs --from {name}' searches for each"
+        "{name} holds {texts}, expected one; to search for each, run: fpstore query --docs --from \
+         {name}"
     )
 }
 

@@ -56,8 +56,8 @@ pub(crate) fn parse_needle(
     let path = Path::new(text);
     parse(text, radix, width, quiet).map_err(|error| match near_store(path) {
         _ if path.is_file() => anyhow!(
-            "{error}; it is a file: --from {text} searches for the fingerprints in it, --file \
-             {text} for its text"
+            "{error}; it is a file: to search for the fingerprints in it, use --from {text}; for \
+             its text, use --file {text}"
         ),
         Some(near) if !Store::is_at(path) && !is_hex(digits_of(text)) => anyhow!(
             "'{}' is neither a fingerprint nor a store; did you mean {}?",

@@ -165,7 +165,7 @@ pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Resu
             open_input(file)?;
         } else if file.is_dir() && !are_documents {
             bail!(
-                "{} is a folder; --docs reads its documents, --images its pictures",
+                "{} is a folder; to read its documents, use --docs; its pictures, --images",
                 file.display()
             );
         }
@@ -207,7 +207,7 @@ pub(crate) fn estimate(
 pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     if let Some(guess) = &summary.guess {
         let name = name_of(file);
-        message!("{name}: {guess}; --fingerprint-field N and --id-field N select other columns");
+        message!("{name}: {guess}; to select others, use --fingerprint-field N and --id-field N");
     }
 }
 

@@ -157,8 +157,8 @@ impl Pictures {
                     let all =
                         counted(summary.picture_count + summary.bad_count, "picture", "pictures");
                     bail!(
-                        "{} of {all} cannot be read, so nothing was written; --skip-bad skips and \
-                         counts such pictures",
+                        "{} of {all} cannot be read, so nothing was written; to skip and count \
+                         such pictures, use --skip-bad",
                         summary.bad_count
                     )
                 }

@@ -136,7 +136,7 @@ impl RecipeArgs {
     /// Prints the default recipe, if the user gave no recipe.
     pub(crate) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
-            message!("used recipe {}; --recipe selects another", default.name());
+            message!("used recipe {}; to select another, use --recipe", default.name());
         }
     }
 

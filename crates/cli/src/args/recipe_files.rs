@@ -50,8 +50,9 @@ impl RecipeFileArgs {
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         if recipe.text().starts_with("fpstore-images=") {
             bail!(
-                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image \
-                 FILE' searches for a picture, and 'fpstore add --images DIR' adds pictures"
+                "the store contains fingerprints of pictures, not of texts: to search for a \
+                 picture, use 'fpstore query --image FILE'; to add pictures, use 'fpstore add \
+                 --images DIR'"
             );
         }
         let recipe = TextRecipe::from_recipe(recipe)?;

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         Some(path) => {
             if !args.force && path.exists() {
                 bail!(
-                    "{} exists; --force replaces it once the new one is complete",
+                    "{} exists; to replace it once the new one is complete, use --force",
                     path.display()
                 );
             }
@@ -232,8 +232,8 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     if useless > 0 {
         let count = counted(useless, "record", "records");
         bail!(
-            "none of {count} has a usable fingerprint, so {path} is not written; --allow-empty \
-             makes an empty store"
+            "none of {count} has a usable fingerprint, so {path} is not written; to make an \
+             empty store, use --allow-empty"
         );
     }
     if args.segment_file.is_some() {
@@ -246,8 +246,8 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     };
     if args.force && holds_any() {
         bail!(
-            "the input is empty, so {path} is not changed; --allow-empty replaces it by an empty \
-             store"
+            "the input is empty, so {path} is not changed; to replace it by an empty store, use \
+             --allow-empty"
         );
     }
     Ok(())

@@ -227,7 +227,7 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
 
 fn report_account(args: &ContaminationArgs, account: &Contamination) {
     if let Some(guess) = &account.items_read.guess {
-        message!("items: {guess}; --against-text-field selects another");
+        message!("items: {guess}; to select another, use --against-text-field");
     }
     if account.items_read.skipped_count > 0 {
         report(&account.items_read);

@@ -88,8 +88,8 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     if places.contains(&args.asked) {
         let path = args.asked.display();
         bail!(
-            "{path} is given as both lists; 'fpstore pairs {path}' finds each near pair of one \
-               list once"
+            "{path} is given as both lists; to find each near pair of one list once, run: fpstore \
+             pairs {path}"
         );
     }
     let documents = args.documents.prepare(&args.read, args.resources.reading()?)?;

@@ -188,9 +188,9 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     args.page.write(page, source, &about, &args.resources, &monitor, args.quiet.is_on())?;
     if !args.quiet.is_on() && !pairs.is_empty() {
         message!(
-            "judge them in a browser and save labels.tsv; then 'fpstore evaluate INPUT --pairs \
-             labels.tsv', with the store or the files of this page, finds the distance that \
-             separates them"
+            "judge the pairs in a browser and save labels.tsv; to find the distance that separates \
+             duplicates from other documents, run 'fpstore evaluate INPUT --pairs labels.tsv', \
+             with the store or the files of this page as INPUT"
         );
     }
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         write_lost_ids(&report, path, out)?;
     }
     if !args.repair {
-        let remedy = "restore a copy or build it again; --repair saves the readable records";
+        let remedy = "restore a copy or build it again; to save the readable records, use --repair";
         message!("{store} is damaged: {count}; {remedy}");
         return Ok(ExitStatus::Negative);
     }
@@ -186,7 +186,7 @@ fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
         (0, 0) => text += "; nothing is lost",
         (lost, without) => {
             if lost > 0 {
-                text += &format!("; missing: {} with all ids", of(lost));
+                text += &format!("; lost: {} with all ids", of(lost));
             }
             if without > 0 {
                 text += &format!("; the ids of {} are lost", of(without));
@@ -210,7 +210,7 @@ fn missing(damaged: &DamagedSegment) -> String {
             counted(ids, "deleted id", "deleted ids")
         ),
         None => format!(
-            "missing: segment {number}{label}: {} with all ids, {}",
+            "lost: segment {number}{label}: {} with all ids, {}",
             counted(damaged.fingerprint_count, "fingerprint", "fingerprints"),
             damaged.path.display()
         ),

@@ -30,7 +30,7 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
              would replace it by an output without them: move it away, or give --force"
         ),
         Ok(error @ Error::Exists { .. }) => {
-            anyhow!("{error}; --force replaces it once the new one is complete")
+            anyhow!("{error}; to replace it once the new one is complete, use --force")
         }
         Ok(ref error @ Error::KnownRun { ref store, .. }) => {
             let place = quoted(store);

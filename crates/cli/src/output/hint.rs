@@ -33,7 +33,7 @@ const REFUSED: [(&str, &str); 17] = [
     ("has no features of its documents", "leave out --confirm-contains or -s"),
     ("for one document per cluster", "leave out --per-cluster or --target"),
     ("which does not change judged pairs", "leave out --pairs or --target"),
-    ("changing the bar for near-duplicates; judge", "add near to --judge, or leave out --target"),
+    ("the threshold for near-duplicates; judge", "add near to --judge, or leave out --target"),
     ("judged pairs apply only if", "to compare the new documents, use --within"),
     ("two new fields have the same name", "give --annotate and --cluster-size two names"),
     ("annotated documents are kept", "leave out --max-loss or --annotate"),

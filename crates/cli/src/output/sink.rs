@@ -92,7 +92,7 @@ impl Sink {
             }
             Some(metadata) if metadata.is_file() && replace => {}
             Some(metadata) if metadata.is_file() => {
-                bail!("{name} exists; --force replaces it once the new one is complete")
+                bail!("{name} exists; to replace it once the new one is complete, use --force")
             }
             Some(metadata) if takes_bytes(metadata) => {
                 return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);

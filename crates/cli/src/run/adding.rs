@@ -114,8 +114,8 @@ impl Repeated {
     pub(crate) fn report(&self) {
         message!(
             "  {}{} of the input {} already in the store: answers give such a record once, but it \
-             takes room twice; --replace keeps one record of each id, --run NAME makes a repeated \
-             command do nothing",
+             takes room twice; to keep one record of each id, use --replace; to make a repeated \
+             command do nothing, use --run NAME",
             if self.is_least { "at least " } else { "" },
             counted(self.count, "record", "records"),
             if self.count == 1 { "was" } else { "were" },

@@ -20,7 +20,7 @@ fn tasks_build_segments_that_are_committed_together() {
         assert!(receipt.starts_with("segment 1 digest=") && receipt.lines().count() == 1);
         assert!(err.contains(&format!("fpstore: {segment}: ")), "{err}");
         let (_, err) = dir.run(&args, 2);
-        assert!(err.contains("exists; --force replaces it"), "{err}");
+        assert!(err.contains("exists; to replace it once"), "{err}");
         let (again, _) = dir.run(&[&args[..], &["--force", "-q"]].concat(), 0);
         assert_eq!(again, receipt, "the same work gives the same receipt");
         receipts.push_str(&receipt);

@@ -178,7 +178,7 @@ fn a_corpus_without_the_items_is_the_same_bytes_in_every_format() {
 
     // Existing outputs are replaced only on request, and inputs never.
     let (_, err) = dir.run(&[&args[..], &["more.tsv"]].concat(), 2);
-    assert!(err.contains("exists; --force replaces it"), "{err}");
+    assert!(err.contains("exists; to replace it once"), "{err}");
     dir.run(&[&args[..], &["found.tsv", "-f"]].concat(), 0);
     let items = dir.read("items.jsonl");
     for output in ["items.jsonl", "in/x/a.jsonl", "in/out.jsonl"] {

@@ -180,7 +180,7 @@ fn hidden_files_are_counted_and_can_be_read() {
     dir.write("d/.c.txt", "seven eight nine");
     let (out, err) = dir.run(&["fingerprint", "d"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
-    assert!(err.contains("skipped 2 hidden files; --hidden reads them"), "{err}");
+    assert!(err.contains("skipped 2 hidden files; to read them, use --hidden"), "{err}");
     let (out, err) = dir.run(&["fingerprint", "d", "--hidden"], 0);
     assert_eq!(ids(&out), [".c.txt", ".well-known/b.txt", "a.txt"]);
     assert!(!err.contains("hidden"), "{err}");

@@ -98,7 +98,7 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
         "{\"id\":1,\"fp\":\"ff\"}\n{\"id\":2,\"fp\":1.5}\n{\"id\":3,\"fp\":null}\n",
     );
     for (args, part) in [
-        (&["signed.csv", "--fingerprint-field", "phash"][..], "sdec signed ones"),
+        (&["signed.csv", "--fingerprint-field", "phash"][..], "for signed ones, --radix sdec"),
         (&["signed.csv", "--fingerprint-field", "hash"], "no column 'hash' among id, phash"),
         (&["more.jsonl", "--fingerprint-field", "fp"], "line 2: invalid type: floating point"),
         (&["lines.tsv", "--fingerprint-field", "fp", "--docs-format", "lines"], "no field 'fp'"),

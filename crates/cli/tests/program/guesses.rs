@@ -193,7 +193,7 @@ fn what_is_no_whole_fingerprint_is_told() {
         "{err}"
     );
     let (_, err) = dir.run(&["query", "header.csv", "img.fps"], 2);
-    assert!(err.contains("--from header.csv searches"), "{err}");
+    assert!(err.contains("to search for the fingerprints in it, use --from header.csv"), "{err}");
     let (_, err) = dir.run(&["query", "--from", "header.csv", "-s", "name_first.tsv"], 2);
     assert!(err.contains("run: fpstore join header.csv name_first.tsv\n"), "{err}");
     let (_, err) = dir.run(&["info", "name_first.tsv"], 2);

@@ -84,7 +84,7 @@ fn pages_do_not_depend_on_the_user_and_are_replaced_only_by_force() {
     dir.write("pages/fpstore-query.1", "mine");
     std::fs::remove_file(dir.path("pages/fpstore.1")).unwrap();
     let (_, err) = dir.run(&["man", "pages"], 2);
-    assert!(err.contains("exists; --force replaces it"), "{err}");
+    assert!(err.contains("exists; to replace it once"), "{err}");
     assert_eq!(dir.read("pages/fpstore-query.1"), "mine");
     assert!(!dir.path("pages/fpstore.1").exists(), "all or none");
     dir.run(&["man", "pages", "-f"], 0);

@@ -54,7 +54,7 @@ fn a_file_is_new_or_replaced_by_force_and_open_as_the_user_wishes() {
         dir.write("out", "precious");
         let again = [&args[..], &["out"]].concat();
         let (_, err) = dir.run(&again, 2);
-        assert!(err.contains("out exists; --force replaces it"), "{args:?}: {err}");
+        assert!(err.contains("out exists; to replace it once"), "{args:?}: {err}");
         assert_eq!(dir.read("out"), "precious", "{args:?}");
 
         fs::set_permissions(dir.path("out"), fs::Permissions::from_mode(0o604)).unwrap();

@@ -247,7 +247,7 @@ fn no_groups_are_a_page_too_and_bad_pages_are_refused() {
     dir.run(&args, 1);
     assert!(dir.read("page.html").contains("There are no groups"));
     let (_, err) = dir.run(&args, 2);
-    assert!(err.contains("page.html exists; --force replaces it"), "{err}");
+    assert!(err.contains("page.html exists; to replace it once"), "{err}");
     for (page, part) in [
         ("-", "--html needs the name of a file"),
         ("full", "--html-part full"),

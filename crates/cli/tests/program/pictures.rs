@@ -93,7 +93,7 @@ fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
     ] {
         let (_, err) = dir.run(args, 2);
         let says =
-            "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE'";
+            "the store contains fingerprints of pictures, not of texts: to search for a picture";
         assert!(err.contains(says) && !err.contains("recipe cannot"), "{args:?}: {err}");
     }
     dir.write("lines.tsv", "a6a134f0c8cbccdc\tx\n");

@@ -189,7 +189,7 @@ fn a_page_is_not_overwritten_unless_told_to() {
     let args = ["stats", "input.tsv", "--html", "page.html"];
     let (out, err) = dir.run(&args, 2);
     assert_eq!(out, "");
-    assert!(err.contains("page.html exists; --force replaces it"), "{err}");
+    assert!(err.contains("page.html exists; to replace it once"), "{err}");
     assert_eq!(dir.read("page.html"), "mine");
     dir.run(&[&args[..], &["--force"]].concat(), 0);
     assert!(dir.read("page.html").starts_with("<!DOCTYPE html>"));

@@ -250,7 +250,7 @@ fn fingerprints_go_to_a_file_that_is_whole_or_absent() {
     let lines = dir.read("out.json");
     assert_eq!(lines.lines().count(), 2, "{lines}");
     let (_, err) = dir.run(&[&json[..], &["--skip-bad"]].concat(), 2);
-    assert!(err.contains("--force replaces it"), "{err}");
+    assert!(err.contains("to replace it once the new one is complete, use --force"), "{err}");
     let help = dir.ok(&["help", "-h"], "");
     let help = help.replace("fpstore.exe", "fpstore");
     assert!(help.contains("Usage: fpstore help [COMMAND]"), "{help}");

@@ -210,9 +210,9 @@ fn the_program_says_what_is_missing_and_how_to_go_on() {
     };
     behead(&file(0));
     let (_, told) = dir.run(&["verify", "my store.fps"], 1);
-    assert!(told.contains("--repair saves the readable records"), "{told}");
+    assert!(told.contains("to save the readable records, use --repair"), "{told}");
     let (_, told) = dir.run(&["verify", "my store.fps", "--repair", "-q"], 1);
-    assert!(told.contains("missing: segment"), "{told}");
+    assert!(told.contains("lost: segment"), "{told}");
     assert!(told.contains("'2026-10': 100 fingerprints with all ids"), "{told}");
     assert!(told.contains("kept: 1 segment with 50 fingerprints"), "{told}");
     run(told.lines().find(|line| line.contains("mv ")).unwrap().split("  ").last().unwrap());

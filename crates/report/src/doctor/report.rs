@@ -139,10 +139,11 @@ fn heaviest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result 
 fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let deleted = match statistics.deleted_in_tables {
         0 => "",
-        1 => "; 1 deleted fingerprint is among them until compacted",
-        count => {
-            &format!("; {} deleted fingerprints are among them until compacted", grouped(count))
-        }
+        1 => "; they count 1 deleted fingerprint until the store is compacted",
+        count => &format!(
+            "; they count {} deleted fingerprints until the store is compacted",
+            grouped(count)
+        ),
     };
     writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even{deleted}")?;
     let name = |table: &TableStatistics| {

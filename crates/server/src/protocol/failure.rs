@@ -88,7 +88,10 @@ impl Failure {
 
     /// The work panicked or its thread ended, which is a fault of the program.
     pub(crate) fn broken() -> Self {
-        Failure::internal("internal", "the work panicked; the log of the server has the place")
+        Failure::internal(
+            "internal",
+            "the work panicked; the log of the server contains the position in the code",
+        )
     }
 
     /// Writes the failure as one JSON object without a newline.

@@ -99,8 +99,8 @@ fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
     let file = std::fs::File::open(path).map_err(IoError::of("read", path))?;
     if is_open_to_all(&file) {
         return invalid(format!(
-            "{name} can be read or written by every user of this machine: 'chmod o-rwx {name}' \
-             protects it"
+            "{name} can be read or written by every user of this machine; to protect it, run: \
+             chmod o-rwx {name}"
         ));
     }
     let text = lists::text_of(file).map_err(IoError::of("read", path))?;
@@ -110,14 +110,14 @@ fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
         if token.len() < LEN_MIN || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return invalid(format!(
                 "{name}: line {number} is not a token: expected {LEN_MIN} or more ASCII characters \
-                 without spaces; 'openssl rand -hex 32' makes one"
+                 without spaces; to make one, run: openssl rand -hex 32"
             ));
         }
         tokens.push(token.as_bytes().to_vec());
     }
     if tokens.is_empty() {
-        let why = "contains no token, so every request would be refused; 'openssl rand -hex 32' \
-                   makes one";
+        let why = "contains no token, so every request would be refused; to make one, run: \
+                   openssl rand -hex 32";
         return invalid(format!("{name} {why}"));
     }
     Ok(tokens)

@@ -183,7 +183,7 @@ impl Metrics {
         total("connections_total", "Connections that were accepted.", &self.connections);
         total(
             "connections_refused_total",
-            "Connections over the limit.",
+            "Connections refused because of the limit.",
             &self.connections_refused,
         );
         total(
@@ -192,21 +192,25 @@ impl Metrics {
             &self.accept_failures,
         );
         total("queries_total", "Fingerprints that were searched for.", &self.queries);
-        total("inline_total", "Requests searched at once.", &self.inline);
-        total("pooled_total", "Requests searched in the pool.", &self.pooled);
-        total("slow_total", "Requests searched in the lane of costly ones.", &self.slow);
+        total(
+            "inline_total",
+            "Requests searched at once, on the thread that read them.",
+            &self.inline,
+        );
+        total("pooled_total", "Requests searched by the pool of search threads.", &self.pooled);
+        total("slow_total", "Requests searched in the lane for costly requests.", &self.slow);
         total("refused_total", "Requests refused because the server was busy.", &self.refused);
         total("cut_total", "Answers that a limit cut.", &self.cut);
         total("probes_total", "Blocks looked up.", &self.probes);
         total("candidates_total", "Values compared after a probe.", &self.candidates);
         total("scanned_total", "Values compared in passes.", &self.scanned);
         total("pages_checked_total", "Pages verified by a query.", &self.pages);
-        total("refreshes_total", "States of the store that were shown.", &self.refreshes);
+        total("refreshes_total", "States of the store that were served.", &self.refreshes);
         total("refresh_failures_total", "Refreshes that failed.", &self.refresh_failures);
         total("commits_total", "Commits.", &self.commits);
         total("commit_failures_total", "Commits that failed.", &self.commit_failures);
         total("added_total", "Items that were new.", &self.added);
-        total("near_total", "Items that were near a known one.", &self.found_near);
+        total("near_total", "Items that were near a stored or pending item.", &self.found_near);
         total("deleted_ids_total", "Deleted ids.", &self.deleted_ids);
         total("merges_total", "Merges of segments.", &self.merges);
         total("merge_failures_total", "Merges that failed.", &self.merge_failures);
@@ -214,7 +218,7 @@ impl Metrics {
         total("scrub_failures_total", "Scrubs that could not be done.", &scrubbed.failures);
         total(
             "scrub_bytes_total",
-            "Bytes that scrubs read, those read again, too.",
+            "Bytes that scrubs read, including bytes read again.",
             &scrubbed.bytes,
         );
         total("scrub_pages_total", "Pages whose checksums scrubs compared.", &scrubbed.pages);
@@ -235,12 +239,12 @@ impl Metrics {
             held as f64,
         );
         now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
-        now("generation", "The generation that is shown.", info.generation as f64);
+        now("generation", "The generation that is served.", info.generation as f64);
         now("segments", "Live segments.", info.segments.len() as f64);
         now("fingerprints", "Live fingerprints.", info.fingerprint_count() as f64);
         now("ids", "Live ids.", info.id_count() as f64);
         now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
-        now("ready", "1 if /readyz says so.", f64::from(u8::from(is_ready)));
+        now("ready", "1 if the server is ready, see /readyz.", f64::from(u8::from(is_ready)));
         let failing = f64::from(u8::from(health.failing_commit().is_some()));
         now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
         let faults = scrubbed.faults.load(Relaxed) as f64;
@@ -248,25 +252,25 @@ impl Metrics {
         let last = scrubbed.last_pass.load(Relaxed) as f64;
         now(
             "scrub_last_pass_timestamp_seconds",
-            "The end of the last scrub, since 1970; 0 without one.",
+            "Time when the last scrub ended, since 1970; 0 before the first.",
             last,
         );
         let age = health.seconds_since_good_refresh();
         if let Some(lag) = following.map(|it| it.lag(info.generation)) {
-            let help = "Time since this server had the newest state of the followed one.";
+            let help = "Time since this server last had the newest state of the followed server.";
             now("follow_lag_seconds", help, lag.seconds);
             if let Some(generations) = lag.generations {
-                let help = "States of the followed server that are not shown here yet.";
+                let help = "States of the followed server that are not served here yet.";
                 now("follow_lag_generations", help, generations as f64);
             }
         }
-        now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
+        now("refresh_age_seconds", "Time since the last successful refresh.", age);
         out
     }
 
     fn write_denied(&self, out: &mut String) {
         let name = "fpstore_denied_total";
-        head(out, "counter", name, "Requests without a token that may do what they ask.");
+        head(out, "counter", name, "Requests denied for a missing, wrong or read-only token.");
         for (code, count) in DENIALS.iter().zip(&self.denied) {
             let _ = writeln!(out, "{name}{{code=\"{code}\"}} {}", count.load(Relaxed));
         }
@@ -274,7 +278,7 @@ impl Metrics {
 
     fn write_times(&self, out: &mut String) {
         let name = "fpstore_request_seconds";
-        head(out, "histogram", name, "Time to answer; of streams, to the head of the answer.");
+        head(out, "histogram", name, "Time to answer; for streams, to the head of the answer.");
         for RouteCounts { method, path, times, time_nanos, .. } in &self.requests {
             let times: Vec<u64> = times.iter().map(|count| count.load(Relaxed)).collect();
             if times.iter().all(|count| *count == 0) {
@@ -333,11 +337,11 @@ fn write_process(out: &mut String) {
     let mut now = |name, help, value| number("gauge", name, help, value);
     now("resident_memory_bytes", "Memory in use, mapped files included.", process.memory() as f64);
     now("virtual_memory_bytes", "Addresses in use.", process.virtual_memory() as f64);
-    now("start_time_seconds", "The start, since 1970.", process.start_time() as f64);
+    now("start_time_seconds", "Start of the process, since 1970.", process.start_time() as f64);
     if let Some(open) = process.open_files() {
         now("open_fds", "Open files.", open as f64);
     }
     if let Some(most) = process.open_files_limit() {
-        now("max_fds", "The most files that may be open.", most as f64);
+        now("max_fds", "Maximum number of open files.", most as f64);
     }
 }

@@ -272,7 +272,7 @@ impl Server {
         let opens = before.guard_reading() && !tokens.guard_reading()
             || before.guard_writing() && !tokens.guard_writing();
         if opens {
-            let reason = "new tokens must guard all that needed a token before".into();
+            let reason = "new tokens must protect everything that needed a token before".into();
             return Err(Error::InvalidOptions { reason });
         }
         self.shared.set_tokens(tokens);

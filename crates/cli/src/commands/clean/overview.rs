@@ -49,7 +49,7 @@ fn report_losses(mut losses: Vec<&Loss>, one: &str, many: &str) {
         );
     }
     if let Some(more) = losses.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
-        message!("{} not shown; --losses FILE lists all", counted(more as u64, one, many));
+        message!("{} not shown; to list all, use --losses FILE", counted(more as u64, one, many));
     }
 }
 

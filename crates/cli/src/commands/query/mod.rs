@@ -240,7 +240,7 @@ fn ask_server(
 ) -> anyhow::Result<ExitStatus> {
     let layout = args.format.layout();
     if layout.format == TableFormat::Parquet {
-        bail!("--server answers in TSV, CSV and JSON");
+        bail!("--server cannot write Parquet; use the format tsv, csv or json");
     }
     let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
     let questions = Questions {

@@ -399,7 +399,7 @@ impl ServeArgs {
             if self.writing.writable && !tokens.guard_writing() && !self.anyone_may_write {
                 bail!(
                     "--writable at {} lets other machines add and delete: give --write-token-file \
-                     with tokens that may write, or listen at 127.0.0.1 or unix:PATH; \
+                     with tokens that may write, or listen at 127.0.0.1 or unix:PATH, or give \
                      --anyone-may-write if everybody may",
                     self.listen
                 );

@@ -20,9 +20,10 @@ use crate::session::monitor::INTERRUPTED;
 
 /// The message printed when the system cannot read a page of a mapped file (SIGBUS).
 #[cfg(unix)]
-const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
-    the disk cannot read it; 'fpstore verify' finds the file, and --access memory does not depend on \
-    the files\n";
+const LOST_PAGE: &[u8] =
+    b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
+    the disk cannot read it; to find the file, run 'fpstore verify'; to serve from memory, use \
+    --access memory\n";
 
 /// Installs a handler for SIGBUS that prints [`LOST_PAGE`] before the process ends.
 #[cfg(unix)]

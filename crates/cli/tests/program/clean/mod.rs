@@ -352,7 +352,7 @@ fn an_output_that_would_do_harm_is_refused() {
         (&["in/a.jsonl", "-o", "in/a.jsonl"], "in/a.jsonl would be overwritten"),
         (&["in", "-o", "in"], "would be overwritten"),
         (&["in", "-o", "in/b/c"], "lies in in, whose files are read"),
-        (&["in", "-o", "out"], "out/a.jsonl exists; --force"),
+        (&["in", "-o", "out"], "out/a.jsonl exists; to replace it"),
         (&["in/a.jsonl", "in/../in/a.jsonl", "-o", "new"], "name it once"),
         (&["-", "-o", "new"], "write it to a file first"),
         (&["missing", "-o", "new"], "missing"),

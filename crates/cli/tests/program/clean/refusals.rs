@@ -26,10 +26,10 @@ const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
 fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     let dir = dir();
     for (option, value, told, help) in [
-        ("--source-field", "nope", "no document has the field 'nope'", "--source-field names"),
-        ("--url-field", "nope", "no document has the field 'nope'", "--url-field names"),
+        ("--source-field", "nope", "no document has the field 'nope'", "with --source-field"),
+        ("--url-field", "nope", "no document has the field 'nope'", "with --url-field"),
         ("--keep", "best:nope", "no document has the field 'nope'", "the rule of --keep"),
-        ("--keep", "source:a", "no document has the field 'source'", "--source-field names"),
+        ("--keep", "source:a", "no document has the field 'source'", "with --source-field"),
     ] {
         let (_, err) = dir.run(&[&ARGS[..], &[option, value]].concat(), 2);
         assert!(err.contains(told) && err.contains(help), "{option}: {err}");
@@ -478,7 +478,10 @@ fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
     let dir = dir();
     dir.run(&["build", "--docs", "in.jsonl", "-q"], 0);
     let (_, err) = dir.run(&["query", "--file", "in.jsonl"], 2);
-    assert!(err.contains("'fpstore query --docs --from in.jsonl' searches for each"), "{err}");
+    assert!(
+        err.contains("to search for each, run: fpstore query --docs --from in.jsonl\n"),
+        "{err}"
+    );
     assert!(dir.ok(&["query", "--docs", "--from", "in.jsonl"], "").contains("d2"));
     assert!(names_in(dir.folder()).contains(&"store.fps".to_string()));
 }

@@ -83,7 +83,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let too_few = (least - 1).to_string();
     let own = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
     let (_, err) = dir.run(&[&own[..], &[&too_few]].concat(), 2);
-    assert!(err.contains(&format!("{least} documents are left at the most lenient bar")), "{err}");
+    assert!(err.contains(&format!("{least} documents are left even at the most relaxed")), "{err}");
     assert!(!dir.path("n.jsonl").exists());
     let (_, err) = dir.run(&[&own[..], &[&least.to_string()]].concat(), 0);
     assert!(err.contains("continuing unfinished work"), "{err}");
@@ -114,7 +114,7 @@ fn without_similarities_the_distance_is_the_bar() {
         (&["--target", "9", "--per-cluster", "2"][..], "for one document per cluster"),
         (
             &["--target", "9", "--judge", "bytes"],
-            "the target is reached by changing the bar for near-duplicates",
+            "the target is reached by changing the threshold for near-duplicates",
         ),
     ] {
         let base = ["clean", "docs.jsonl", "-o", "x.jsonl"];
@@ -139,7 +139,7 @@ fn documents_without_fingerprint_are_among_those_that_are_left() {
         assert!(dir.read("left.jsonl").lines().count() <= target);
     }
     let err = clean(5, 2);
-    assert!(err.contains("documents are left at the most lenient bar"), "{err}");
+    assert!(err.contains("documents are left even at the most relaxed threshold"), "{err}");
     let least = err.split("documents are left").next().unwrap().split_whitespace().last().unwrap();
     let least: usize = least.parse().unwrap();
     clean(least, 0);
