@@ -206,8 +206,8 @@ fn missing(damaged: &DamagedSegment) -> String {
     match damaged.deletions_only {
         Some((fingerprints, ids)) => format!(
             "lost: the deletions of segment {number}{label}; {} and {} are no longer deleted",
-            counted(fingerprints, "deleted fingerprint", "deleted fingerprints"),
-            counted(ids, "deleted id", "deleted ids")
+            counted(fingerprints, "fingerprint", "fingerprints"),
+            counted(ids, "id", "ids")
         ),
         None => format!(
             "lost: segment {number}{label}: {} with all ids, {}",
