@@ -22,10 +22,10 @@ use crate::work::Shared;
 pub(crate) trait Adding: Send {
     type Target;
 
-    /// Refuses ids whose kind differs from earlier ids.
+    /// Fails if the kind of `ids` differs from the kind of earlier ids.
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
 
-    /// Refuses fingerprints of another recipe.
+    /// Fails if `recipe` differs from the known recipe of the target.
     fn agree(&mut self, recipe: Recipe) -> Result<(), Failure>;
 
     /// The hasher of texts for the user's `recipe`, and the length of a sketch in bytes.
@@ -44,7 +44,7 @@ pub(crate) trait Adding: Send {
 /// A builder or a writer, with the settings that the user gave.
 pub(crate) struct Adder<T> {
     pub(crate) path: PathBuf,
-    /// The `recipe` argument, which may contain lists and tables.
+    /// The `recipe` argument as given: a `Recipe` object can contain word lists and tables.
     pub(crate) recipe: Option<Py<PyAny>>,
     pub(crate) limits: Limits,
     pub(crate) lent: Lent<T>,
@@ -104,7 +104,7 @@ pub(crate) fn add<T: Adding>(
     while let Some(batch) = batches.next(py)? {
         count += batch.fingerprints.len();
         if batch.fingerprints.is_empty() {
-            // Without an id, the id kind is still unknown.
+            // An empty batch does not determine the id kind: only check that the target is usable.
             lent.check_usable()?;
             continue;
         }

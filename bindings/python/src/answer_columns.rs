@@ -10,13 +10,13 @@ use crate::columns::{ColumnBuilder, Distances, U32, U64, omitted};
 use crate::errors::{Failure, input_error};
 use crate::rows::array;
 
-/// A batch ends after this many bytes of texts; the offsets of Arrow have 31 bits.
+/// A batch ends after this many bytes of text in a column: Arrow's offsets allow 2^31 - 1 bytes.
 const TEXT_LEN: usize = 256 << 20;
 
-/// A column of labels or of the names of stores, which may be omitted.
+/// An optional column of labels or store names.
 pub(crate) type NameColumn = Option<StringBuilder>;
 
-/// A column of ids, of the kind in the store.
+/// A column of ids; the variant is the id kind of the store.
 #[derive(Debug, Default)]
 pub(crate) enum IdColumn {
     #[default]
@@ -25,12 +25,12 @@ pub(crate) enum IdColumn {
     Texts(StringBuilder),
 }
 
-/// The kind of the ids of a store: texts if any segment has texts.
+/// The id kind of a store: texts if any segment has text ids.
 pub(crate) fn id_kind(store: &Store) -> IdKind {
     common_id_kind(store.info().segments.iter().map(|segment| segment.id_kind))
 }
 
-/// The kind of a column with ids of several kinds: texts if any are texts.
+/// The common kind of several id kinds: texts if any of them is, else numbers if any is.
 pub(crate) fn common_id_kind(kinds: impl IntoIterator<Item = IdKind>) -> IdKind {
     kinds.into_iter().fold(IdKind::None, |found, kind| match (found, kind) {
         (IdKind::Text, _) | (_, IdKind::Text) => IdKind::Text,
@@ -55,8 +55,8 @@ impl IdColumn {
 
 /// Calls `each` with each label and id of a hit, one call for each row of the answer.
 ///
-/// If the hit has no ids or ids are not wanted, there is one row for each segment with the hit if
-/// labels are wanted, else one row. If labels are not wanted, the label is empty.
+/// A hit without ids, or a call that wants none, gives one row for each segment that contains the
+/// hit, or a single row if labels are not wanted. Unwanted labels are passed as empty texts.
 pub(crate) fn each_label_and_id(
     hit: &Hit<'_>,
     (labels_wanted, ids_wanted): (bool, bool),
@@ -114,7 +114,7 @@ impl ColumnBuilder for IdColumn {
             (IdColumn::Texts(texts), Some(IdRef::U64(number))) => {
                 texts.append_value(number.to_string());
             }
-            // The store changed its kind of ids during the call.
+            // The id kind of the store changed during the call.
             _ => return Err(Failure::Refreshed),
         }
         Ok(())
@@ -136,8 +136,8 @@ impl ColumnBuilder for IdColumn {
     }
 }
 
-/// The columns of the answers to many queries. `store` is omitted for a single store, `label` if
-/// labels are not wanted.
+/// The column names of the answers to many queries. `store` is omitted for a single store, `label`
+/// if labels are not wanted.
 pub(crate) const ANSWER_NAMES: [&str; 6] =
     ["query", "fingerprint", "distance", "store", "label", "id"];
 
@@ -168,14 +168,14 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// The cells of a record; nulls for a record without a neighbour.
+    /// The cells `near`, `near_id` and `distance` of a row; nulls for a record without a neighbour.
     pub(crate) fn cells(near: Option<&Near>) -> (Option<u64>, Option<IdRef<'_>>, Option<u8>) {
         let id = near.and_then(|near| near.id.as_ref()).map(Id::as_ref);
-        // A distance is at most 64.
+        // The cast to `u8` keeps the value: a distance is at most 64.
         (near.map(|near| near.fingerprint), id, near.map(|near| near.distance as u8))
     }
 
-    /// The columns under construction, with ids of this kind.
+    /// Empty columns `near`, `near_id` and `distance`, with ids of the kind `ids`.
     pub(crate) fn columns(ids: IdKind) -> (UInt64Builder, IdColumn, UInt8Builder) {
         (UInt64Builder::new(), IdColumn::new(ids), UInt8Builder::new())
     }

@@ -17,17 +17,17 @@ use crate::store::{Store, if_store, one_store};
 use crate::tuple_class::{TYPES, answer};
 use crate::work::{Reporter, Shared, run, run_change};
 
-/// Copies the state of a store into a folder. Only missing segments are copied, and each copy is
-/// checked; readers of the folder see whole states. Called again, it updates the folder.
+/// Copies a store into a folder, or updates an earlier copy there. Only missing segments are
+/// copied, and each copy is checked; readers of the folder always see a complete snapshot.
 ///
 /// Parameters
 /// ----------
 /// source : Store, path or Client
-///     A store, or a server whose state is copied.
+///     A store, or a client of the server whose store is copied.
 /// path : path
-///     The folder.
+///     The folder of the copy.
 /// verify : bool, default False
-///     Whether existing segments are read and checked, too.
+///     Whether segments that the folder already contains are read and checked, too.
 #[doc = parameters!(max_rate wait progress)]
 ///
 /// Returns
@@ -87,12 +87,12 @@ pub(crate) fn backup<'py>(
     )
 }
 
-/// The history of one store from several of its states.
+/// The history of a store, derived from several snapshots of it.
 ///
 /// Parameters
 /// ----------
 /// states : Store, path, or list of these
-///     States of the store, such as backups and the store itself.
+///     Snapshots of one store, such as backups and the store itself.
 ///
 /// Returns
 /// -------
@@ -121,7 +121,7 @@ pub(crate) fn log<'py>(
         let json = serde_json::to_string(change);
         let json = json.map_err(|error| Failure::Panic(error.to_string()))?;
         let fields = py.import("json")?.call_method1("loads", (json,))?.cast_into::<PyDict>()?;
-        // `from` is a keyword of Python.
+        // `from` is a keyword of Python, so the field is named `from_`.
         fields.set_item("from_", fields.get_item("from")?)?;
         fields.del_item("from")?;
         class.call((), Some(&fields))

@@ -24,9 +24,9 @@ use crate::work::{Reporter, Shared, run_shared};
 
 /// Makes a store of records, which are added in any order and need not fit into memory.
 ///
-/// The same records make the same file as with the program `fpstore`, byte for byte. Leaving `with`
-/// finishes the store; leaving it with an exception makes no store. A record without an id is
-/// merged into a record with the same fingerprint and an id.
+/// The same records make the same file as with the program `fpstore`, byte for byte. Leaving a
+/// `with` block finishes the store; leaving it with an exception discards the records. A record
+/// without an id is merged into a record with the same fingerprint and an id.
 ///
 /// Parameters
 /// ----------
@@ -52,7 +52,7 @@ pub(crate) struct Builder(Adder<LateBuilder>);
 /// The name of a builder in messages.
 pub(crate) const WORDS: Words = Words { noun: "builder", loss: "nothing was built" };
 
-/// A builder of the library, created with the first records, when the kind of the ids is known.
+/// A builder of the Rust crate, created at the first record: only then is the id kind known.
 pub(crate) struct LateBuilder {
     begin: Box<dyn Fn(BuildOptions) -> fpstore::Result<fpstore::Builder> + Send>,
     options: BuildOptions,
@@ -102,7 +102,7 @@ impl LateBuilder {
         self.begun.is_none() && self.recipe.is_none() && is_default
     }
 
-    /// Ignores the recipes of the fingerprints.
+    /// Without a recipe of its own, this builder ignores the recipes of added fingerprints.
     pub(crate) fn with_said_recipe(self) -> Self {
         LateBuilder { tables: None, ..self }
     }
@@ -135,7 +135,7 @@ impl Adding for LateBuilder {
         if self.recipe.is_some() {
             return common(self.recipe.clone(), Some(recipe)).map(drop);
         }
-        // Earlier records have no known recipe.
+        // Records without a recipe were added before, so the recipe of the store remains unknown.
         let Some(tables) = self.tables.as_ref().filter(|_| self.begun.is_none()) else {
             return Ok(());
         };
@@ -317,14 +317,14 @@ impl Builder {
     }
 }
 
-/// The recipe of ready-made fingerprints of this many bits.
+/// The recipe of ready-made fingerprints that are `bits` bits wide.
 fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
     let width = Width::new(bits)
         .ok_or_else(|| input_error(py, format!("bits is {bits}, expected {}", Width::EXPECTED)))?;
     Ok(Recipe::external_of(width))
 }
 
-/// The length of a sketch in bytes: 32, 64 or 128; `True` means 128.
+/// The length of a sketch in bytes: 32, 64 or 128; `True` means 128, `False` and 0 no sketch.
 fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
     let longest = SKETCH_LENS[SKETCH_LENS.len() - 1];
     if let Ok(is_wanted) = given.cast::<PyBool>() {
@@ -344,7 +344,8 @@ fn sketch_len(given: &Bound<'_, PyAny>) -> PyResult<u8> {
 ///     The directory of the store. `None` makes a store in memory, for queries only: it cannot be
 ///     changed, refreshed or pickled.
 /// fingerprints : array, list, Column, Rows, Arrow stream, iterator, or Documents
-///     As for `Builder.add`; the `recipe` makes the fingerprints of `Documents`.
+///     The records, in any form that `Builder.add` accepts; or `Documents`, whose fingerprints are
+///     made by the `recipe`.
 /// ids : array or list, optional
 ///     One id for each fingerprint: integers or texts.
 #[doc = parameters!(build)]

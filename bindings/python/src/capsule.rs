@@ -21,19 +21,19 @@ use crate::foreign::{array_of, kind_of};
 use crate::foreign_fault::Fault;
 use crate::work::caught;
 
-/// The metadata key of the text of a recipe.
+/// The key of the recipe text in the metadata of an Arrow field.
 pub(crate) const RECIPE_KEY: &str = "fpstore.recipe";
 
 const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The arrays of an object, checked one after the other.
+/// Iterator over the Arrow arrays of a Python object; each is checked before it is returned.
 pub(crate) struct Arrays {
     source: Source,
-    /// The noun for messages, such as `texts`.
+    /// The noun for error messages, such as `texts`.
     what: &'static str,
-    /// The number of rows so far.
+    /// The number of rows in the arrays returned so far.
     rows: usize,
 }
 
@@ -42,7 +42,7 @@ enum Source {
     Stream(Box<Stream>),
 }
 
-/// The stream in a capsule.
+/// An Arrow stream taken out of a capsule, with the type of its arrays.
 struct Stream {
     stream: FFI_ArrowArrayStream,
     kind: DataType,
@@ -68,8 +68,8 @@ impl Arrays {
             Source::Stream(stream) => stream.read()?,
         };
         let Some((array, kind)) = next else { return Ok(None) };
-        // SAFETY: the schema came from a capsule or a stream, which fill it according to the
-        // interface.
+        // SAFETY: the array and the schema behind `kind` came from a capsule or a stream, whose
+        // producer filled them according to the interface.
         let array = unsafe { array_of(array, &kind, self.rows)? };
         self.rows += array.len();
         Ok(Some(array))
@@ -77,18 +77,18 @@ impl Arrays {
 }
 
 impl Stream {
-    /// Takes the stream of a capsule.
+    /// Reads the schema of a stream from a capsule. Fails if the stream was already consumed.
     fn new(mut stream: FFI_ArrowArrayStream) -> Result<Self, Fault> {
         let Some(get_schema) = stream.get_schema().filter(|_| stream.release().is_some()) else {
             return Err(Fault::new("this Arrow stream was already consumed; create a new stream"));
         };
         let mut schema = FFI_ArrowSchema::empty();
-        // SAFETY: the stream is not released, and this is its function.
+        // SAFETY: the stream is not released, as checked above, and this is its callback.
         let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
         if code != 0 {
             return Err(failed(&mut stream, "schema", code));
         }
-        // SAFETY: the stream has filled the array according to the interface.
+        // SAFETY: `get_schema` succeeded, so it filled the schema according to the interface.
         let kind = unsafe { kind_of(&schema)? };
         Ok(Stream { stream, kind })
     }
@@ -98,7 +98,7 @@ impl Stream {
             return Err(Fault::new("this Arrow stream has no function get_next"));
         };
         let mut array = FFI_ArrowArray::empty();
-        // SAFETY: the stream is not released, and this is its function.
+        // SAFETY: `new` checked that the stream is not released, and this is its callback.
         let code = unsafe { get_next(&raw mut self.stream, &raw mut array) };
         if code != 0 {
             return Err(failed(&mut self.stream, "next array", code));
@@ -108,14 +108,15 @@ impl Stream {
     }
 }
 
-/// The message of the stream for the last error.
+/// The fault for a failed callback of the stream, with the stream's own message.
 fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
     let text = stream.get_last_error().map(|last_error| {
-        // SAFETY: the stream is not released, this is its function, and a call has failed before.
+        // SAFETY: the stream is not released, this is its callback, and its last call failed.
         unsafe { last_error(std::ptr::from_mut(stream)) }
     });
     let text = match text {
-        // SAFETY: the text ends with a zero, and lives until the next call.
+        // SAFETY: by the interface, the text ends with a zero byte and lives until the stream's
+        // next call.
         Some(at) if !at.is_null() => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
         _ => "its producer gives no reason".to_owned(),
     };
@@ -149,7 +150,7 @@ pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
     let teller = if object.hasattr(METHOD)? {
         object.clone()
     } else if object.hasattr("__arrow_c_stream__")? && object.hasattr("schema")? {
-        // Tables of pyarrow.
+        // A pyarrow table exports its schema through its attribute `schema`.
         let schema = object.getattr("schema")?;
         if !schema.hasattr(METHOD)? {
             return Ok(None);
@@ -163,7 +164,7 @@ pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
     // SAFETY: the name of the capsule was checked, so it holds this structure, which lives until the
     // end of this function.
     let schema = unsafe { at.cast::<FFI_ArrowSchema>().as_ref() };
-    // SAFETY: as above.
+    // SAFETY: the producer of the capsule filled the schema according to the interface.
     let kind = caught(|| Ok(unsafe { kind_of(schema) }))?;
     if let Err(fault) = kind {
         return Err(input_error(py, fault.message("fingerprints")));

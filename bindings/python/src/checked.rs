@@ -11,14 +11,14 @@ use crate::input::batches::Batch;
 use crate::rows::Rows;
 use crate::work::Shared;
 
-/// Rows under construction.
+/// The rows of `Writer.check_and_add` under construction.
 pub(crate) struct CheckedRows {
     table: RowsBuilder<(Bits, UInt64Builder, IdColumn, UInt8Builder)>,
     ids: IdKind,
 }
 
 impl CheckedRows {
-    /// Rows in which ids have the kind `ids`.
+    /// An empty table, in which the column `near_id` has the kind `ids`.
     pub(crate) fn new(ids: IdKind) -> Self {
         let (near, near_id, distance) = Near::columns(ids);
         let columns = (Bits::default(), near, near_id, distance);
@@ -54,7 +54,7 @@ impl CheckedRows {
         self.table.keep((added, near, near_id, distance))
     }
 
-    /// Converts the text of a number to the number if the column has numbers.
+    /// Converts the text of a number to the number if the id column contains numbers.
     fn id_as_kept<'a>(&self, id: IdRef<'a>) -> IdRef<'a> {
         match id {
             IdRef::Text(text) if self.ids == IdKind::U64 => {

@@ -1,8 +1,8 @@
 //! Work on many items by several threads, in chunks.
 //!
-//! Input: a number of items and the length of a chunk. Each thread takes the next chunk, computes its
-//! result and puts it back. Output: the results in the order of the chunks. For example, 100 items in
-//! chunks of 64 give the results of `0..64` and `64..100`, on at most two threads.
+//! Input: a number of items and the length of a chunk. Each thread repeatedly takes the next chunk,
+//! computes its result and stores it. Output: the results in the order of the chunks. For example,
+//! 100 items in chunks of 64 give the results of `0..64` and `64..100`, on at most two threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use fpstore_base::watch::Watch;
 use crate::errors::Failure;
 use crate::work::Shared;
 
-/// The remaining chunks, and the results.
+/// The chunks not yet taken, and the results so far.
 pub(crate) struct Chunks<R> {
     next: AtomicUsize,
     count: usize,
@@ -24,13 +24,13 @@ pub(crate) struct Chunks<R> {
 }
 
 impl<R: Send> Chunks<R> {
-    /// The next chunk.
+    /// Takes the next chunk, a range of item numbers. Returns `None` after the last chunk.
     pub(crate) fn take(&self) -> Option<Range<usize>> {
         let start = self.next.fetch_add(self.len, Ordering::Relaxed);
         (start < self.count).then(|| start..self.count.min(start + self.len))
     }
 
-    /// Stores the result of a chunk and reports the progress. Fails if the work is to stop.
+    /// Stores the result of a chunk and reports the progress. Fails if the call was interrupted.
     pub(crate) fn put(&self, chunk: Range<usize>, result: R) -> Result<(), Failure> {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         results.push((chunk.start, result));

@@ -1,4 +1,4 @@
-//! Rows under construction: collects rows in columns, and returns them as batches of Arrow.
+//! Collects rows in column builders, and returns them as Arrow record batches.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ use crate::errors::Failure;
 use crate::rows::{Rows, array};
 use crate::stream::Sink;
 
-/// Rows of one batch of a stream.
+/// Maximum number of rows in a batch of a stream.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
-/// Rows of one batch of an answer in memory.
+/// Maximum number of rows in a batch of an answer in memory.
 const ANSWER_ROWS: usize = 1 << 20;
-/// A batch ends after this many bytes of payloads.
+/// A batch ends after this many bytes of texts or payloads in a column.
 pub(crate) const PAYLOAD_LEN: usize = 64 << 20;
 
 /// A column under construction.
@@ -127,7 +127,7 @@ impl ColumnBuilder for BooleanBuilder {
     }
 }
 
-/// Texts or payloads without nulls, of at most [`PAYLOAD_LEN`] bytes each.
+/// Texts or payloads without nulls, each of at most [`PAYLOAD_LEN`] bytes.
 impl<T: ByteArrayType<Native: AsRef<T::Native>>> ColumnBuilder for GenericByteBuilder<T> {
     type Value<'a> = &'a T::Native;
 
@@ -149,7 +149,7 @@ impl<T: ByteArrayType<Native: AsRef<T::Native>>> ColumnBuilder for GenericByteBu
     }
 }
 
-/// A column that may be omitted; then its values are ignored.
+/// An optional column: if it is omitted, pushed values are ignored.
 impl<C: ColumnBuilder> ColumnBuilder for Option<C> {
     type Value<'a> = C::Value<'a>;
 
@@ -224,16 +224,16 @@ columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
 
-/// Rows under construction.
+/// Rows under construction, in the column builders `C`.
 pub(crate) struct RowsBuilder<C> {
     pub(crate) schema: SchemaRef,
     pub(crate) columns: C,
     count: usize,
-    /// Full batches of rows in memory.
+    /// The full batches of an answer in memory; unused for a stream.
     batches: Vec<RecordBatch>,
 }
 
-/// The names of the columns of a row of the library.
+/// The column names of `R`, a row type of the Rust crates.
 pub(crate) fn names_of<R: Row>() -> impl Iterator<Item = &'static str> {
     R::COLUMNS.iter().map(|column| column.name)
 }
@@ -249,7 +249,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         RowsBuilder { schema, columns, count: 0, batches: Vec::new() }
     }
 
-    /// Adds the recipe of the fingerprints to the metadata of their column, if it is known.
+    /// Writes the recipe, if it is known, to the metadata of the column `fingerprint`.
     pub(crate) fn made_by(self, recipe: Option<Recipe>) -> Self {
         let Some(recipe) = recipe.filter(|recipe| *recipe != Recipe::external()) else {
             return self;
@@ -273,7 +273,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         sink.send(self.take()?)
     }
 
-    /// Adds a row in memory.
+    /// Adds a row to an answer in memory.
     pub(crate) fn keep(&mut self, row: C::Row<'_>) -> Result<(), Failure> {
         if self.add(row, ANSWER_ROWS)? {
             let batch = self.take()?;
@@ -282,7 +282,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         Ok(())
     }
 
-    /// All rows in memory.
+    /// All rows of an answer in memory.
     pub(crate) fn finish(mut self) -> Result<Rows, Failure> {
         let batch = self.take()?;
         self.batches.push(batch);
@@ -300,7 +300,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         table.finish()
     }
 
-    /// Adds a row. Returns whether the batch is full.
+    /// Adds a row. Returns whether the batch is full: it has `most` rows or its texts are long.
     fn add(&mut self, row: C::Row<'_>, most: usize) -> Result<bool, Failure> {
         self.columns.push(row)?;
         self.count += 1;

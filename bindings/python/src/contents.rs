@@ -1,5 +1,5 @@
 //! Checks the contents of arrays of other libraries: offsets, keys of dictionaries, and texts,
-//! which must be UTF-8. The buffers have the lengths that their types require.
+//! which must be UTF-8. The caller guarantees that the buffers are as long as their types require.
 //!
 //! Numbers can have any bits. Values under a null have no meaning and are never read.
 
@@ -42,11 +42,11 @@ pub(crate) fn check(data: &ArrayData) -> Result<(), Fault> {
 
 /// Checks texts that are stored consecutively, with offsets.
 fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fault> {
-    // A copy: the owner may change the offsets meanwhile.
+    // A copy: the other library owns the offsets and may change them during the check.
     let offsets = data.buffer::<O>(0)[..=data.len()].to_vec();
     let bytes = data.buffers()[1].as_slice();
     let is_first_right = offsets[0] >= O::zero();
-    // The length of the bytes was taken from the last offset.
+    // `bytes` got its length from the last offset at import, which may have changed since.
     if !is_first_right || !offsets.is_sorted() || offsets[data.len()].as_usize() > bytes.len() {
         let back = offsets.windows(2).position(|ends| ends[1] < ends[0]);
         let row = if is_first_right { back.unwrap_or_default() } else { 0 };
@@ -71,7 +71,7 @@ fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fau
     })
 }
 
-/// Checks texts in views, or in the buffers of the views.
+/// Checks texts that are stored in views, or in buffers to which the views refer.
 fn check_views(data: &ArrayData) -> Result<(), Fault> {
     let (views, bytes) = (data.buffer::<u128>(0), data.buffers()[0].as_slice());
     let buffers = &data.buffers()[1..];

@@ -23,15 +23,15 @@ type Fields<'py> = Bound<'py, PyDict>;
 
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// The reason for a failure.
+/// The reason for a failure, which becomes a Python exception.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Store(fpstore::Error),
     Text(fpstore_text::Error),
     Documents(fpstore_documents::Error),
-    /// From work on files of documents.
+    /// An error of work on files of documents.
     Corpus(fpstore_corpus::Error),
-    /// From a server.
+    /// An error of a request to a server.
     Client(fpstore_client::ClientError),
     /// A limit of a server cut an answer.
     Cut {
@@ -138,8 +138,8 @@ pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
     exception!(py, "InputError", message)
 }
 
-/// The error of an argument that its own conversion rejects. PyO3 adds the name of the argument in
-/// a note, see `fpstore/errors.py`.
+/// The error of a `from_py_with` conversion that rejects its argument. PyO3 adds the name of the
+/// argument in a note, see `fpstore/errors.py`.
 pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
     exception!(py, "InputError", message, argument = "")
 }
@@ -154,10 +154,11 @@ pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     argument_error(given.py(), message)
 }
 
-/// Adds the name of the argument to an error of [`argument_error`], if PyO3 does not do it.
+/// Adds the name of the argument to an error of [`argument_error`] that PyO3 does not see.
 pub(crate) fn named(error: PyErr, argument: &str) -> PyErr {
     Python::attach(|py| {
-        // As PyO3 does it. On Python 3.10 other exceptions have no notes.
+        // The same note as PyO3's. On Python 3.10, exceptions of other classes have no `add_note`,
+        // so a failure is ignored.
         let note = format!("while processing '{argument}'");
         let _ = error.value(py).call_method1("add_note", (note,));
     });
@@ -174,7 +175,7 @@ pub(crate) fn state_error(message: impl Display) -> PyErr {
     })
 }
 
-/// Whether an error is an `InputError`, and not an exception of a function of the caller.
+/// Whether an error is an `InputError`, and not an exception raised by code of the user.
 pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
     class_of(py, "InputError").is_ok_and(|class| error.is_instance(py, &class))
 }
@@ -192,7 +193,7 @@ pub(crate) fn warn_of_old(py: Python<'_>, old: &str, new: &str) -> PyResult<()> 
     PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &message, 1)
 }
 
-/// Warns if a store exceeds the memory.
+/// Warns if a store is larger than the memory.
 pub(crate) fn warn_of_memory(py: Python<'_>, warmed: fpstore::Warmed) -> PyResult<()> {
     if warmed.left_out == 0 {
         return Ok(());
@@ -208,7 +209,7 @@ pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
     exception!(py, "RecipeError", message)
 }
 
-/// The error of a panic, with its message.
+/// The `InternalError` for a panic with this message.
 pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
     let message = format!("a fault of fpstore itself, please report it: {message}");
     exception!(py, "InternalError", message)
@@ -234,7 +235,7 @@ fn make(py: Python<'_>, class: &str, message: impl Display, fields: &Fields<'_>)
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The error of a change that took effect; the error that followed is its cause.
+/// The error of a change that took effect; `source`, the error that followed, becomes its cause.
 fn in_effect(
     py: Python<'_>,
     class: &str,
@@ -413,7 +414,7 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The `OSError` of Python for an error of the system.
+/// The `OSError` of Python for an error of the operating system.
 fn os_error(refused: &IoError) -> PyErr {
     let IoError { doing, path, source } = refused;
     let Some(number) = source.raw_os_error() else {

@@ -24,7 +24,7 @@ use crate::foreign_fault::Fault;
 
 /// The maximum nesting depth of types.
 const LEVELS_MAX: usize = 64;
-/// The maximum width in bytes of values of fixed width other than bytes.
+/// The maximum width in bytes of a value of a fixed-width type, except `FixedSizeBinary`.
 const WIDTH_MAX: usize = 32;
 
 /// `struct ArrowSchema` of the interface.
@@ -72,13 +72,14 @@ pub(crate) unsafe fn kind_of(schema: &FFI_ArrowSchema) -> Result<DataType, Fault
     if schema.release().is_none() {
         return Err(released());
     }
-    // SAFETY: both are the structure of the interface; the caller guarantees its addresses.
+    // SAFETY: both types have the layout of `struct ArrowSchema`; the caller guarantees its
+    // addresses.
     unsafe { check_schema(&*std::ptr::from_ref(schema).cast::<RawSchema>(), LEVELS_MAX)? };
     Ok(DataType::try_from(schema)?)
 }
 
-/// Checks an array of this type and takes it. `rows_before` is the number of earlier rows in its
-/// column.
+/// Checks an array of the type `kind` and takes it. `rows_before` is the number of rows in earlier
+/// arrays of its column.
 ///
 /// # Safety
 ///
@@ -92,20 +93,21 @@ pub(crate) unsafe fn array_of(
     if array.is_released() {
         return Err(released());
     }
-    // SAFETY: both are the structure of the interface; the caller guarantees its addresses.
+    // SAFETY: both types have the layout of `struct ArrowArray`; the caller guarantees its
+    // addresses.
     unsafe { check_array(&*std::ptr::from_ref(&array).cast::<RawArray>(), kind)? };
     if *kind == DataType::Null {
         // Some libraries add buffers, although arrays of this type have none.
         return Ok(Arc::new(NullArray::new(array.len())));
     }
-    // SAFETY: counts and buffers match the type, as checked above; the contents are checked before
-    // they are read.
+    // SAFETY: counts and buffers match the type, as checked above; the contents are checked below,
+    // before they are read.
     let data = unsafe { from_ffi_and_data_type(array, kind.clone())? };
     contents::check(&data).map_err(|fault| fault.after(rows_before))?;
     Ok(make_array(data))
 }
 
-/// A count of the interface, which is signed.
+/// Converts a count of the interface, which is signed. Fails if it is negative.
 fn count_of(what: &str, count: i64) -> Result<usize, Fault> {
     usize::try_from(count)
         .map_err(|_| Fault::new(format!("its {what} is {count}, expected 0 or more")))
@@ -113,13 +115,13 @@ fn count_of(what: &str, count: i64) -> Result<usize, Fault> {
 
 /// # Safety
 ///
-/// As [`kind_of`].
+/// The same as for [`kind_of`].
 unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
     let Some(levels) = levels.checked_sub(1) else {
         let reason = format!("its types are nested deeper than {LEVELS_MAX} levels");
         return Err(Fault::new(reason));
     };
-    // SAFETY: texts of the interface are null-terminated.
+    // SAFETY: the caller guarantees that each address is null or points to a null-terminated text.
     let (format, name) = unsafe { (text_at(schema.format)?, text_at(schema.name)?) };
     let name = name.unwrap_or_default();
     let Some(format) = format else {
@@ -139,7 +141,7 @@ unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
         let reason = format!("its type '{format}' has {count} parts, expected {expected}");
         return Err(Fault::new(reason).within(name));
     }
-    // SAFETY: the caller guarantees the addresses.
+    // SAFETY: the caller guarantees the addresses of the children and of the dictionary.
     unsafe {
         for child in children(schema.children, count)? {
             check_schema(child, levels)?;
@@ -158,7 +160,7 @@ unsafe fn text_at<'a>(at: *const c_char) -> Result<Option<&'a str>, Fault> {
     if at.is_null() {
         return Ok(None);
     }
-    // SAFETY: as above.
+    // SAFETY: the address is not null, so the caller guarantees a null-terminated text.
     let text = unsafe { CStr::from_ptr(at) };
     match text.to_str() {
         Ok(text) => Ok(Some(text)),
@@ -182,7 +184,7 @@ unsafe fn children<'a, T>(at: *const *const T, count: usize) -> Result<Vec<&'a T
         )));
     }
     let child = |number: usize| {
-        // SAFETY: as above.
+        // SAFETY: `number` is less than `count`, and the caller guarantees `count` addresses.
         unsafe { at.add(number).read_unaligned().as_ref() }
             .ok_or_else(|| Fault::new(format!("the address of its column number {number} is null")))
     };
@@ -191,13 +193,13 @@ unsafe fn children<'a, T>(at: *const *const T, count: usize) -> Result<Vec<&'a T
 
 /// # Safety
 ///
-/// As [`array_of`].
+/// The same as for [`array_of`].
 unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
     if *kind == DataType::Null {
         return count_of("length", array.length).map(drop);
     }
     let (len, end) = check_len(array, kind)?;
-    // SAFETY: the caller guarantees the addresses.
+    // SAFETY: the caller guarantees the addresses; `len` and `end` are those of the array.
     unsafe {
         check_buffers(array, kind, len, end)?;
         check_children(array, kind, end)?;
@@ -216,7 +218,7 @@ unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
     }
 }
 
-/// The length of an array, and its offset plus its length.
+/// Checks the row counts of an array. Returns its length, and its offset plus its length.
 fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault> {
     let width = match kind {
         DataType::FixedSizeBinary(width) => count_of("width", i64::from(*width))?,
@@ -243,7 +245,7 @@ fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault>
 
 /// # Safety
 ///
-/// As [`array_of`].
+/// The same as for [`array_of`].
 unsafe fn check_buffers(
     array: &RawArray,
     kind: &DataType,
@@ -254,7 +256,7 @@ unsafe fn check_buffers(
     let first = usize::from(layout.can_contain_null_mask);
     let expected = first + layout.buffers.len();
     let found = count_of("number of buffers", array.n_buffers)?;
-    // Arrays of views have any number of data buffers, followed by the lengths of these.
+    // Arrays of views have any number of data buffers, and then a buffer with the lengths of these.
     let is_right = if layout.variadic { found > expected } else { found == expected };
     if !is_right {
         let more = if layout.variadic { " or more" } else { "" };
@@ -268,10 +270,10 @@ unsafe fn check_buffers(
                                        null"
         )));
     }
-    // SAFETY: there are as many addresses as buffers.
+    // SAFETY: `buffers` contains `found` addresses, and `number` is less than `found`.
     let buffer = |number: usize| unsafe { array.buffers.add(number).read_unaligned() };
     if layout.can_contain_null_mask {
-        // SAFETY: the bitmap has a bit for each of the `end` rows.
+        // SAFETY: the bitmap is null or has a bit for each of the `end` rows.
         unsafe { check_nulls(array, buffer(0), len, end)? };
     }
     if end > 0 {
@@ -288,18 +290,18 @@ unsafe fn check_buffers(
         }
     }
     match kind {
-        // SAFETY: there is one more offset than rows; without rows no offset is read.
+        // SAFETY: buffer 1 is null or has `end` + 1 offsets; for `end` = 0 it is not read.
         DataType::Utf8 | DataType::Binary if end > 0 => unsafe {
             check_end::<i32>(buffer(1), buffer(2), end)
         },
-        // SAFETY: as above.
+        // SAFETY: the same, with offsets of 64 bits.
         DataType::LargeUtf8 | DataType::LargeBinary if end > 0 => unsafe {
             check_end::<i64>(buffer(1), buffer(2), end)
         },
         DataType::Utf8View | DataType::BinaryView => {
             let lengths = buffer(found - 1);
             for number in 0..found - expected - 1 {
-                // SAFETY: the last buffer has the length of each data buffer.
+                // SAFETY: the last buffer is null or contains the length of each data buffer.
                 let length: i64 = unsafe { value_at(lengths, number, "lengths")? };
                 let length = count_of("length of a buffer", length)?;
                 if length > 0 && buffer(expected + number).is_null() {
@@ -324,12 +326,12 @@ unsafe fn check_nulls(
     len: usize,
     end: usize,
 ) -> Result<(), Fault> {
-    // Unknown null counts are computed by the library.
+    // An unknown null count (-1) needs no check: the arrow crates count the nulls themselves.
     let Ok(expected) = usize::try_from(array.null_count) else { return Ok(()) };
     let found = if bitmap.is_null() {
         0
     } else {
-        // SAFETY: as above.
+        // SAFETY: the bitmap is not null, so the caller guarantees `end` bits.
         let bits = unsafe { std::slice::from_raw_parts(bitmap, end.div_ceil(8)) };
         len - UnalignedBitChunk::new(bits, end - len, len).count_ones()
     };
@@ -340,7 +342,7 @@ unsafe fn check_nulls(
     Ok(())
 }
 
-/// Checks the last offset, which is the length of the texts.
+/// Checks the last offset, which is the total length of the texts in bytes.
 ///
 /// # Safety
 ///
@@ -350,7 +352,7 @@ unsafe fn check_end<T: TryInto<usize> + Copy + std::fmt::Display>(
     values: *const u8,
     end: usize,
 ) -> Result<(), Fault> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that `offsets` is null or has `end` + 1 values.
     let last: T = unsafe { value_at(offsets, end, "offsets")? };
     let len: usize = last
         .try_into()
@@ -361,7 +363,7 @@ unsafe fn check_end<T: TryInto<usize> + Copy + std::fmt::Display>(
     Ok(())
 }
 
-/// Reads a number from a buffer in place, so the address must be aligned.
+/// Reads the value at index `number` of a buffer. Fails if the address is null or not aligned.
 ///
 /// # Safety
 ///
@@ -378,13 +380,14 @@ unsafe fn value_at<T: Copy>(at: *const u8, number: usize, what: &str) -> Result<
         );
         return Err(Fault::new(reason));
     }
-    // SAFETY: as above, and the address is aligned.
+    // SAFETY: the address is aligned and not null, so the caller guarantees more than `number`
+    // values.
     Ok(unsafe { *at.add(number) })
 }
 
 /// # Safety
 ///
-/// As [`array_of`].
+/// The same as for [`array_of`].
 unsafe fn check_children(array: &RawArray, kind: &DataType, end: usize) -> Result<(), Fault> {
     let fields: Vec<_> = match kind {
         DataType::List(field)
@@ -403,10 +406,10 @@ unsafe fn check_children(array: &RawArray, kind: &DataType, end: usize) -> Resul
         let reason = format!("it has {count} columns, expected {} as in its type", fields.len());
         return Err(Fault::new(reason));
     }
-    // SAFETY: there are as many addresses as columns.
+    // SAFETY: the caller guarantees that `children` is null or contains `count` addresses.
     let columns = unsafe { children(array.children, count)? };
     for (field, column) in fields.into_iter().zip(columns) {
-        // SAFETY: the caller guarantees the addresses in the column.
+        // SAFETY: the caller guarantees the addresses in the column, as in all children.
         let checked = unsafe { check_array(column, field.data_type()) };
         let checked = checked.and_then(|()| {
             let is_table = matches!(kind, DataType::Struct(_));

@@ -1,4 +1,4 @@
-//! Errors in data of other libraries.
+//! The error type for invalid data from other libraries.
 
 use arrow_schema::ArrowError;
 
@@ -7,7 +7,7 @@ use arrow_schema::ArrowError;
 pub(crate) struct Fault {
     /// The names of the nested columns, outermost first.
     columns: Vec<String>,
-    /// Counted from 0.
+    /// The row number, counted from 0.
     row: Option<usize>,
     reason: String,
 }
@@ -27,14 +27,14 @@ impl Fault {
         self
     }
 
-    /// Adds the number of earlier rows to the row.
+    /// Adds `rows`, the number of rows in earlier arrays, to the row number.
     pub(crate) fn after(mut self, rows: usize) -> Self {
         self.row = self.row.map(|row| row.saturating_add(rows));
         self
     }
 
-    /// Marks a fault in the values of a dictionary: the position is an entry of the dictionary, not
-    /// a row.
+    /// Converts a fault in the values of a dictionary, whose row number is an entry of the
+    /// dictionary and not a row of the column.
     pub(crate) fn of_dictionary(self) -> Self {
         let place = self.row.map(|row| format!("value number {row} of the dictionary"));
         let place = place.unwrap_or_else(|| "the dictionary".into());
@@ -54,7 +54,7 @@ impl From<ArrowError> for Fault {
     fn from(error: ArrowError) -> Self {
         let error = error.to_string();
         if error.contains("datatype \"Null\"") {
-            // Some libraries give columns of this type buffers, which the interface does not have.
+            // Some libraries pass buffers for columns of type Null, which the interface forbids.
             return Fault::new(
                 "a column of type Null has no values; give it a type, such as UInt64",
             );

@@ -28,12 +28,12 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 
 type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 
-/// Finds the items of a benchmark that occur in documents, as `fpstore contamination` does, and
-/// copies the documents without items. No input is changed.
+/// Finds the items of a benchmark that occur in documents, like the command `fpstore
+/// contamination`, and copies the documents without items. No input is changed.
 ///
 /// An item is in a document if one passage of the document contains enough of the item's shingles
-/// (runs of words). If the required share is so high that one exchanged word would miss it, the
-/// passage must contain all shingles.
+/// (runs of words). If one exchanged word in the item would already push its share below the
+/// minimum, the passage must contain all shingles.
 ///
 /// Parameters
 /// ----------
@@ -42,27 +42,28 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 /// against : Documents, path, list of paths, or table
 ///     The items. The ids of items in paths are line numbers.
 /// output : path, optional
-///     A folder, or a file for one input file.
+///     Folder of the copies, or a file if there is one input file.
 /// shingle, contains : int and float, optional
-///     An item of 50 words or more needs this share of its shingles of this many words.
+///     Words of a shingle, and the minimum share of its shingles, for an item of 50 words or more.
 /// short_shingle, short_contains : int and float, optional
-///     The same for a shorter item.
+///     Words of a shingle, and the minimum share of its shingles, for an item of fewer words.
 /// min_words : int, optional
 ///     Items of fewer words are skipped.
 /// page : int, default 0
-///     Maximum number of matches on a page for a browser.
+///     Maximum number of matches on an HTML page; 0 for no page.
 /// replace : bool, default False
 ///     Whether existing outputs are replaced.
 /// text_field, id_field : str, optional
-///     Fields or columns of the documents, as for `Documents`.
+///     Fields or columns with the texts and ids of the documents, see `Documents`.
 /// against_text_field, against_id_field : str, optional
-///     Fields or columns of the items.
+///     Fields or columns with the texts and ids of the items.
 #[doc = parameters!(threads memory temp_dir progress)]
 ///
 /// Returns
 /// -------
 /// fpstore.types.Contamination
-///     Each found item takes memory. For a table, `keep` is the mask of the rows without an item.
+///     Memory grows with the number of found items. For a table, `keep` is the mask of the rows
+///     without an item.
 ///
 /// Examples
 /// --------
@@ -166,7 +167,7 @@ pub(crate) fn contamination<'py>(
                 shown.take(found.held());
             }
             let row = found.row;
-            // The rows of a table are in no file.
+            // Documents of a table are in no file.
             let file = match table {
                 Some(_) => String::new(),
                 None => documents.shown(row.file.to_owned()),

@@ -1,4 +1,4 @@
-//! The function `clean`: files of documents without near-duplicates.
+//! The function `clean`: removes near-duplicates from files and tables of documents.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,96 +29,101 @@ use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
 /// Removes near-duplicate documents, like the command `fpstore clean`. From files, kept documents
-/// are copied byte for byte; for a table, the answer has the mask `keep` of its rows. No input is
-/// changed. The same call resumes an interrupted job.
+/// are copied byte for byte; for a table, the answer contains the mask `keep` of its rows. No input
+/// is changed. The same call resumes an interrupted job.
 ///
 /// Parameters
 /// ----------
 /// inputs : Documents, path, list of paths, or table
-///     Paths can be addresses, see `Documents`.
+///     The documents. Paths can be addresses such as `s3://bucket/name`.
 /// output : path, optional
-///     A folder, or a file for one input file, also at an address; without it nothing is written.
+///     Folder of the copies, or a file if there is one input file; both can be at an address. By
+///     default no document is written.
 /// recipe : Recipe or str, optional
-///     By default the recipe of the store, or `minhash`.
+///     The recipe of the fingerprints; by default the recipe of the `store`, or `minhash`.
 /// confirm : float, optional
 ///     Minimum Jaccard similarity of the features of near-duplicates. By default 0.8, unless `k` is
 ///     given; with `k` alone, or with a store without sketches, the fingerprints decide.
 /// confirm_contains : float, optional
-///     Minimum share of the features that the kept document must have, too.
+///     Minimum share of a removed document's features that the kept document must contain.
 /// k : int, optional
-///     Maximum distance in bits.
+///     Maximum distance of the fingerprints of near-duplicates, in bits.
 /// judge : str, optional
 ///     Reasons for removal, all or some of `"address,bytes,text,near"`.
 /// pairs : path or table, optional
-///     Judged pairs, which override the other rules: a file as `fpstore evaluate` reads it, or two
-///     ids and a label.
+///     Judged pairs of documents, which override the other rules: a file in the format of `fpstore
+///     evaluate`, or a table of two ids and a label.
 /// passages : str, optional
 ///     `"cut"`, `"annotate"` or `"drop:PART"`, the treatment of removed passages, if `Documents`
-///     have a `unit`. For a table, `rows` then has the remaining texts.
+///     have a `unit`. For a table, `rows` of the answer then contains the remaining texts.
 /// url_field : str, optional
-///     Field of addresses. Only the best document of each address is kept.
+///     Field with the address of a document. Only the best document of each address is kept.
 /// keep : str, default "first"
-///     `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or
-///     several rules with commas between them; later rules decide ties of earlier ones.
+///     The document to keep of several near-duplicates: `"first"`, `"last"`, `"longest"`,
+///     `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`. Of several rules with commas between
+///     them, a later rule decides only ties of the rules before it.
 /// source_field : str, optional
-///     Field of sources.
+///     Field with the source of a document.
 /// target : int, optional
 ///     Number of documents to keep: the threshold starts at its strictest value and is relaxed,
 ///     equally for all documents, until this many are left.
 /// max_loss : float or str, optional
-///     Maximum share of removed documents, such as `"1%"`, in total, of each file and each source.
+///     Maximum share of removed documents, such as `"1%"`, in total, in each file and in each
+///     source.
 /// store : Store, path or list of paths, optional
-///     Documents near a stored document are removed. The store determines the recipe and `k`.
+///     Documents with a near-duplicate in the store are removed. The store determines the recipe
+///     and `k`.
 /// within : bool, default False
-///     With a `store`, whether documents near another new document are removed, too.
+///     With a `store`: whether near-duplicates among the inputs are removed, too.
 /// add : bool, default False
 ///     Whether the kept documents are added to the store, all or none.
 /// label : str, optional
-///     The label of the new segment.
+///     The label of the segment with the added documents.
 /// run : str, optional
-///     The name of the job in the store: a call with a known run changes nothing. It raises
-///     `KnownRunError` if the `output` is missing, or if `commit` is set without an `output`,
-///     because all documents would be found in the store.
+///     A name of the job that is recorded in the store: a call with a recorded name changes
+///     nothing. It raises `KnownRunError` if the `output` is missing, or if `commit` is set without
+///     an `output`, because all documents would be found in the store.
 /// commit : bool, default True
-///     `False` is the safe order for a table: nothing is added before `cleaned.commit()`, or before
-///     the end of a `with` block without an exception, so the caller writes the kept rows first.
-///     The store is locked until then. After a commit, the same call returns `was_added_before`:
-///     the earlier output is complete. It raises `KnownRunError` only if the table has a document
-///     without a near document in the store: then it is not the table of that run.
+///     `False` adds nothing before `cleaned.commit()`, or before the end of a `with` block without
+///     an exception, so the caller can write the kept rows of a table first. The store is locked
+///     until then. After a commit, the same call returns `was_added_before`: the earlier output is
+///     complete. It raises `KnownRunError` only if the table contains a document without a
+///     near-duplicate in the store: then it is not the table of that run.
 /// annotate : str, optional
-///     Removes nothing: each document gets a field of this name, with the id of the document that
-///     it duplicates, or null.
+///     Name of a field. No document is removed; each gets this field, with the id of the document
+///     that it duplicates, or null.
 /// per_cluster : int, default 1
 ///     Maximum number of documents kept from a cluster.
 /// cluster_size : str, optional
 ///     Name of a field for the number of documents in the original cluster.
 /// manifest : bool, default False
-///     Whether the answer has a dictionary of the settings, the counts, and the SHA-256 of all
+///     Whether the answer contains a dictionary of the settings, the counts, and the SHA-256 of all
 ///     input and output files, which are read again for it.
 /// page : int, default 0
-///     Size of a sample of removed documents, shown with the kept ones on a page for a browser.
+///     Number of removed documents on an HTML page, each shown with the kept document; 0 for no
+///     page.
 /// replace : bool, default False
 ///     Whether existing outputs are replaced.
 /// text_field, id_field : str, optional
-///     Fields or columns, as for `Documents`.
+///     Fields or columns with the texts and ids, see `Documents`.
 #[doc = parameters!(threads memory temp_dir wait progress)]
 ///
 /// Returns
 /// -------
 /// fpstore.types.Cleaned
-///     Each removed document takes memory.
+///     Memory grows with the number of removed documents.
 ///
 /// Raises
 /// ------
 /// TooMuchLostError
 ///     More documents than `max_loss` would be removed. Nothing was written.
 /// KnownRunError
-///     The store has the documents of this `run`, and the answer cannot be repeated.
+///     The store contains the documents of this `run`, and the answer cannot be repeated.
 ///
 /// Warns
 /// -----
 /// SimilarityWarning
-///     The store has no sketches, so fingerprints decide.
+///     The store has no sketches, so fingerprints alone decide.
 ///
 /// Examples
 /// --------
@@ -254,7 +259,8 @@ pub(crate) fn clean<'py>(
             replace,
             against,
             within,
-            // The documents of a known run are only looked up.
+            // A call that would add, but has no `add` here, only looks up the documents of a known
+            // run: no limits apply.
             target: target.filter(|_| add.is_some() || !is_added),
             max_loss: max_loss.filter(|_| add.is_some() || !is_added),
             add,
@@ -290,7 +296,8 @@ pub(crate) fn clean<'py>(
                 }
                 None
             }
-            // The output is copied to its address before the documents are added to the store.
+            // The output of a known run is complete: it was published before the documents were
+            // added.
             Err(Error::KnownRun { .. }) if output.is_published => None,
             begun => begun?,
         };
@@ -377,7 +384,7 @@ pub(crate) fn clean<'py>(
     )
 }
 
-/// The documents of a cleaning that are added to the store by a commit.
+/// The kept documents of a cleaning, which `commit` adds to the store.
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Addition {
     lent: Lent<fpstore_corpus::Addition>,

@@ -30,17 +30,17 @@ use crate::options::{choice, count};
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// The module of documents at addresses.
+/// The Python module that reads and writes files at addresses such as `s3://bucket/name`.
 pub(super) const REMOTE: &str = "fpstore._remote";
 /// Maximum length of a path; a longer text is not the path of a file.
 const NAME_LEN_MAX: usize = 4096;
-/// Maximum number of characters of a text in a message.
+/// Maximum number of characters of a text that is quoted in a message.
 const SHOWN_LEN: usize = 40;
-/// Maximum length of a document.
+/// The option `max_document`: the maximum length of a document in bytes.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
 
-/// Documents in files and folders, or in a table, with the options for reading them. Without
-/// options, paths or a table can be given directly.
+/// Documents in files and folders, or in a table, with the options for reading them. Functions that
+/// take documents also accept paths or a table directly, with default options.
 ///
 /// Parameters
 /// ----------
@@ -52,27 +52,27 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 ///     column of texts. A list of texts is taken for paths.
 /// format : str, optional
 ///     The format of all files: `"jsonl"`, `"csv"`, `"tsv"`, `"parquet"`, `"warc"`, `"lines"`,
-///     `"text"`, `"html"` or `"features"`. By default the name of each file decides.
+///     `"text"`, `"html"` or `"features"`. By default the file extension decides.
 /// id_field, text_field : str, optional
-///     Fields or columns; in JSON also paths such as `doc.body`. By default `id` and `text`; if a
-///     file has no such field, the only field with another usual name, such as `url` or `content`.
-///     Without a column of ids, the ids of a table are row numbers.
+///     Fields or columns with the ids and texts; in JSON also paths such as `doc.body`. By default
+///     `id` and `text`; if a file has no such field, the only field with another usual name, such
+///     as `url` or `content`. Without an id column, the ids of a table are row numbers.
 /// line_ids : bool, default False
 ///     Whether the ids are line numbers.
 /// text_format : str, default "plain"
-///     `"plain"`, `"html"` or `"markdown"`.
+///     The format of the texts: `"plain"`, `"html"` or `"markdown"`.
 /// unit : str, optional
 ///     `"paragraph"`, `"line"` or `"words:100"`: each passage of a text becomes a document. Its id
 ///     is the id of the text, `#` and a number.
 /// encoding : str, optional
-///     `"utf-8"`, `"detect"` or a name such as `"gbk"`. By default UTF-8; for pages the declared
-///     encoding, or the detected encoding if a page declares none.
+///     `"utf-8"`, `"detect"` or a name such as `"gbk"`. By default UTF-8; for HTML pages the
+///     declared encoding, or the detected encoding if a page declares none.
 /// html_part : str, default "auto"
-///     `"auto"`, `"main"` or `"full"`.
+///     The part of an HTML page to read: `"auto"`, `"main"` or `"full"`.
 /// max_document : int or str, optional
-///     Maximum length in bytes. A longer document is a bad record.
+///     Maximum length of a document in bytes. A longer document is a bad record.
 /// include, exclude : str or list of str, optional
-///     Glob patterns of the files in folders.
+///     Glob patterns of the files to read in folders, and of files to skip.
 /// hidden : bool, default False
 ///     Whether hidden files in folders are read.
 /// skip_bad : bool, default False
@@ -106,14 +106,14 @@ pub(crate) struct Readable {
     pub(crate) table: Option<DocumentTable>,
     /// Prefixes of temporary paths, each with the name that messages and answers show.
     pub(super) shown: Vec<(String, String)>,
-    /// Copies of documents at addresses.
+    /// The folder with copies of files at addresses; dropping this field deletes it.
     _copies: Option<ScratchDirectory>,
 }
 
 impl Documents {
-    /// Makes the documents readable within the limits of a call. `fields` are the names of
-    /// additional fields to read. A table is written to a temporary file, and files at addresses
-    /// are copied.
+    /// Prepares the documents for reading within the limits of a call: a table is written to a
+    /// temporary file, and files at addresses are copied. `fields` are the names of additional
+    /// fields to read.
     pub(crate) fn readable(
         &self,
         py: Python<'_>,
@@ -123,7 +123,7 @@ impl Documents {
         self.readable_as(py, resources, fields, |table| table)
     }
 
-    /// As [`Documents::readable`], with the table made by `make`.
+    /// Like [`Documents::readable`], but `make` sets further options of the temporary table.
     pub(super) fn readable_as(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl Documents {
         Ok(Readable { paths: vec![path], options, table: Some(table), shown, _copies: None })
     }
 
-    /// As [`Documents::of`], with optional names of fields.
+    /// Like [`Documents::of`], but with optional names of the text and id fields.
     pub(crate) fn of_fields<'py>(
         given: &Bound<'py, PyAny>,
         text_field: Option<&Bound<'py, PyAny>>,
@@ -158,8 +158,8 @@ impl Documents {
         Documents::with(given, text_field, id_field, false)
     }
 
-    /// The items of a benchmark: as [`Documents::of_fields`], but without `id_field` the ids of
-    /// items in paths are the numbers of their lines.
+    /// Like [`Documents::of_fields`], but for the items of a benchmark: without `id_field`, the ids
+    /// of items in files are line numbers.
     pub(super) fn of_items<'py>(
         given: &Bound<'py, PyAny>,
         text_field: Option<&Bound<'py, PyAny>>,
@@ -196,7 +196,7 @@ impl Documents {
         Documents::with(given, None, None, false)
     }
 
-    /// Calls `each` with the texts and the values of `fields` of each part of an Arrow table.
+    /// Calls `each` for each part of an Arrow table, with its texts and its values of `fields`.
     pub(crate) fn each_arrow_part(
         &self,
         py: Python<'_>,
@@ -210,7 +210,7 @@ impl Documents {
         table::each_arrow_part(object.bind(py), &columns, each)
     }
 
-    /// The title of a page about the documents.
+    /// The title of an HTML page about the documents.
     pub(crate) fn title(&self) -> String {
         match &self.source {
             Source::Table(_) => "a table".into(),
@@ -221,12 +221,12 @@ impl Documents {
         }
     }
 
-    /// Whether passages are documents.
+    /// Whether each passage of a text is a document of its own (option `unit`).
     pub(super) fn are_passages(&self) -> bool {
         self.options.passage_unit().is_some()
     }
 
-    /// Whether the documents are a table.
+    /// Whether the documents come from a table.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(_))
     }
@@ -272,12 +272,12 @@ fn expanded(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Whether a path is an address for the package fsspec.
+/// Whether a path is an address for the package fsspec, such as `s3://bucket/name`.
 pub(super) fn is_address(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.contains("://")) && !path.exists()
 }
 
-/// Makes the documents of paths readable; files at addresses are copied to `folder`.
+/// Prepares the documents in `paths` for reading: files at addresses are copied to `folder`.
 fn copied(
     py: Python<'_>,
     paths: &[PathBuf],
@@ -429,7 +429,7 @@ impl Readable {
         self.shown.iter().fold(text, |text, (path, name)| text.replace(path, name))
     }
 
-    /// Replaces temporary paths in losses.
+    /// Replaces temporary paths in the file names of losses.
     pub(super) fn rename(&self, losses: &mut [Loss]) {
         for loss in losses {
             if let LossOf::File(name) = &mut loss.of {

@@ -1,4 +1,4 @@
-//! Labelled pairs, in files and tables.
+//! Reads labelled pairs of documents from files and tables.
 
 use fpstore::IoError;
 use fpstore::input::open_input;
@@ -42,7 +42,8 @@ pub(crate) fn labels_of(given: &Bound<'_, PyAny>) -> PyResult<LabelFile> {
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 
-/// The judged pairs of an argument, for clusters. Only `components` obey them.
+/// The judged pairs of an argument, for clusters. Fails unless the method is `components`, the only
+/// method that obeys judged pairs.
 pub(crate) fn judged_of(
     pairs: Option<&Bound<'_, PyAny>>,
     method: ClusterMethod,

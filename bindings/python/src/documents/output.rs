@@ -8,21 +8,22 @@ use pyo3::prelude::*;
 use super::given::{REMOTE, is_address};
 use crate::errors::Failure;
 
-/// The destination of documents.
+/// The destination of the kept documents.
 #[derive(Default)]
 pub(super) struct Output {
     /// The local file or folder, if there is an output.
     pub(super) path: Option<PathBuf>,
     /// The address to which the complete output is copied.
     address: Option<PathBuf>,
-    /// Whether that address has an output already.
+    /// Whether an output already exists at `address`.
     pub(super) is_published: bool,
     replace: bool,
     scratch: Option<ScratchDirectory>,
 }
 
 impl Output {
-    /// The output in an argument. An existing address is refused at once, unless `may_exist`.
+    /// The output in an argument. Fails if an output exists at an address already, unless `replace`
+    /// or `may_exist` is set.
     pub(super) fn of(
         py: Python<'_>,
         given: Option<PathBuf>,
@@ -41,7 +42,7 @@ impl Output {
         Ok(Output { address: given, is_published, replace, ..output })
     }
 
-    /// A temporary output, which the call itself reads.
+    /// A temporary output in `folder`, which is deleted with the returned value.
     pub(super) fn temporary(folder: &Path, name: &Path) -> PyResult<Self> {
         let scratch = ScratchDirectory::create(folder).map_err(fpstore::Error::Io);
         let scratch = scratch.map_err(Failure::from)?;
@@ -54,7 +55,7 @@ impl Output {
         self.address.is_some()
     }
 
-    /// The prefix of temporary paths, and the name that messages show for it.
+    /// For an output at an address: the prefix of temporary paths, and its replacement in messages.
     pub(super) fn shown(&self) -> Option<(String, String)> {
         let folder = self.scratch.as_ref()?.path().display().to_string();
         let address = self.address.as_ref()?;

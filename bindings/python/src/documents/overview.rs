@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::tuple_class::answer;
 
-/// An `Overview`.
+/// Converts an overview to the Python class `Overview`.
 pub(crate) fn overview_of<'py>(
     py: Python<'py>,
     overview: &Overview,
@@ -23,7 +23,7 @@ pub(crate) fn overview_of<'py>(
     answer!(py, "Overview", overview.judgement.to_string(), reasons, losses, clusters)
 }
 
-/// A `Loss`.
+/// Converts a loss to the Python class `Loss`.
 pub(crate) fn loss_of<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyAny>> {
     let LossRow { kind, name, document_count, removed_count, empty_count } = loss.row();
     answer!(py, "Loss", kind, name, document_count, removed_count, empty_count)

@@ -23,7 +23,8 @@ type Columns = (
     IdColumn,
 );
 
-/// Rows under construction. Ids are texts, because inputs may have ids of different kinds.
+/// The rows of removed documents under construction. Ids are texts, because inputs may have ids of
+/// different kinds.
 pub(super) struct RemovedRows<'a> {
     rows: RowsBuilder<Columns>,
     names: Option<&'a Names>,
@@ -64,7 +65,7 @@ impl<'a> RemovedRows<'a> {
     }
 }
 
-/// The store of the kept document, if it is in one of several stores.
+/// The name of the store that contains the kept document, if there are several stores.
 pub(super) fn store_of<'a>(row: &RemovedRow<'_>, names: Option<&'a Names>) -> Option<IdRef<'a>> {
     let names = names.filter(|_| row.side == Side::Stored)?;
     Some(IdRef::Text(names.text(row.other_store)))

@@ -14,15 +14,16 @@ use crate::errors::Failure;
 use crate::rows::Rows;
 use crate::store::Names;
 
-/// The columns. `near` is the number of the row that a removed row duplicates, or null if it
-/// duplicates a stored document. Then `near_store` is the name of its store, if there are several.
+/// The column names. `near` is the number of the row that a removed row duplicates, or null if it
+/// duplicates a stored document; `near_store` is the name of that document's store, if there are
+/// several stores.
 const NAMES: [&str; 8] =
     ["keep", "near", "near_id", "distance", "similarity", "side", "reason", "near_store"];
 
 type Columns =
     (Bits, UInt64Builder, IdColumn, UInt8Builder, Float64Builder, IdColumn, IdColumn, IdColumn);
 
-/// Rows under construction.
+/// The decisions on the first `count` rows of the table.
 struct TableRows<'a> {
     rows: RowsBuilder<Columns>,
     names: Option<&'a Names>,
@@ -30,7 +31,7 @@ struct TableRows<'a> {
 }
 
 impl TableRows<'_> {
-    /// Adds kept rows up to the row of this number, also for texts without features.
+    /// Adds kept rows before row `row`: every row that is not removed, also texts without features.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
             self.rows.keep((true, None, None, None, None, None, None, None))?;
@@ -51,7 +52,7 @@ impl TableRows<'_> {
     }
 }
 
-/// One row for each row of the table. `names`: the names of the compared stores, if there are
+/// The decision on each row of the table. `names`: the names of the compared stores, if there are
 /// several.
 pub(super) fn rows_of(
     cleaned: &Cleaned<'_>,
@@ -85,7 +86,7 @@ pub(super) fn rows_of(
 }
 
 /// For each row of a table of passages, whether any passage remains, and the remaining text, read
-/// from the copy of the table.
+/// from the cleaned copy of the table.
 pub(super) fn rest_of(table: &DocumentTable, copy: &Path) -> Result<Rows, Failure> {
     let mut rows =
         RowsBuilder::new(["keep", "text"], (Bits::default(), IdColumn::new(IdKind::Text)));

@@ -25,7 +25,7 @@ use crate::tuple_class::FRAMES;
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) text: String,
-    /// Without such a column the ids are row numbers.
+    /// `None`: the ids are row numbers.
     pub(super) id: Option<String>,
     pub(super) fields: Vec<String>,
 }
@@ -118,7 +118,7 @@ fn write_each(
     Ok(())
 }
 
-/// The values of rows, except the texts.
+/// The ids and fields of rows, whose texts are passed separately.
 struct Others {
     ids: Option<Ids>,
     fields: Vec<Vec<Option<String>>>,
@@ -202,7 +202,7 @@ fn column_of(py: Python<'_>, table: &ArrayRef, name: &str) -> PyResult<ArrayRef>
     column.ok_or_else(|| no_column(py, name, names()))
 }
 
-/// The texts of an Arrow table, and the values of each other field.
+/// The texts of an Arrow table, and the values of each column in `columns.fields`.
 fn parts_of(
     py: Python<'_>,
     table: &ArrayRef,
@@ -216,7 +216,7 @@ fn parts_of(
     Ok((texts, columns.fields.iter().map(values).collect::<PyResult<_>>()?))
 }
 
-/// Calls `each` with the texts and the values of the other fields of each part of an Arrow table.
+/// Calls `each` for each part of an Arrow table, with its texts and its values of `columns.fields`.
 pub(super) fn each_arrow_part(
     object: &Bound<'_, PyAny>,
     columns: &Columns,
@@ -249,7 +249,7 @@ fn write_columns(
     if is_pandas && !object.hasattr("columns")? {
         return write_texts(py, &TextInput::of(object)?, columns, to);
     }
-    // A dictionary iterates over its keys.
+    // A dictionary iterates over its keys, the column names.
     let all = if is_pandas { object.getattr("columns")? } else { object.clone() };
     let names: Vec<String> = all
         .try_iter()?
@@ -285,7 +285,7 @@ fn write_columns(
             if is_missing {
                 return Ok(None);
             }
-            // Dates in ISO 8601.
+            // Dates and times become texts in ISO 8601.
             let value = value?;
             let text = if value.hasattr("isoformat")? {
                 value.call_method0("isoformat")?.str()?
@@ -300,7 +300,7 @@ fn write_columns(
     write_rows(py, &texts, &Others { ids, fields }, to)
 }
 
-/// The values of a column for the rules of a cleaning: texts, numbers, and times in seconds.
+/// The values of a column as texts, for the rules of a cleaning; times are seconds since 1970.
 fn texts_of_values(py: Python<'_>, name: &str, column: &ArrayRef) -> PyResult<Vec<Option<String>>> {
     let each = |of: &dyn Fn(usize) -> String| -> Vec<Option<String>> {
         (0..column.len()).map(|at| (!column.is_null(at)).then(|| of(at))).collect()

@@ -9,14 +9,14 @@ use crate::columns::RowsBuilder;
 use crate::errors::Failure;
 use crate::rows::Rows;
 
-/// An id. The server sends all ids as texts.
+/// Converts an id from a server, which sends all ids as texts, to the id kind of its store.
 pub(super) fn id_of(text: &str, kind: IdKind) -> Id {
     let number = IdRef::canonical_number(text).filter(|_| kind == IdKind::U64);
     number.map_or_else(|| Id::Text(text.into()), Id::U64)
 }
 
-/// Whether the limit of the caller cut the answer. An answer cut by another limit is incomplete,
-/// and an error.
+/// Whether the limit of the caller cut the answer. Fails if another limit cut it, because then the
+/// answer is incomplete.
 pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool, Failure> {
     if !answer.cut {
         return Ok(false);
@@ -51,8 +51,8 @@ pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<(Match, Opti
     answer.matches.into_iter().map(match_of).collect()
 }
 
-/// The rows of many answers, as from `Store.query_many`, with the column `store` if there are
-/// several stores.
+/// The rows of many answers, with the columns of `Store.query_many`; the column `store` is omitted
+/// for a single store.
 pub(super) fn rows_of(
     answers: &[AnswerRow],
     options: &QueryOptions,
@@ -67,7 +67,7 @@ pub(super) fn rows_of(
         cut |= is_cut(answer, options)?;
         for found in &answer.matches {
             let (value, distance) = (found.fingerprint.fingerprint.value(), found.distance);
-            // The number of queries was checked before.
+            // `query as u32` keeps the value: `check_count` has limited the number of queries.
             let store = found.store.as_deref().unwrap_or_default();
             let mut keep =
                 |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, store, "", id));
