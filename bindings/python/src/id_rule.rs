@@ -1,4 +1,5 @@
-//! The kind of ids that may be added to a store: requested by the user, or already in the store.
+//! Decides which kind of ids can be added to a store: the kind that the user requested, or the kind
+//! of ids that the store already contains.
 
 use fpstore::{IdKind, IdPolicy, IdRef};
 use pyo3::prelude::*;
@@ -9,13 +10,13 @@ use crate::input::ids::Ids;
 /// The rule for the kind of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdRule {
-    /// The first ids decide.
+    /// The kind is still open: the first ids decide it.
     Open,
     /// The user named a kind; ids of the other kind are converted.
     Asked(IdPolicy),
-    /// The store has numbers.
+    /// The store contains numbers; texts are refused.
     Numbers,
-    /// The store has texts; numbers become texts.
+    /// The store contains texts; numbers become texts.
     Texts,
 }
 
@@ -33,7 +34,7 @@ impl IdRule {
         }
     }
 
-    /// The rule of a store with ids of this kind, unless the user named a kind.
+    /// The rule for a store with ids of the kind `kept`, unless the user named a kind.
     pub(crate) fn beside(self, kept: IdKind) -> Self {
         match (self, kept) {
             (IdRule::Open, IdKind::Text) => IdRule::Texts,
@@ -42,7 +43,7 @@ impl IdRule {
         }
     }
 
-    /// The rule after these ids.
+    /// The rule for the records after `ids`: an open kind becomes the kind of `ids`.
     pub(crate) fn after(self, ids: Option<&Ids>) -> Self {
         match (self, ids) {
             (IdRule::Open, Some(Ids::Numbers(_))) => IdRule::Numbers,
@@ -51,7 +52,7 @@ impl IdRule {
         }
     }
 
-    /// The kind of the resulting ids, if it is known.
+    /// The kind of the stored ids, `IdKind::None` if it is unknown.
     pub(crate) fn kind(self) -> IdKind {
         match self {
             IdRule::Asked(IdPolicy::Text) | IdRule::Texts => IdKind::Text,
@@ -92,7 +93,7 @@ impl IdRule {
                          texts, id_type='int' numbers",
                     );
                 }
-                // A store without other ids would store this text as a number.
+                // Without ids before it, the store would convert this text to a number.
                 IdRule::Open if is_number => {
                     return refused(
                         ", is a number in a text, and the earlier records have no ids; \

@@ -33,7 +33,7 @@ struct Items {
     ids: Option<Ids>,
     /// The recipe of the fingerprints, if it is known.
     recipe: Option<Recipe>,
-    /// Whether the caller guarantees the recipe of the store.
+    /// Whether the caller guarantees that fingerprints have the recipe of the store.
     same_recipe: bool,
 }
 
@@ -97,8 +97,8 @@ impl Items {
         }
     }
 
-    /// Whether the fingerprints have the recipe of the store, or `None` if their recipe is unknown.
-    /// A different recipe is an error.
+    /// `Some(true)` if the fingerprints have the recipe of the store, `None` if their recipe is
+    /// unknown. Fails if the recipes differ.
     fn is_same(
         &self,
         connection: &mut Connection,
@@ -120,7 +120,7 @@ impl Items {
     }
 }
 
-/// The rows of `Writer.check_and_add`.
+/// Converts the results of the server to the rows that `Writer.check_and_add` returns.
 fn checked_rows(results: &[AddedItem], kind: IdKind) -> Result<Rows, Failure> {
     let mut rows = CheckedRows::new(kind);
     for result in results {
@@ -140,28 +140,29 @@ fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyA
 
 #[pymethods]
 impl Client {
-    /// Adds each record without a near record in the store or earlier in this call. All of them are
-    /// added by one request, or none.
+    /// Adds each record without a near record in the store or earlier in this call. All records are
+    /// sent in one request: either all new ones are added, or none.
     ///
     /// Parameters
     /// ----------
     /// fingerprints : array, list or Column, optional
-    ///     At most as many as the limit `max_items` of the server.
+    ///     The fingerprints, at most `max_items` of the server's limits.
     /// ids : array or list, optional
-    ///     Their ids.
+    ///     One id for each fingerprint or text.
     /// k : int, optional
-    ///     Distance of near records in bits.
+    ///     Maximum distance of near records in bits.
     /// texts : list or array of str, optional
-    ///     Texts in place of fingerprints; the server makes the fingerprints.
+    ///     Texts, given instead of fingerprints; the server makes their fingerprints.
     /// durable : bool, default True
     ///     `False` returns before the new records are on disk.
     /// same_recipe : bool, default False
-    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` has a recipe.
+    ///     Guarantees that ready-made fingerprints have the recipe of the store. The fingerprints
+    ///     of a `Column` need no guarantee: it contains their recipe.
     ///
     /// Returns
     /// -------
     /// Rows
-    ///     As `Writer.check_and_add`.
+    ///     Rows with the columns that `Writer.check_and_add` returns.
     #[pyo3(signature = (
         fingerprints=None, ids=None, k=None, *, texts=None, durable=true, same_recipe=false
     ))]
@@ -190,16 +191,17 @@ impl Client {
         Ok(checked_rows(&results, kind)?)
     }
 
-    /// Replaces the records with the same ids, in one step and durably.
+    /// Adds records after deleting the stored records with the same ids, in one step and durably.
     ///
     /// Parameters
     /// ----------
     /// fingerprints : array, list or Column, optional
     /// ids : array or list
     /// texts : list or array of str, optional
-    ///     Texts in place of fingerprints; the server makes the fingerprints.
+    ///     Texts, given instead of fingerprints; the server makes their fingerprints.
     /// same_recipe : bool, default False
-    ///     Whether ready-made fingerprints have the recipe of the store; a `Column` has a recipe.
+    ///     Guarantees that ready-made fingerprints have the recipe of the store. The fingerprints
+    ///     of a `Column` need no guarantee: it contains their recipe.
     ///
     /// Returns
     /// -------
@@ -222,7 +224,7 @@ impl Client {
         deleted(py, &done)
     }
 
-    /// Deletes ids, durably.
+    /// Deletes ids from the store of the server, durably.
     ///
     /// Parameters
     /// ----------
@@ -252,7 +254,7 @@ impl Client {
         deleted(py, &done)
     }
 
-    /// Removes segments by their labels.
+    /// Removes segments with expired labels.
     ///
     /// Parameters
     /// ----------
@@ -280,7 +282,7 @@ impl Client {
         PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Sets the label of later additions.
+    /// Sets the label of records that are added after this call.
     ///
     /// Parameters
     /// ----------
@@ -290,7 +292,7 @@ impl Client {
     /// Returns
     /// -------
     /// str
-    ///     The label.
+    ///     The label that was set.
     fn set_label(
         &self,
         py: Python<'_>,
@@ -336,7 +338,8 @@ impl Client {
         answer!(py, "Imported", done.segments, done.fingerprints, done.bytes)
     }
 
-    /// Makes the server show the newest state of its store now. Returns whether it is a new state.
+    /// Makes the server read the newest snapshot of its store now. Returns whether the snapshot is
+    /// new.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let done = self.connections.run(py, |connection, shared| {
             connection.ask(shared, async |client| client.refresh().await)

@@ -1,4 +1,4 @@
-//! The class `Client`: reading calls.
+//! The class `Client`, with its calls that only read.
 
 use fpstore::options::COUNT;
 use fpstore::{Fingerprint, IdKind, IdRef};
@@ -23,28 +23,30 @@ use crate::store::owned_matches;
 use crate::tuple_class::answer;
 use crate::work::Shared;
 
-/// A client of a server, `fpstore serve` or `fpstore.serve`, with the same answers as the served
-/// store.
+/// A client of a server (`fpstore serve` or `fpstore.serve`). Its answers are equal to those of the
+/// served store.
 ///
-/// Threads may share a client: each has its own connection, opened at its first request and kept.
-/// If the server is busy, the request is repeated after the pause that the server requests. `with`
-/// closes the client. A request that changes the store is sent once.
+/// Threads may share a client: each thread has its own connection, which is opened at its first
+/// request and kept. If the server is busy, a reading request is repeated after the pause that the
+/// server requests; a request that changes the store is sent only once. Leaving a `with` block
+/// closes the client.
 ///
 /// Parameters
 /// ----------
 /// url : str
 ///     `http://ADDRESS:PORT` or `unix:PATH`; TLS is not supported.
 /// token : str, optional
-///     Sent with each request.
+///     Token that the server requires, sent with each request.
 ///
 /// Raises
 /// ------
 /// CutAnswerError
 ///     A limit of the server cut the answer.
 /// RefusedError
-///     The server refused the request; `code` is the reason.
+///     The server refused the request; the field `code` contains the reason.
 /// UnreachableError
-///     The connection broke. A requested change may have taken place, also after Ctrl-C.
+///     The connection broke. After this error, and after Ctrl-C, a requested change may be done or
+///     not.
 ///
 /// Examples
 /// --------
@@ -147,7 +149,7 @@ impl Client {
         self.connections.close();
     }
 
-    /// The settings and limits of the server, and `Store.info` of its store.
+    /// The settings and limits of the server, and information about its store.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let info = self.connections.run(py, |connection, shared| {
             connection.ask(shared, async |client| client.info().await)
@@ -165,14 +167,14 @@ impl Client {
         answer!(py, "Readiness", answer.ready, answer.generation, code, message)
     }
 
-    /// The cost of queries on the server.
+    /// The estimated cost of queries on the server.
     ///
     /// Parameters
     /// ----------
     /// k : int, optional
-    ///     Distance in bits.
+    ///     Maximum distance of the queries in bits.
     /// queries : int, optional
-    ///     Number of queries.
+    ///     Number of queries, by default 1.
     ///
     /// Returns
     /// -------
@@ -194,7 +196,7 @@ impl Client {
         answer!(py, "Price", price.k, price.queries, expected, cost, lane, price.generation)
     }
 
-    /// All stored fingerprints near a query.
+    /// All stored fingerprints within `k` bits of a query fingerprint.
     ///
     /// Parameters
     /// ----------
@@ -216,7 +218,7 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Fingerprint(needle))
     }
 
-    /// As `query`, for a text: the server makes its fingerprint by the recipe of the store.
+    /// Like `query`, but for a text: the server makes its fingerprint with the recipe of the store.
     ///
     /// Parameters
     /// ----------
@@ -237,7 +239,7 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Text(&text))
     }
 
-    /// The nearest stored fingerprints.
+    /// The stored fingerprints nearest to a query fingerprint.
     ///
     /// Parameters
     /// ----------
@@ -262,8 +264,8 @@ impl Client {
         self.matches(py, nearest(py, count, k)?, Asked::Fingerprint(needle))
     }
 
-    /// The answers to many queries, in requests of at most 10 000; each request is answered from
-    /// one state of the store.
+    /// The answers to many queries. They are sent in requests of at most 10 000 queries, and each
+    /// request is answered from a single snapshot of the store.
     ///
     /// Parameters
     /// ----------
@@ -276,7 +278,7 @@ impl Client {
     /// Returns
     /// -------
     /// Rows
-    ///     As `Store.query_many`.
+    ///     Rows with the columns that `Store.query_many` returns.
     #[pyo3(signature = (fingerprints, k=None, *, ids=true, limit=None))]
     fn query_many(
         &self,
@@ -289,7 +291,7 @@ impl Client {
         self.rows(fingerprints, near(py, k, limit)?, ids)
     }
 
-    /// The nearest stored fingerprints of many queries.
+    /// The stored fingerprints nearest to each of many query fingerprints.
     ///
     /// Parameters
     /// ----------
@@ -304,7 +306,7 @@ impl Client {
     /// Returns
     /// -------
     /// Rows
-    ///     As `Store.nearest_many`.
+    ///     Rows with the columns that `Store.nearest_many` returns.
     #[pyo3(signature = (fingerprints, count=1, k=None, *, ids=true))]
     fn nearest_many(
         &self,
@@ -327,7 +329,8 @@ impl Client {
     /// Returns
     /// -------
     /// list of list
-    ///     As `Store.find`; with several stores, pairs of a fingerprint and a store.
+    ///     For each id its fingerprints; with several stores, pairs of a fingerprint and a store
+    ///     name.
     #[pyo3(signature = (ids, /))]
     fn find<'py>(
         &self,
@@ -367,7 +370,7 @@ impl Client {
     }
 }
 
-/// The fingerprints of an answer, each with its store if there are several.
+/// The fingerprints of an answer; with several stores, each with the name of its store.
 fn records_of<'py>(py: Python<'py>, answer: &IdAnswer) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let mut stores = answer.stores.iter();
     let values = answer.fingerprints.iter().map(|found| found.fingerprint.value());

@@ -1,6 +1,7 @@
 //! Connections to a server, each with its own runtime.
 //!
-//! A runtime has no threads of its own: it runs on the thread that waits for the answer.
+//! A runtime has no threads of its own: it runs on the thread that waits for the answer of the
+//! server.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -17,7 +18,7 @@ use super::info::kind_of_ids;
 use crate::errors::{Failure, state_error};
 use crate::work::{Reporter, Shared, TICK, run, run_change};
 
-/// Facts about a state of the store, needed to read answers.
+/// Facts about a snapshot of the served store that are needed to convert answers.
 #[derive(Clone, Debug)]
 pub(super) struct Served {
     generation: u64,
@@ -35,7 +36,7 @@ impl Served {
     }
 }
 
-/// An error of the system, such as a refused thread.
+/// An error of the operating system, such as a thread that could not be started.
 pub(super) fn of_system(error: std::io::Error) -> Failure {
     Failure::Python(error.into())
 }
@@ -52,12 +53,13 @@ fn closed() -> PyErr {
     state_error("the client is closed")
 }
 
-/// A connection, which one thread uses at a time.
+/// A connection to a server, used by one thread at a time.
 pub(super) struct Connection {
     runtime: Runtime,
     client: Client,
     served: Option<Served>,
-    /// The process that opened it. A forked process shares its sockets and must not use them.
+    /// The process that opened the connection. Forked processes share its sockets and must not use
+    /// them.
     process: u32,
 }
 
@@ -69,7 +71,7 @@ impl Connection {
         Ok(Connection { runtime, client, served: None, process: std::process::id() })
     }
 
-    /// Sends a request, and waits for the answer or until the work is stopped.
+    /// Sends a request and waits for the answer. Fails early if the call is interrupted.
     pub(super) fn ask<T>(
         &mut self,
         shared: &Shared,
@@ -94,7 +96,7 @@ impl Connection {
         })
     }
 
-    /// The facts of the store at a generation, or of any known generation.
+    /// The facts about the store at a generation. Without one, facts of any generation suffice.
     pub(super) fn served(
         &mut self,
         shared: &Shared,
@@ -113,18 +115,18 @@ impl Connection {
 pub(crate) struct Connections {
     pub(super) url: String,
     token: Option<String>,
-    /// `None` once they are closed.
+    /// `None` after [`Connections::close`].
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
 impl Connections {
-    /// Checks the address without connecting.
+    /// Checks the address of the server without connecting.
     pub(super) fn new(url: String, token: Option<String>) -> Result<Self, Failure> {
         let first = Connection::new(&url, token.as_deref())?;
         Ok(Connections { url, token, idle: Mutex::new(Some(vec![first])) })
     }
 
-    /// A client of the library with its own connection, for work with its own runtime.
+    /// A client of the Rust crate with its own connection, for work that has its own runtime.
     pub(crate) fn client(&self) -> PyResult<Client> {
         if self.is_closed() {
             return Err(closed());
@@ -166,7 +168,7 @@ impl Connections {
         }
     }
 
-    /// Sends a request without the interpreter; Ctrl-C ends it.
+    /// Runs `work` on a connection while the interpreter is released; Ctrl-C interrupts it.
     pub(super) fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -178,8 +180,8 @@ impl Connections {
         done
     }
 
-    /// As [`Connections::run`], for a request that changes the store: if Ctrl-C comes too late to
-    /// stop the request, its result is returned.
+    /// Like [`Connections::run`], but for a request that changes the store: if Ctrl-C comes too
+    /// late to stop the request, its result is returned.
     pub(super) fn change<T: Send>(
         &self,
         py: Python<'_>,
@@ -194,7 +196,8 @@ impl Connections {
     }
 }
 
-/// Closes a connection, unless another process opened it.
+/// Closes a connection if this process opened it. Otherwise leaks it, because the sockets belong to
+/// the parent process.
 fn forget_of_others(connection: Connection) {
     if connection.process != std::process::id() {
         std::mem::forget(connection);

@@ -8,12 +8,12 @@ use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
 use crate::answer_columns::common_id_kind;
 use crate::tuple_class::answer;
 
-/// The kind of the ids of the store.
+/// The common id kind of the segments of a served store.
 pub(super) fn kind_of_ids(store: &ServedStore) -> IdKind {
     common_id_kind(store.segments.iter().map(|segment| segment.id_kind))
 }
 
-/// A `ServerInfo`.
+/// Converts information about a server to the Python class `ServerInfo`.
 pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<Bound<'py, PyAny>> {
     let limits = serde_json::to_string(&info.limits).unwrap_or_default();
     let limits = py.import("json")?.call_method1("loads", (limits,))?;
@@ -32,7 +32,7 @@ pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<B
     )
 }
 
-/// A `StoreInfo`, as of a local store.
+/// Converts information about a served store to the Python class `StoreInfo`.
 fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         store.segments.iter().map(|segment| segment_info(py, segment)).collect();

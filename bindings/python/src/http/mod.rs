@@ -1,11 +1,11 @@
 //! Stores over HTTP: a client of a server, and a server in this process.
 //!
-//! - `client` is the class `Client`, and `changes` has its methods that change the store.
-//! - `connection` runs the client of the library on the waiting thread.
+//! - `client` contains the class `Client`, and `changes` its methods that change the store.
+//! - `connection` runs the client of the Rust crate on the thread that waits for the answer.
 //! - `answers` and `info` convert answers to rows and values.
-//! - `server` is the class `Server`.
+//! - `server` contains the class `Server`.
 //!
-//! The library alone defines the requests.
+//! The requests are defined in the crate `fpstore_client`.
 
 mod answers;
 mod changes;

@@ -18,13 +18,14 @@ use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
 
-/// Pause between checks whether the store is in memory.
+/// Pause between requests that check whether the new server is ready.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Time limit of running searches when the server ends.
 const END_TIME: Duration = Duration::from_millis(100);
 
-/// A server of a store in this process, for tests, notebooks and tools; made by `serve`. `with`
-/// ends it. Use the command `fpstore serve` in production: it serves other machines, with tokens.
+/// A server of a store in this process, for tests, notebooks and tools; made by `serve`. Leaving a
+/// `with` block ends it. In production, use the command `fpstore serve`: it serves other machines,
+/// with tokens.
 ///
 /// >>> with fpstore.serve(store.path) as server:
 /// ...     fpstore.Client(server.url).info().store.ids
@@ -35,16 +36,17 @@ pub(crate) struct Server {
     running: Mutex<Option<Running>>,
 }
 
-/// The server of the library, and the thread that runs it.
+/// A server of the Rust crate, and the thread that runs it.
 struct Running {
     server: Served,
     thread: JoinHandle<Result<(), Error>>,
-    /// A forked process has this value but no threads.
+    /// The process that started the server: a forked process has a copy of this value, but no
+    /// threads.
     process: u32,
 }
 
 impl Running {
-    /// Opens one store or several, listens, and waits until they are in memory.
+    /// Opens one store or several, listens, and waits until the server is ready for requests.
     fn start(
         served: Paths,
         address: &Address,
@@ -53,7 +55,7 @@ impl Running {
     ) -> Result<(String, Self), Failure> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(settings.threads)
-            // Threads for searches, and some for blocking work: refreshes and closing the writer.
+            // Threads for searches, and 8 more for refreshes and for closing the writer.
             .max_blocking_threads(settings.threads + 8)
             .thread_name("fpstore-serve")
             .enable_all()
@@ -76,7 +78,8 @@ impl Running {
         let thread = std::thread::Builder::new().name("fpstore-serve".into());
         let thread = thread.spawn(move || {
             let ended = runtime.block_on(running.run(listener));
-            // Searches that still run are abandoned: nobody waits for their answers.
+            // Searches that still run after `END_TIME` are abandoned: nobody waits for their
+            // answers.
             runtime.shutdown_timeout(END_TIME);
             ended
         });
@@ -91,7 +94,7 @@ impl Running {
         }
     }
 
-    /// Ends the server, after the open requests.
+    /// Ends the server after it has answered the open requests. Does nothing in a forked process.
     fn end(self) -> Result<(), Failure> {
         if self.process != std::process::id() {
             std::mem::forget(self);
@@ -115,18 +118,19 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 }
 
 /// Serves a store over HTTP at an address of this machine, on threads of this process. Returns once
-/// the store is in memory and the server answers.
+/// the store is in memory and the server accepts requests.
 ///
 /// Parameters
 /// ----------
 /// path : path, or list of paths
-///     Directories. Several stores are served as one, for reading.
+///     The directory of the store. Several stores are served as one, which cannot be changed.
 /// listen : str, default "127.0.0.1:0"
-///     `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`. Other machines cannot connect.
+///     `ADDRESS:PORT`, with port 0 for a free port, or `unix:PATH`. Only local addresses are
+///     accepted.
 /// writable : bool, default False
 ///     Whether clients may add and delete. The server is then the only writer of the store.
 /// label : str, optional
-///     The label of additions.
+///     The label of records that clients add.
 /// threads : int, optional
 ///     Threads that read requests and search.
 #[doc = parameters!(wait)]
@@ -184,7 +188,7 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// The address, for `Client`.
+    /// The address of the server, to pass to `Client`.
     #[getter]
     fn url(&self) -> &str {
         &self.url
@@ -196,8 +200,8 @@ impl Server {
         self.is_closed()
     }
 
-    /// Ends the server: answers the open requests, makes all additions durable, and frees the lock
-    /// of the writer. Closing again does nothing.
+    /// Ends the server: answers the open requests, makes all additions durable, and releases the
+    /// writer's lock. Closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(running) = self.take() else { return Ok(()) };
         run(py, &Reporter::default(), move |_| running.end())
@@ -224,7 +228,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The thread ends by itself: waiting for it here would hold the interpreter.
+        // Only signals the end: waiting for the thread here would block the interpreter.
         match self.take() {
             Some(running) if running.process == std::process::id() => running.server.shutdown(),
             Some(running) => std::mem::forget(running),

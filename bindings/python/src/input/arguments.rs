@@ -1,5 +1,5 @@
-//! Texts and paths as arguments of functions, for `from_py_with`. A text with a lone surrogate
-//! raises an `InputError` with the name of the argument, not an error of the codec.
+//! Converts texts and paths in arguments, for `from_py_with`. A text with a lone surrogate raises
+//! an `InputError` with the name of the argument, not a `UnicodeEncodeError`.
 //!
 //! The name of the argument is added by PyO3 in a note, which `InputError` puts at the beginning of
 //! its message.
@@ -12,19 +12,19 @@ use pyo3::types::{PyBytes, PyIterator, PySequence, PyString};
 
 use crate::errors::surrogate_error;
 
-/// A text.
+/// Converts a Python `str`.
 pub(crate) fn text<'a, T: From<&'a str>>(given: &'a Bound<'_, PyAny>) -> PyResult<T> {
     Ok(T::from(str_of(given)?))
 }
 
-/// A text, if one is given.
+/// Converts a Python `str`, or `None`.
 pub(crate) fn text_or_none<'a, T: From<&'a str>>(
     given: &'a Bound<'_, PyAny>,
 ) -> PyResult<Option<T>> {
     if given.is_none() { Ok(None) } else { text(given).map(Some) }
 }
 
-/// Several texts, or a single one, which is not split into its characters.
+/// Converts several texts. A single text becomes one item; it is not split into its characters.
 pub(crate) fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() {
         return text(given).map(|text| vec![text]);
@@ -32,7 +32,7 @@ pub(crate) fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     given.try_iter()?.map(|item| text(&item?)).collect()
 }
 
-/// Two texts, if they are given.
+/// Converts a pair of texts, or `None`.
 pub(crate) fn pair_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<(String, String)>> {
     if given.is_none() {
         return Ok(None);
@@ -41,7 +41,8 @@ pub(crate) fn pair_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<(String,
     Ok(Some((text(&one)?, text(&other)?)))
 }
 
-/// The path of a file or folder. Bytes that are not UTF-8 are surrogates in Python, and allowed.
+/// The path of a file or folder. Python represents bytes that are not UTF-8 as surrogates, which
+/// are allowed in paths.
 pub(crate) fn path(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     given.extract::<PathBuf>().map_err(|error| {
         match error.is_instance_of::<PyUnicodeEncodeError>(given.py()) {
@@ -80,7 +81,8 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
     }
 }
 
-/// Several paths. The caller excludes [one path](is_one_path), whose characters would be the items.
+/// Several paths. The caller excludes a [single path](is_one_path), whose characters would be taken
+/// for paths.
 pub(crate) fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     given.try_iter()?.map(|item| path(&item?)).collect()
 }

@@ -1,5 +1,5 @@
-//! Records for a store: fingerprints with or without ids, all at once or in batches, which need not
-//! fit into memory together.
+//! Records to add to a store: fingerprints with or without ids, all at once or in batches. The
+//! batches need not fit into memory together.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -15,10 +15,11 @@ use crate::errors::input_error;
 use crate::recipes::recipe_of;
 use crate::work::held;
 
-/// Number of single fingerprints of an iterator in one batch.
+/// Maximum number of fingerprints that are collected into one batch, if an iterator yields them
+/// singly.
 const BATCH_LEN: usize = 1 << 16;
 
-/// Some records, with as many ids as fingerprints or without ids.
+/// Some records: fingerprints, with one id for each or without ids.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) fingerprints: Vec<Fingerprint>,
@@ -30,7 +31,7 @@ pub(crate) struct Batch {
 /// The source of records.
 pub(crate) enum Batches<'py> {
     Once(Option<Batch>),
-    /// Tables, and their recipe.
+    /// A stream of tables, and the recipe of their fingerprints.
     Arrow(Box<Arrays>, Option<Recipe>),
     Iterator(Bound<'py, PyIterator>),
 }
@@ -55,7 +56,8 @@ impl<'py> Batches<'py> {
             return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
         }
         super::check_not_lazy(fingerprints, "records")?;
-        // Objects of pandas other than tables are read without the Arrow interface.
+        // A pandas object without columns is read as an array, because its Arrow interface needs
+        // pyarrow.
         let is_table = fingerprints.hasattr("__arrow_c_stream__")?
             && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
         let recipe = if is_table { recipe_of(fingerprints)? } else { None };
@@ -65,7 +67,7 @@ impl<'py> Batches<'py> {
         Ok(Batches::Once(Some(batch_of(fingerprints, None)?)))
     }
 
-    /// The next records.
+    /// The next batch.
     pub(crate) fn next(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
         held(|| Ok(self.read(py)?))
     }
@@ -112,7 +114,7 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
         let ids = if ids.is_none() { None } else { Some(&ids) };
         return batch_of(&values, ids).map(Some);
     }
-    // A small Arrow table is one batch.
+    // The parts of an Arrow table are joined into one batch.
     let mut parts = match Batches::of(&first, None)? {
         Batches::Once(batch) => return Ok(batch),
         Batches::Arrow(arrays, recipe) => Batches::Arrow(arrays, recipe),

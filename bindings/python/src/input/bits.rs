@@ -1,4 +1,4 @@
-//! Hashes of images: arrays of bits, or objects of `imagehash`, which contain an array.
+//! Hashes of images: arrays of bits, or `imagehash` objects, which contain an array of bits.
 
 use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -7,8 +7,8 @@ use pyo3::types::PyList;
 use super::{check_no_mask, kind_of};
 use crate::errors::input_error;
 
-/// The fingerprints of bits in an array of n times 64, or n times 8 times 8; the first bit is the
-/// highest.
+/// The fingerprints of bits in an array of shape (n, 64) or (n, 8, 8); the first bit is the most
+/// significant.
 pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let py = object.py();
     let array = match object.cast::<PyUntypedArray>() {
@@ -42,7 +42,7 @@ pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         .collect())
 }
 
-/// One array of a sequence of arrays, or of objects with an array as `hash`, such as `ImageHash`.
+/// Stacks a sequence of arrays, or of objects with an array as `hash`, such as `ImageHash`.
 fn stacked<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     let rows = PyList::empty(py);

@@ -1,4 +1,4 @@
-//! Fingerprints: one, or many.
+//! Converts Python objects and arrays to fingerprints.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
@@ -45,7 +45,7 @@ pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
     of_int(object.call_method0("__index__")?.cast::<PyInt>()?)
 }
 
-/// Whether an object is an array of numpy with at least one dimension.
+/// Whether an object is a numpy array with at least one dimension.
 fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() > 0))
 }
@@ -84,7 +84,7 @@ fn of_hex(py: Python<'_>, text: &str) -> PyResult<Fingerprint> {
     })
 }
 
-/// Many fingerprints, copied.
+/// Copies many fingerprints from a sequence or an array.
 pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     held(|| Ok(read(object)?))
 }
@@ -102,7 +102,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
         return Err(input_error(py, message));
     }
     check_ordered(object, WHAT)?;
-    // The reported length may exceed the memory.
+    // Reserved with an error: a wrong `__len__` can exceed the memory.
     let (mut values, len) = (Vec::new(), object.len().unwrap_or(0));
     if values.try_reserve_exact(len).is_err() {
         let message = format!("{len} fingerprints take {} bytes of memory", 8 * len as u128);
@@ -121,7 +121,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     Ok(values)
 }
 
-/// A fingerprint of a sequence; an error reports its position.
+/// The fingerprint at position `at` of a sequence; an error reports this position.
 fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
     let py = item.py();
     if item.is_none() {
@@ -149,7 +149,7 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
         return Ok(Vec::new());
     }
     match (kind, len) {
-        // Bytes in rows of eight, as in FAISS.
+        // Rows of eight bytes, the format of binary vectors in FAISS.
         (b'u', 1) if array.ndim() == 2 && array.shape()[1] == 8 => {
             let rows = array.call_method0("tobytes")?;
             let rows = rows.cast::<PyBytes>()?.as_bytes();
@@ -191,8 +191,8 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> 
     Ok(values)
 }
 
-/// Values of any kind that are only compared for equality: fingerprints, or row numbers of any
-/// width.
+/// Values that the caller only compares for equality: fingerprints, or row numbers in integers of
+/// any width.
 pub(crate) fn many_of_any_width(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let is_wide =
         |kind: &DataType| !kind.is_integer() || matches!(kind, DataType::UInt64 | DataType::Int64);
@@ -248,12 +248,12 @@ pub(crate) fn extend_by_arrow(
     Ok(())
 }
 
-/// Fingerprints of a column, some of them missing.
+/// The fingerprints of a column, in which rows can be null.
 #[derive(Default)]
 pub(crate) struct Nullable {
-    /// The fingerprints; values of missing fingerprints are arbitrary.
+    /// One value for each row, arbitrary for null rows.
     values: Vec<Fingerprint>,
-    /// Whether each row is missing; ends after the last missing row.
+    /// Whether each row is null. Rows beyond its end are not null.
     is_missing: Vec<bool>,
 }
 
@@ -266,12 +266,12 @@ impl Nullable {
         self.values.get(row).filter(|_| !is_set(&self.is_missing, row)).copied()
     }
 
-    /// The fingerprints that are not missing, in order.
+    /// The fingerprints of all rows that are not null, in order.
     pub(crate) fn known(&self) -> impl Iterator<Item = Fingerprint> + Clone {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// The results of `each` for each row; they reuse the memory of the fingerprints.
+    /// Maps every row with `each`. The results reuse the memory of the fingerprints.
     pub(crate) fn into_each<E>(
         self,
         mut each: impl FnMut(usize, Option<Fingerprint>) -> Result<i64, E>,
@@ -314,12 +314,12 @@ impl Nullable {
     }
 }
 
-/// Whether a row is marked; rows beyond the end are not.
+/// Whether the flag of a row is set; rows beyond the end have no flag.
 fn is_set(marks: &[bool], row: usize) -> bool {
     marks.get(row).is_some_and(|is| *is)
 }
 
-/// Many fingerprints, some of them missing: nulls of Arrow and pandas, or `None` in sequences.
+/// Copies many fingerprints with nulls: nulls of Arrow and pandas, or `None` in sequences.
 pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Nullable> {
     held(|| Ok(read_or_null(object)?))
 }

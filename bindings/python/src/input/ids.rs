@@ -1,4 +1,4 @@
-//! Ids: whole numbers or texts.
+//! Converts Python objects and arrays to ids: whole numbers or texts.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -22,14 +22,14 @@ use crate::work::held;
 const WHAT: &str = "ids";
 const EXPECTED: &str = "ids are whole numbers of 0 to 2**64 - 1, or texts";
 
-/// Ids, copied.
+/// A copy of ids from Python.
 #[derive(Debug)]
 pub(crate) enum Ids {
     Numbers(Vec<u64>),
     Texts(Texts),
 }
 
-/// Many texts in one piece of memory.
+/// Many texts in one buffer, with the end of each text.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     all: String,
@@ -72,7 +72,7 @@ impl Ids {
     }
 }
 
-/// Many ids.
+/// Copies many ids from a sequence or an array.
 pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     held(|| Ok(read(object)?))
 }
@@ -93,7 +93,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
 
 fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let py = object.py();
-    // The reported length may exceed the memory.
+    // Reserved with an error: a wrong `__len__` can exceed the memory.
     let (mut numbers, len) = (Vec::new(), object.len().unwrap_or(0));
     if numbers.try_reserve_exact(len).is_err() {
         let message = format!("{len} ids take {} bytes of memory or more", 8 * len as u128);
@@ -148,7 +148,8 @@ pub(super) fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Ids> {
     }
 }
 
-/// Refuses numbers that were negative before they became bit patterns.
+/// Refuses negative numbers: [`integers`] has converted them to bit patterns with the highest bit
+/// set.
 fn check_not_negative(py: Python<'_>, numbers: &[u64]) -> PyResult<()> {
     match numbers.iter().position(|number| number.cast_signed() < 0) {
         Some(at) => {
@@ -210,7 +211,7 @@ fn extend<T: ArrowPrimitiveType<Native: TryInto<u64> + std::fmt::Display>>(
     Ok(())
 }
 
-/// The ids of one column of Arrow.
+/// The ids in one Arrow column.
 pub(super) fn of_column(py: Python<'_>, column: ArrayRef) -> PyResult<Ids> {
     of_arrow(py, &[column])
 }

@@ -1,8 +1,8 @@
-//! Arguments of callers: fingerprints, ids, texts and batches of them, from Python, numpy, Arrow
-//! and libraries with their interfaces.
+//! Reads the data in arguments: fingerprints, ids, texts and batches, from Python objects, numpy,
+//! Arrow, and libraries that support the interfaces of these.
 //!
-//! All values are copied while the interpreter is held: once it is released, other threads of
-//! Python may change an array of numpy. Errors name the type of an unsuitable object.
+//! All values are copied while the interpreter is held: once it is released, other Python threads
+//! may change a numpy array. Errors name the type of an unsuitable object.
 
 pub(crate) mod arguments;
 pub(crate) mod batches;
@@ -29,20 +29,21 @@ use crate::capsule::arrays_of;
 use crate::errors::input_error;
 use owned::owned_texts;
 
-/// Lets Ctrl-C end the copying of long sequences.
+/// Lets Ctrl-C interrupt the copying of a long sequence; called for each item number `at`.
 fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
     if at % 1024 == 1023 { py.check_signals() } else { Ok(()) }
 }
 
-/// Whether an object is of pandas. The Arrow interface of pandas needs pyarrow, so it is not used.
+/// Whether an object belongs to pandas. Such objects are read without their Arrow interface, which
+/// needs pyarrow.
 pub(crate) fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
     let module = object.get_type().getattr("__module__");
     let module: String = module.and_then(|module| module.extract()).unwrap_or_default();
     module == "pandas" || module.starts_with("pandas.")
 }
 
-/// A Series, an Index or an array of pandas as an array of numpy without nulls. `None` for other
-/// objects.
+/// Converts a Series, an Index or an array of pandas to a numpy array, and refuses nulls. `None`
+/// for other objects.
 fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     if !is_pandas(object) {
@@ -63,14 +64,14 @@ fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bou
     Ok(Some(object.call_method0("to_numpy")?))
 }
 
-/// The kind, such as `u`, the bytes of an item and the name of the type of an array of numpy.
+/// The type of a numpy array: its kind, such as `u`, the size of an item in bytes, and its name.
 fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<(u8, usize, String)> {
     let dtype = array.dtype();
     let name: String = dtype.getattr("name")?.extract()?;
     Ok((dtype.kind(), dtype.itemsize(), name))
 }
 
-/// Whether an array has no items; then its type has no meaning.
+/// Whether an array has no items. Then its type is ignored: numpy makes a float array of `[]`.
 fn is_empty(array: &Bound<'_, PyUntypedArray>) -> bool {
     array.ndim() > 0 && array.shape()[0] == 0
 }
@@ -96,11 +97,11 @@ fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResul
     }
 }
 
-/// The integers of an array of numpy of any layout and byte order, as bit patterns of 64 bits.
+/// The 64-bit integers of a numpy array of any layout and byte order, as bit patterns.
 fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<u64>> {
     let py = array.py();
     let name = if is_signed { "int64" } else { "uint64" };
-    // Copies the array only if its layout or byte order is not native.
+    // Copies the array only if it is not contiguous, aligned and in native byte order.
     let options = PyDict::new(py);
     options.set_item("dtype", name)?;
     options.set_item("requirements", "CA")?;
@@ -134,7 +135,7 @@ fn check_ordered(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     Err(input_error(object.py(), message))
 }
 
-/// Which items of a masked array of numpy are masked; `None` for other arrays.
+/// For each item of a numpy masked array, whether it is masked; `None` for other arrays.
 fn mask_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Vec<bool>>> {
     if array.is_exact_instance_of::<PyUntypedArray>() {
         return Ok(None);
@@ -147,14 +148,14 @@ fn mask_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Vec<bool>>> {
     Ok(Some(mask.call_method0("ravel")?.call_method0("tolist")?.extract()?))
 }
 
-/// Refuses masked items of an array of numpy.
+/// Refuses numpy arrays with masked items.
 fn check_no_mask(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResult<()> {
     let mask = mask_of(array)?.unwrap_or_default();
     let nulls = mask.iter().filter(|is| **is).count();
     check_no_nulls(array.py(), nulls, mask.len(), what)
 }
 
-/// The single column of an array of records; returns other arrays unchanged.
+/// The single column of a struct array; other arrays are returned unchanged.
 fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef> {
     check_no_null_rows(py, &array, what)?;
     let DataType::Struct(fields) = array.data_type() else { return Ok(array) };
@@ -167,7 +168,8 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
     Ok(array.as_struct().column(0).clone())
 }
 
-/// Calls `each` with each column of an object with an Arrow interface, or returns `false`.
+/// Calls `each` with each column of an object with an Arrow interface. Returns `false` for other
+/// objects.
 pub(crate) fn each_column(
     object: &Bound<'_, PyAny>,
     what: &'static str,
@@ -184,9 +186,9 @@ pub(crate) fn each_column(
 /// The way to read the values of an argument.
 enum Given<'py> {
     Numpy(Bound<'py, PyUntypedArray>),
-    /// Columns of Arrow.
+    /// The chunks of an Arrow column.
     Arrow(Vec<ArrayRef>),
-    /// The values are read one by one.
+    /// Another object, whose values are read one by one.
     Items,
 }
 
@@ -208,7 +210,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// Refuses null records: the columns of an array of records do not contain its nulls.
+/// Refuses null rows of a struct array, because its columns do not contain these nulls.
 fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<()> {
     match array.data_type() {
         DataType::Struct(_) => check_no_nulls(py, array.null_count(), array.len(), what),
@@ -253,7 +255,8 @@ pub(crate) fn integer_texts(column: &ArrayRef) -> Vec<Option<String>> {
     }
 }
 
-/// Calls `each` with every text of a column of texts, or returns `false` for other types.
+/// Calls `each` with every text of a text column, `None` for a null. Returns `false` for columns of
+/// other types.
 fn each_text(
     py: Python<'_>,
     array: &ArrayRef,
@@ -262,7 +265,7 @@ fn each_text(
     if let DataType::Dictionary(..) = array.data_type() {
         let dictionary = array.as_any_dictionary();
         let Some(values) = owned_texts(py, dictionary.values())? else { return Ok(false) };
-        // Keys of a dictionary without values are all null and cannot be normalized.
+        // If the dictionary has no values, all keys are null and `normalized_keys` would fail.
         let keys = match values.len() {
             0 => vec![0; dictionary.len()],
             _ => dictionary.normalized_keys(),
@@ -278,7 +281,7 @@ fn each_text(
     Ok(true)
 }
 
-/// The table's column of this name; `None` if there is no such column.
+/// The column of the table that has this name, or `None`. Two such columns are an error.
 pub(crate) fn column_named<'a>(
     py: Python<'_>,
     table: &'a StructArray,
@@ -291,7 +294,7 @@ pub(crate) fn column_named<'a>(
     }
 }
 
-/// Refuses an ambiguous name of a column.
+/// The error of a column name that two columns have.
 pub(crate) fn two_columns(py: Python<'_>, name: &str) -> PyErr {
     input_error(py, format!("two columns have the name '{name}'"))
 }
