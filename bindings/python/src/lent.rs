@@ -1,4 +1,4 @@
-//! An object of the library inside a `Builder` or `Writer`, used by one call at a time.
+//! Holds an object of the Rust crate for a `Builder` or `Writer`, which one call at a time can use.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,30 +14,30 @@ use crate::work::{Reporter, Shared, TICK, run_change, run_part};
 
 /// The object, and the reporter of its calls.
 ///
-/// A call takes the object out and gives it back at its end, so that no lock is held while it
+/// A call takes the object out and gives it back at its end, so that no lock is held while the call
 /// works. Calls of other threads wait for the object.
 pub(crate) struct Lent<T> {
     words: Words,
     reporter: Reporter,
     shared: Arc<Shared>,
     state: Mutex<State<T>>,
-    /// Whether something is lost if the object is dropped in this state.
+    /// Whether dropping the object now would lose data.
     loses: fn(&mut T) -> bool,
     /// Notified when a call has ended.
     ended: Condvar,
 }
 
-/// The name of the object in messages.
+/// The words that describe the object in messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
     pub(crate) noun: &'static str,
-    /// What is lost after a failure or an early close, for messages.
+    /// The consequence of a failure or an early close, such as `nothing was built`.
     pub(crate) loss: &'static str,
 }
 
 enum State<T> {
     Open(Box<T>),
-    /// A call of this thread and process has the object.
+    /// The object is in use by a call of this thread in this process.
     Used(ThreadId, u32),
     /// A change was interrupted, and the object is unusable.
     Failed,
@@ -56,7 +56,7 @@ impl<T> Lent<T> {
         self
     }
 
-    /// Whether the object ended in this way.
+    /// Whether the object was ended with the text `how`, such as `was committed`.
     pub(crate) fn has_ended(&self, how: &str) -> bool {
         matches!(*self.state(), State::Ended(ended) if ended == how)
     }
@@ -80,7 +80,7 @@ impl<T> Lent<T> {
         self.look(|_| ())
     }
 
-    /// Reads or changes the object under the lock.
+    /// Calls `look` with the object while the lock is held.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> PyResult<R> {
         let looked = match &mut *self.state() {
             State::Open(object) => Ok(look(object)),
@@ -89,8 +89,8 @@ impl<T> Lent<T> {
         looked.map_err(state_error)
     }
 
-    /// Waits while a call of another thread of this process has the object. A nested call, such as
-    /// from the progress function, does not wait and is then refused by the caller.
+    /// Waits while a call of another thread of this process uses the object. A nested call, such as
+    /// from the progress callback, does not wait: the caller refuses it.
     fn wait(&self, py: Python<'_>) -> PyResult<()>
     where
         T: Send,
@@ -107,7 +107,7 @@ impl<T> Lent<T> {
         Ok(())
     }
 
-    /// Takes the object out.
+    /// Waits until the object is available and takes it out. Fails if the object is unusable.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Box<T>>
     where
         T: Send,
@@ -134,8 +134,8 @@ impl<T> Lent<T> {
         }
     }
 
-    /// Gives the object back. If the Python object was closed meanwhile, the object and its lock
-    /// are dropped, and the call is an error.
+    /// Gives the object back. If the Python object was closed meanwhile, this drops the object,
+    /// which releases the lock of the store, and fails.
     pub(crate) fn give_back(&self, object: Box<T>) -> PyResult<()> {
         let mut state = self.state();
         if matches!(*state, State::Used(..)) {
@@ -166,7 +166,7 @@ impl<T> Lent<T> {
         self.ended.notify_all();
     }
 
-    /// Leaves `with`: calls `finish` unless an exception was raised, then closes.
+    /// Ends a `with` block: calls `finish` unless an exception was raised, then closes the object.
     pub(crate) fn leave(
         &self,
         raised: &Bound<'_, PyTuple>,
@@ -188,7 +188,7 @@ impl<T> Lent<T> {
         if is_raised || is_ended { Ok(()) } else { usable }
     }
 
-    /// The state in a few words; `open` describes an available object.
+    /// The state in a few words, for `__repr__`; `open` describes an available object.
     pub(crate) fn shown(&self, open: impl FnOnce(&mut T) -> String) -> String {
         match &mut *self.state() {
             State::Open(object) => open(object),
@@ -210,7 +210,7 @@ impl<T> Drop for Lent<T> {
         let Words { noun, loss } = self.words;
         let message = format!("a {noun} was dropped before its end; {loss}: use it in 'with'");
         let message = CString::new(message).unwrap_or_default();
-        // The interpreter may be shutting down, or an exception may be pending.
+        // Does nothing if the interpreter is shutting down. A pending exception is kept.
         let _ = Python::try_attach(|py| {
             let raised = PyErr::take(py);
             let class = py.get_type::<PyResourceWarning>();
@@ -225,7 +225,8 @@ impl<T> Drop for Lent<T> {
 }
 
 impl<T: Send> Lent<T> {
-    /// Lets the object change files without the interpreter, see [`run_change`].
+    /// Takes the object, lets it change files while the interpreter is released, and gives it back,
+    /// see [`run_change`].
     pub(crate) fn run<R: Send>(
         &self,
         py: Python<'_>,
@@ -233,12 +234,13 @@ impl<T: Send> Lent<T> {
     ) -> PyResult<R> {
         let mut object = self.take(py)?;
         let done = self.change_taken(py, &mut object, work);
-        // The change took effect, even if the Python object was closed meanwhile.
+        // An error is ignored: the change took effect, even if the Python object was closed
+        // meanwhile.
         let _ = self.give_back(object);
         done
     }
 
-    /// As [`Lent::run`], for a taken object.
+    /// Like [`Lent::run`], but for an object that the caller has taken.
     pub(crate) fn change_taken<R: Send>(
         &self,
         py: Python<'_>,
@@ -248,7 +250,8 @@ impl<T: Send> Lent<T> {
         run_change(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
-    /// Lets a taken object work without the interpreter. An error must leave files unchanged.
+    /// Runs `work` with a taken object while the interpreter is released. If `work` fails, it must
+    /// leave files unchanged.
     pub(crate) fn run_taken<R: Send>(
         &self,
         py: Python<'_>,
@@ -258,8 +261,8 @@ impl<T: Send> Lent<T> {
         run_part(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
-    /// Prepares a change, which may still be refused, and makes it without the interpreter. An
-    /// interrupted change makes the object unusable.
+    /// Calls `prepare`, which can refuse the change, and then `change` while the interpreter is
+    /// released. If `change` fails, the object becomes unusable.
     pub(crate) fn change<P: Send, R: Send>(
         &self,
         py: Python<'_>,
@@ -285,7 +288,7 @@ impl<T: Send> Lent<T> {
         }
     }
 
-    /// Consumes the object with `finish`. Afterwards it is closed, or failed.
+    /// Consumes the object with `finish`. Its state is then ended (`how`) or failed.
     pub(crate) fn finish<R: Send>(
         &self,
         py: Python<'_>,

@@ -1,9 +1,9 @@
-//! Output for notebooks: tables of the first rows of an answer, and pages in frames.
+//! Output for notebooks: HTML tables of the first rows of an answer, and HTML pages in frames.
 
 use crate::input::arguments::text;
 use pyo3::prelude::*;
 
-/// Maximum number of rows in a table.
+/// Maximum number of rows in an HTML table.
 const SHOWN: usize = 20;
 
 /// The row numbers to show for an answer of `count` rows.
@@ -11,7 +11,7 @@ pub(crate) fn shown(count: usize) -> std::ops::Range<usize> {
     0..count.min(SHOWN)
 }
 
-/// A table under construction.
+/// An HTML table under construction.
 pub(crate) struct Table(String);
 
 impl Table {
@@ -33,7 +33,7 @@ impl Table {
         self.0.push_str("</tr>");
     }
 
-    /// The whole table of an answer of `count` rows.
+    /// The complete HTML table. A last row counts the rows of the answer that are not shown.
     pub(crate) fn finish(mut self, count: usize) -> String {
         let left = count - shown(count).end;
         if left > 0 {
@@ -49,8 +49,8 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page in a frame, which isolates its style and names. `rights` are the permissions of its
-/// scripts; without any no script runs.
+/// HTML for a frame, which isolates the style and the names of the page. `rights` are the sandbox
+/// permissions of the page; if they are empty, its scripts do not run.
 pub(crate) fn framed(page: &str, height: &str, rights: &str) -> String {
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
@@ -59,8 +59,8 @@ pub(crate) fn framed(page: &str, height: &str, rights: &str) -> String {
     )
 }
 
-/// A page for a browser: one file that needs no network. A notebook shows it in a frame, isolated
-/// from the notebook.
+/// An HTML page: one file that needs no network. A notebook shows it in a frame, isolated from the
+/// notebook.
 ///
 /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
 /// >>> (folder / "page.html").write_text(page.html()) > 1000
@@ -70,13 +70,13 @@ pub(crate) struct Page(pub(crate) String);
 
 #[pymethods]
 impl Page {
-    /// The page, to be written to a file.
+    /// The HTML text of the page, to be written to a file.
     fn html(&self) -> &str {
         &self.0
     }
 
     fn _repr_html_(&self) -> String {
-        // The policy of the page allows only its own scripts.
+        // Scripts can be allowed, because the page's content policy accepts only its own scripts.
         framed(&self.0, "40em", "allow-scripts allow-downloads")
     }
 

@@ -19,7 +19,7 @@ pub(crate) const TASK_MEMORY: i128 = 256 << 20;
 /// Default memory budget of a small batch: asking the system for the memory size takes longer than
 /// the batch.
 const SMALL_MEMORY: u64 = 256 << 20;
-/// Maximum number of queries with this budget.
+/// Maximum number of queries in a small batch, whose budget is [`SMALL_MEMORY`].
 const SMALL: usize = 1 << 16;
 
 /// A distance from 0 to 64; by default the tuned distance of the store.
@@ -35,8 +35,8 @@ pub(crate) fn distance_of(py: Python<'_>, k: impl Into<Whole>) -> PyResult<u32> 
     Ok(u32::try_from(checked(py, &options::K, k)?)?)
 }
 
-/// The distance that a store is tuned for, or the distance of a join of fingerprints of the recipe.
-/// By default the usual distance of the recipe. Warns about a distance far from the usual distance.
+/// The distance `k` for which a store is tuned, or of a join; by default the usual distance of
+/// `recipe`. Warns if `k` is far from the usual distance.
 pub(crate) fn tuned_distance(
     py: Python<'_>,
     k: Option<Whole>,
@@ -66,7 +66,7 @@ pub(crate) fn tuned_distance(
     Ok(k)
 }
 
-/// The value of an option, if there is one.
+/// The checked value of an option, if a value is given.
 pub(crate) fn count(
     py: Python<'_>,
     option: &NumberOption,
@@ -75,7 +75,7 @@ pub(crate) fn count(
     value.map(|value| checked(py, option, value)).transpose()
 }
 
-/// The value of an option within its range.
+/// The value of an option. Fails if it is outside the range of the option.
 pub(crate) fn checked(
     py: Python<'_>,
     option: &NumberOption,
@@ -89,7 +89,7 @@ pub(crate) fn limit(py: Python<'_>, value: Option<Whole>) -> PyResult<Option<usi
     Ok(count(py, &options::LIMIT, value)?.map(|most| most as usize))
 }
 
-/// The choice with this name, for the argument `keyword`.
+/// The choice with the name `name`. An error names the argument `keyword`.
 pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> PyResult<T> {
     T::named(name).map_err(|unknown| {
         input_error(py, format!("{keyword} is {}, not '{name}'", unknown.expected()))
@@ -104,7 +104,7 @@ pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting>
     })
 }
 
-/// The resources of a call; the observer is set by each call.
+/// The resources that a call may use. Their observer is set by [`Limits::given`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     resources: Resources,
@@ -156,7 +156,7 @@ impl Limits {
     }
 }
 
-/// The tables of a store, as [`SchemeChoice::parse`] reads them; `auto` by default.
+/// The tables of a new store, parsed by [`SchemeChoice::parse`]; by default `auto`.
 pub(crate) fn scheme(
     k: u32,
     scheme: Option<&str>,

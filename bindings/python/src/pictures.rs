@@ -27,8 +27,8 @@ impl From<fpstore_images::Error> for Failure {
     }
 }
 
-/// The fingerprints of the pictures in a folder and its subfolders, as the program makes them.
-/// Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF.
+/// The fingerprints of the pictures in a folder and its subfolders, equal to those of the program
+/// `fpstore`. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF.
 ///
 /// Parameters
 /// ----------
@@ -36,8 +36,8 @@ impl From<fpstore_images::Error> for Failure {
 /// hash : str, default "phash"
 ///     `"phash"` or `"dhash"`, 64 bits each, as in the package imagehash.
 /// ignore_exif : bool, default False
-///     Whether the pixels are hashed as stored, as imagehash does; by default pictures are rotated
-///     according to their EXIF data.
+///     Whether the pixels are hashed in the stored orientation, like imagehash does; by default
+///     pictures are rotated according to their EXIF data.
 /// skip_bad : bool, default False
 ///     Whether unreadable pictures are skipped; otherwise they are errors.
 #[doc = parameters!(threads memory progress)]
@@ -45,8 +45,8 @@ impl From<fpstore_images::Error> for Failure {
 /// Returns
 /// -------
 /// Rows
-///     `fingerprint` and `id`, the path below the folder, for `build`, `Builder.add` and
-///     `Writer.add`.
+///     Rows of `fingerprint` and `id` (the path relative to the folder), which `build`,
+///     `Builder.add` and `Writer.add` accept.
 ///
 /// Examples
 /// --------

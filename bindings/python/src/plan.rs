@@ -1,4 +1,4 @@
-//! Plans: choosing the tables of a store before it is built.
+//! The function `plan`: compares table schemes for a store before it is built.
 
 use fpstore::plan::{PlanRequest, Sample, SchemeEstimate};
 use pyo3::prelude::*;
@@ -13,13 +13,13 @@ use crate::text::recipe_text_of;
 use crate::tuple_class::{TYPES, answer};
 use crate::work::{Reporter, run};
 
-/// The schemes that a store could have, with the space and time of each, and the scheme that
-/// `build` would choose. Times are estimates for one thread with the unit costs of the package.
+/// The table schemes that a store could have, with the space and time of each, and the scheme that
+/// `build` would choose. Times are estimates for one thread, from unit costs in the package.
 ///
 /// Parameters
 /// ----------
 /// n : int, optional
-///     Number of fingerprints; by default the size of the sample.
+///     Number of fingerprints; by default the number of distinct fingerprints in `sample`.
 #[doc = parameters!(k_recipe)]
 /// budget : int or str, optional
 ///     Maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
@@ -28,8 +28,8 @@ use crate::work::{Reporter, run};
 ///     assumes random bits.
 /// recipe : Recipe or str, optional
 /// all : bool, default False
-///     Whether all schemes are listed. By default the list has the chosen scheme and the schemes
-///     that no other beats in both space and time.
+///     Whether all schemes are listed. By default the list contains the chosen scheme and the
+///     schemes that no other scheme beats in both space and time.
 ///
 /// Returns
 /// -------
@@ -99,7 +99,8 @@ pub(crate) fn plan<'py>(
     )
 }
 
-/// A `SchemeEstimate`, with the fields of the JSON output.
+/// Converts an estimate to the Python class `SchemeEstimate`, whose fields are those of the JSON
+/// output.
 fn estimate_of<'py>(py: Python<'py>, scheme: &SchemeEstimate) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_string(scheme);
     let json = json.map_err(|error| Failure::Panic(error.to_string()))?;

@@ -1,4 +1,5 @@
-//! The recipes of fingerprints in arguments. Fingerprints of different recipes are never mixed.
+//! Finds and compares the recipes of fingerprints in arguments, so that fingerprints of different
+//! recipes are never mixed.
 
 use arrow_schema::DataType;
 use fpstore::{Error, Recipe};
@@ -11,9 +12,9 @@ use crate::input::is_pandas;
 use crate::rows::Column;
 use crate::store::Store;
 
-/// The recipe of the fingerprints of an object: a column of this package, a store, or an Arrow
-/// table or array with the recipe in its metadata, or a Series of pandas with it in `attrs`. `None`
-/// if it is unknown.
+/// The recipe of the fingerprints in an object: a `Column`, a store, an Arrow table or array with
+/// the recipe in its metadata, or a pandas Series with the recipe in `attrs`. `None` if the recipe
+/// is unknown.
 pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     if let Ok(column) = object.cast::<Column>() {
         return Ok(column.get().made_by().cloned());
@@ -22,7 +23,7 @@ pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
         return Ok(known(store.get().get()?.recipe()));
     }
     if is_pandas(object) {
-        // A Series inherits the attributes of its frame.
+        // A Series taken from a frame has the `attrs` of the frame.
         let attributes =
             object.getattr("attrs").and_then(|attrs| attrs.cast_into().map_err(PyErr::from));
         let text =
@@ -39,12 +40,12 @@ pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     Ok(known(text.and_then(|text| Recipe::from_text(text))))
 }
 
-/// The recipe, unless the fingerprints were ready-made.
+/// The recipe, or `None` if it stands for ready-made fingerprints.
 fn known(recipe: Option<Recipe>) -> Option<Recipe> {
     recipe.filter(|recipe| *recipe != Recipe::external())
 }
 
-/// The recipe of two sets of fingerprints. Either may be unknown; different recipes are refused.
+/// The common recipe of two sets of fingerprints. Fails if both recipes are known and differ.
 pub(crate) fn common(
     one: Option<Recipe>,
     other: Option<Recipe>,
@@ -57,7 +58,7 @@ pub(crate) fn common(
     }
 }
 
-/// Refuses fingerprints of another recipe than the recipe of the store.
+/// Refuses fingerprints whose recipe differs from the recipe of the store.
 pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) -> PyResult<()> {
     if let Some(recipe) = recipe_of(object)? {
         common(store.recipe(), Some(recipe))?;
@@ -65,8 +66,8 @@ pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) ->
     Ok(())
 }
 
-/// Warns about the default distance for a column of a table, or an array of numpy, with an unknown
-/// recipe: copies of a `Column` in tables and arrays do not keep its recipe.
+/// Warns about the default distance if the fingerprints are in a table column or numpy array
+/// without a recipe: such copies of a `Column` do not keep its recipe.
 pub(crate) fn warn_of_unknown_recipe(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_column = is_pandas(given)
         || given.cast::<numpy::PyUntypedArray>().is_ok()

@@ -27,9 +27,9 @@ use crate::work::Shared;
 /// served store.
 ///
 /// Threads may share a client: each thread has its own connection, which is opened at its first
-/// request and kept. If the server is busy, a reading request is repeated after the pause that the
-/// server requests; a request that changes the store is sent only once. Leaving a `with` block
-/// closes the client.
+/// request and kept. A request that the busy server refuses is repeated after the pause that the
+/// server requests. After a broken connection, a request that changes the store is not repeated.
+/// Leaving a `with` block closes the client.
 ///
 /// Parameters
 /// ----------
@@ -272,7 +272,7 @@ impl Client {
     /// fingerprints : array, list or Column
     #[doc = parameters!(k_store)]
     /// ids : bool, default True
-    ///     Whether rows have ids.
+    ///     Whether rows contain ids.
     #[doc = parameters!(limit)]
     ///
     /// Returns
@@ -301,7 +301,7 @@ impl Client {
     /// k : int, optional
     ///     Maximum distance in bits; by default the largest that the server accepts.
     /// ids : bool, default True
-    ///     Whether rows have ids.
+    ///     Whether rows contain ids.
     ///
     /// Returns
     /// -------

@@ -97,11 +97,11 @@ fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResul
     }
 }
 
-/// The 64-bit integers of a numpy array of any layout and byte order, as bit patterns.
+/// The integers of a numpy array of any layout, byte order and width, as bit patterns of 64 bits.
 fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<u64>> {
     let py = array.py();
     let name = if is_signed { "int64" } else { "uint64" };
-    // Copies the array only if it is not contiguous, aligned and in native byte order.
+    // Copies the array only if it is not a contiguous, aligned array of native 64-bit integers.
     let options = PyDict::new(py);
     options.set_item("dtype", name)?;
     options.set_item("requirements", "CA")?;

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors::input_error;
 
 /// A copy of a column of texts, checked after copying, so that the checked bytes cannot change;
-/// `None` for other types.
+/// `None` for columns of other types.
 pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<LargeStringArray>> {
     let copied = match column.data_type() {
         DataType::Utf8 => copied_texts(column.as_string::<i32>()),
@@ -29,8 +29,8 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
     })
 }
 
-/// A copy of a column of texts, or `None` if offsets or texts changed since the first check. Bytes
-/// under a null have no meaning and are omitted.
+/// A copy of a column of texts, or `None` if its offsets or texts became invalid since the first
+/// check. Bytes under a null have no meaning and are omitted.
 fn copied_texts<O: OffsetSizeTrait>(column: &GenericStringArray<O>) -> Option<LargeStringArray> {
     let offsets: Vec<O> = column.value_offsets().to_vec();
     let (first, last) = (offsets.first()?.to_usize()?, offsets.last()?.to_usize()?);
@@ -75,9 +75,10 @@ fn copied_nulls(nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
     nulls.map(|nulls| nulls.iter().collect())
 }
 
-/// The texts that end at these offsets. Texts under nulls are empty.
+/// The texts in `bytes` that end at the offsets `ends`, or `None` if offsets or bytes are invalid.
+/// Texts under nulls are empty.
 fn checked(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Option<LargeStringArray> {
-    // `OffsetBuffer::new` panics on descending offsets.
+    // Checked first, because `OffsetBuffer::new` panics on descending offsets.
     let ends = ends.is_sorted().then(|| OffsetBuffer::new(ends.into()))?;
     LargeStringArray::try_new(ends, bytes.into(), nulls).ok()
 }

@@ -1,4 +1,5 @@
-//! Texts, copied, because the owner of an Arrow column can change it. A text may be null.
+//! Copies texts from Python, numpy, pandas and Arrow, because the owner of an Arrow column can
+//! change it. A text can be null.
 
 use std::sync::Arc;
 
@@ -16,10 +17,10 @@ use super::{arrow_name, each_column, is_pandas, look_at_signals};
 use crate::errors::{input_error, surrogate_error};
 use crate::work::held;
 
-/// Maximum length of the texts in one array, in bytes. The limit of an array is 2 GiB.
+/// Maximum total length of several texts in one array, in bytes; Arrow's limit is 2 GiB.
 const ARRAY_LEN: usize = 256 << 20;
 
-/// A single text.
+/// A single text in an argument, not copied: it keeps the Python object alive.
 pub(crate) struct Text(PyBackedStr);
 
 impl std::ops::Deref for Text {
@@ -44,12 +45,12 @@ impl<'py> FromPyObject<'_, 'py> for Text {
 #[derive(Debug)]
 pub(crate) struct TextInput {
     arrays: Vec<ArrayRef>,
-    /// The number of texts before each array, and the number of all texts.
+    /// For each array, the number of texts in the arrays before it; then the number of all texts.
     starts: Vec<usize>,
 }
 
 impl TextInput {
-    /// The texts of a sequence, an iterable, an array of Arrow, numpy, pandas or polars.
+    /// The texts of a sequence or an iterable, or of an array of Arrow, numpy, pandas or polars.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         held(|| Ok(TextInput::read(object)?))
     }
@@ -103,7 +104,7 @@ impl TextInput {
     }
 }
 
-/// A column of texts; a dictionary is expanded.
+/// A copy of a column of texts. A dictionary is expanded; a column of nulls becomes null texts.
 fn texts_of_column(py: Python<'_>, column: &ArrayRef) -> PyResult<ArrayRef> {
     if let Some(texts) = owned_texts(py, column)? {
         return Ok(Arc::new(texts));

@@ -10,7 +10,7 @@ use pyo3::types::{PyFloat, PyString};
 use super::arguments::text_or_none;
 use crate::errors::input_error;
 
-/// A whole number. A number out of range becomes the nearest representable one.
+/// A whole number. A number beyond the range of `i128` becomes the smallest or largest `i128`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whole(pub(crate) i128);
 
@@ -71,7 +71,7 @@ impl<'py> FromPyObject<'_, 'py> for Whole {
     }
 }
 
-/// A number of bytes: a whole number, also as a float such as `1e9`, or a text such as `1.5GB`.
+/// A number of bytes: an integer, a whole float such as `1e9`, or a text such as `1.5GB`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes(pub(crate) Whole);
 
@@ -110,12 +110,12 @@ impl<'py> FromPyObject<'_, 'py> for Bytes {
     }
 }
 
-/// A number of bytes, for arguments with a default in the signature.
+/// Converts a number of bytes to `i128`, the type of arguments with a default in the signature.
 pub(crate) fn wide_bytes(object: &Bound<'_, PyAny>) -> PyResult<i128> {
     object.extract::<Bytes>().map(|bytes| bytes.0.0)
 }
 
-/// A budget as a text, from a number or text of bytes, or bytes per fingerprint such as `16B/fp`.
+/// Converts a table budget to a text: a number of bytes, or a text such as `12GB` or `16B/fp`.
 pub(crate) fn budget_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     match object.is_none() || object.is_instance_of::<PyString>() {
         true => text_or_none(object),
@@ -123,7 +123,7 @@ pub(crate) fn budget_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<Strin
     }
 }
 
-/// A whole number, for arguments with a default in the signature.
+/// Converts a whole number to `i128`, the type of arguments with a default in the signature.
 pub(crate) fn wide(object: &Bound<'_, PyAny>) -> PyResult<i128> {
     object.extract::<Whole>().map(|whole| whole.0)
 }

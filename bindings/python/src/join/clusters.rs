@@ -20,27 +20,28 @@ use crate::store::Store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// The columns of the members of clusters.
+/// The column names of a row, which is a member of a cluster.
 const NAMES: [&str; 5] = ["cluster", "fingerprint", "distance", "id", "keep"];
 
 #[pymethods]
 impl Store {
-    /// Clusters of near documents. Documents without neighbours are omitted. A document with
-    /// two fingerprints counts as two documents with one id: deleting that id deletes both.
+    /// Clusters of near documents, as rows of their members. Documents without neighbours are
+    /// omitted. A document with two fingerprints counts as two documents with one id: deleting that
+    /// id deletes both.
     ///
     /// Parameters
     /// ----------
     #[doc = parameters!(k_store)]
     /// method : str, default "components"
-    ///     `"components"` for all documents that are connected by pairs, `"star"` or `"leader"` for
-    ///     documents within `k` bits of the representative only.
+    ///     `"components"` puts all documents that are connected by chains of pairs into one
+    ///     cluster, `"star"` and `"leader"` only documents within `k` bits of the representative.
     /// keep : str, default "representative"
-    ///     The kept document: `"representative"` for the smallest id of the representative,
-    ///     `"smallest-id"` (or `"first"`) for the smallest id of the cluster, `"largest-cluster"`
-    ///     for all documents of the largest cluster and no others.
+    ///     The documents to keep: `"representative"`, the smallest id of each representative;
+    ///     `"smallest-id"` (or `"first"`), the smallest id of each cluster; `"largest-cluster"`,
+    ///     all documents of the largest cluster and no others.
     /// pairs : path or table, optional
-    ///     Judged pairs, as for `clean`, with `method="components"`: duplicates are put in one
-    ///     cluster, and pairs judged different never are.
+    ///     Judged pairs in the formats that `clean` accepts, for `method="components"` only: pairs
+    ///     judged duplicates are in one cluster, pairs judged different never.
     #[doc = parameters!(threads memory temp_dir progress)]
     ///
     /// Returns
@@ -99,7 +100,7 @@ impl Store {
     }
 }
 
-/// Clusters that obey the judged pairs.
+/// The clusters of a store. They obey the judged pairs, if there are any.
 pub(super) fn clusters_of(
     store: &fpstore::Store,
     options: &JoinOptions,

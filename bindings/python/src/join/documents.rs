@@ -28,14 +28,14 @@ impl Near {
     }
 }
 
-/// The document that a dropped document is near, and its store if it is stored.
+/// The near document that is kept instead of a dropped one, with its store if it is stored.
 struct Reason {
     near: Near,
     store: Option<StoreIndex>,
 }
 
-/// The reason for each dropped document: by its fingerprint if it is near a stored document, by its
-/// fingerprint and id if it is near a new document.
+/// The reason for each dropped document. Documents near a stored document are found by their
+/// fingerprint, documents near a new document by their fingerprint and id.
 #[derive(Default)]
 struct Reasons {
     stored: HashMap<u64, Reason>,
@@ -66,19 +66,19 @@ impl Reasons {
     }
 }
 
-/// The columns of documents. `near_store` is present if there are several stores.
+/// The column names of a row, which is a document. `near_store` is omitted for a single store.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
 /// Decides which documents of a store to keep: documents without a near document in `stored` and,
-/// if `within`, without another near kept document in `new`. Each dropped document takes memory. A
-/// document with two fingerprints counts as two documents with one id.
+/// if `within`, without another near kept document in `new`. Memory grows with the number of
+/// dropped documents. A document with two fingerprints counts as two documents with one id.
 ///
 /// Parameters
 /// ----------
 /// new : Store or path
 /// stored : Store, path or list of paths, optional
 /// k : int, optional
-///     Distance in bits; by default the tuned distance of `stored`.
+///     Maximum distance of near documents in bits; by default the tuned distance of `stored`.
 /// within : bool, default True
 #[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
@@ -87,9 +87,8 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 /// fpstore.types.RowStream
 ///     All new documents by ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped
 ///     document `near`, `near_id` and `distance` of the nearest stored document, or of the new
-///     document that is kept instead. With several stores also `near_store`; null if `near` is a
-///     new document. A record that was added twice, with the same fingerprint and id, is one
-///     document.
+///     document that is kept instead. With several stores also `near_store`, the store of a stored
+///     `near`. A record that was added twice, with the same fingerprint and id, is one document.
 ///
 /// Examples
 /// --------

@@ -1,4 +1,5 @@
-//! Groups of near fingerprints in arrays, and components of pairs: one number for each row.
+//! The functions `group`, for groups of near fingerprints in an array, and `components`, for
+//! connected components of pairs.
 
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ use crate::recipes::{recipe_of, warn_of_unknown_recipe};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
 
-/// The group of each row: rows within `k` bits of each other, directly or through others, are one
-/// group.
+/// The group of each row. Rows within `k` bits of each other are in one group, also if only a chain
+/// of other rows connects them.
 ///
 /// Grouping differs from cleaning: in a chain of small changes each row is near the next one, so
 /// the whole chain is one group, although its ends are far apart. `clean` keeps both ends, and
@@ -33,7 +34,7 @@ use crate::work::{Reporter, Shared, run};
 /// Returns
 /// -------
 /// numpy.ndarray of int64
-///     The first row of the group of each row.
+///     For each row, the number of the first row of its group.
 ///
 /// Examples
 /// --------
@@ -71,9 +72,9 @@ pub(crate) fn group<'py>(
         let mut groups = Groups::new(rows.known())?;
         check(shared)?;
         groups.join_near(&limits.join(k, shared))?;
-        // The first row of each group seen so far.
+        // For each group the first row seen so far, or `u32::MAX`.
         let mut firsts = vec![u32::MAX; groups.fingerprints().len()];
-        // Group numbers replace the fingerprints in place.
+        // The answer replaces the fingerprints in place, without more memory.
         rows.into_each(|row, value| {
             if row % BATCH_ROWS == 0 {
                 check(shared)?;
@@ -130,7 +131,7 @@ pub(crate) fn components(
     })
 }
 
-/// Fails if the work is to stop.
+/// Fails if the call was interrupted.
 fn check(shared: &Shared) -> Result<(), Failure> {
     if shared.is_stopped() { Err(Error::Interrupted.into()) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! Many against many: pairs, groups, clusters, deduplication.
+//! Comparisons of many fingerprints with many: pairs, groups, clusters and deduplication.
 
 mod clusters;
 mod documents;

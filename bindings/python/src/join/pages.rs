@@ -1,4 +1,4 @@
-//! Pages of a store for a browser: its clusters, and pairs to judge.
+//! HTML pages about a store: one shows its clusters, one shows pairs for people to judge.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ use crate::store::Store;
 use crate::tuple_class::FRAMES;
 use crate::work::{Reporter, Shared, run};
 
-/// Maximum number of documents of a group with embedded pictures.
+/// Number of documents of each group for which pictures are embedded; further ones have none.
 const SHOWN: usize = 24;
-/// Maximum length of a page in bytes.
+/// Maximum length of an HTML page in bytes.
 const LEN_MAX: u64 = 32 << 20;
 
 /// The texts of a page, and their hasher: fingerprints distinguish documents with the same id.
@@ -41,18 +41,19 @@ impl Texts {
         store: &fpstore::Store,
     ) -> PyResult<Self> {
         let readable = Documents::of(given)?.get().readable(given.py(), resources, Vec::new())?;
-        // If the recipe needs its own lists, documents with the same id are not distinguished.
+        // The store contains no word lists or tables: for a recipe that needs them there is no
+        // hasher, and documents with the same id are not distinguished.
         let recipe = store.recipe().and_then(|it| TextRecipe::from_recipe(&it).ok());
         let hasher = recipe.and_then(|recipe| TextHasher::new(&recipe).ok());
         Ok(Texts { readable, hasher })
     }
 }
 
-/// Templates for showing ids.
+/// Templates that make addresses of links and pictures from ids.
 struct Links {
     link: Option<Template>,
     image: Option<Template>,
-    /// Pictures by id, to be embedded.
+    /// The argument `images`: pictures to embed, by id.
     images: Option<Py<PyAny>>,
 }
 
@@ -71,7 +72,7 @@ impl Links {
         Ok(Links { link: of("link", link)?, image: of("image", image)?, images })
     }
 
-    /// The thumbnails of the documents that a page shows first.
+    /// The thumbnails of the first [`SHOWN`] documents of each group, by id.
     fn thumbnails(&self, page: &GroupPage) -> PyResult<Option<HashMap<String, String>>> {
         let Some(images) = &self.images else { return Ok(None) };
         let ids: Vec<&str> = page.ids(SHOWN).collect();
@@ -81,7 +82,7 @@ impl Links {
     }
 }
 
-/// The page of these groups, with texts if they are given.
+/// Makes the HTML page of `groups`, with texts if they are given.
 fn written(
     groups: LargestGroups,
     about: &About<'_>,
@@ -136,23 +137,23 @@ fn bits(k: u32) -> String {
 
 #[pymethods]
 impl Store {
-    /// A page of the largest clusters, for a browser or a notebook.
+    /// An HTML page of the largest clusters, for a browser or a notebook.
     ///
     /// Parameters
     /// ----------
     #[doc = parameters!(k_store)]
     /// method, pairs
-    ///     As for `clusters`.
+    ///     The same as for `clusters`.
     /// texts : Documents, path, list of paths, or table, optional
-    ///     The documents by their ids: the page shows the differences of texts.
+    ///     The texts of the documents, matched by id: the page then shows how they differ.
     /// groups : int, default 1000
     ///     Maximum number of clusters.
     /// link, image : str, optional
-    ///     Templates of addresses, such as `"https://example.org/{id}"`. A notebook loads only
-    ///     pictures of other servers.
+    ///     Templates for the addresses of a document and its picture, such as
+    ///     `"https://example.org/{id}"`. A notebook loads only pictures from other servers.
     /// images : path or dict, optional
-    ///     Pictures to embed as thumbnails, by the package pillow, so that notebooks show them: a
-    ///     folder, with the ids as paths, or a dictionary from ids to paths, bytes or pictures of
+    ///     Pictures to embed as thumbnails, so that notebooks show them: a folder in which ids are
+    ///     paths, or a dictionary from ids to paths, bytes or pillow images. Requires the package
     ///     pillow.
     #[doc = parameters!(threads memory temp_dir progress)]
     ///
@@ -214,16 +215,17 @@ impl Store {
         })
     }
 
-    /// A page of pairs, which people judge with the keyboard in a browser. It saves labels, which
-    /// `clean` and `clusters` take as `pairs` and the command `fpstore evaluate` reads.
+    /// An HTML page of pairs for people to judge with the keyboard in a browser. The page saves a
+    /// file of labels, which `clean` and `clusters` accept as `pairs` and the command `fpstore
+    /// evaluate` reads.
     ///
     /// Parameters
     /// ----------
     #[doc = parameters!(k_store)]
     /// count : int, default 30
-    ///     Number of pairs at each distance.
+    ///     Maximum number of pairs at each distance.
     /// texts, link, image, images
-    ///     As for `clusters_page`.
+    ///     The same as for `clusters_page`.
     #[doc = parameters!(threads memory temp_dir progress)]
     ///
     /// Returns

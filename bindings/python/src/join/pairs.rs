@@ -24,13 +24,13 @@ use crate::store::{Given, Names, Store, name_of};
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
-/// Pairs under construction.
+/// Rows of pairs under construction.
 pub(crate) struct PairRows {
     rows: RowsBuilder<PairColumns>,
     names: Option<Names>,
 }
 
-/// The columns of pairs. Names of stores and ids may be omitted.
+/// The column names of pairs. The columns of stores and ids can be omitted.
 const NAMES: [&str; 7] =
     ["first", "second", "distance", "first_store", "second_store", "first_id", "second_id"];
 
@@ -38,12 +38,12 @@ const NAMES: [&str; 7] =
 type PairColumns = (U64, U64, Distances, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
-    /// Rows with ids of this kind.
+    /// Rows with ids of the kind `ids`, without store names.
     pub(crate) fn new(ids: IdKind) -> Self {
         PairRows::in_stores(ids, None)
     }
 
-    /// Rows with the names of stores, if several are queried as one.
+    /// Rows with ids of the kind `ids`, and with store names if several stores are queried as one.
     fn in_stores(ids: IdKind, names: Option<Names>) -> Self {
         let store = || names.is_some().then(StringBuilder::new);
         let id = || IdColumn::new(ids);
@@ -61,7 +61,7 @@ impl PairRows {
         self.rows.send((first, second, pair.distance(), "", "", None, None), sink)
     }
 
-    /// Sends the pairs of documents of a store, or of several as one, to the sink.
+    /// Sends all near pairs of documents in a store, or in several stores, to the sink.
     fn of_documents(
         mut self,
         store: &fpstore::Store,
@@ -114,11 +114,12 @@ impl Store {
     /// ids : bool, default False
     ///     Whether rows are pairs of documents, in order, with `first_id` and `second_id`;
     ///     documents with the same fingerprint are then pairs at distance 0. Several stores always
-    ///     give pairs of documents, in one store and across two.
+    ///     give pairs of documents, within a store and across stores.
     /// sorted : bool, default False
-    ///     Whether pairs are in order.
+    ///     Whether pairs are sorted by `first` and `second`.
     /// share : tuple of int, optional
-    ///     A number and a count, to spread a join over processes.
+    ///     `(number, count)` finds only the pairs of one of `count` shares, numbered from 0, to
+    ///     divide a join among processes.
     #[doc = parameters!(max_pairs threads memory temp_dir progress)]
     ///
     /// Returns
@@ -174,8 +175,8 @@ impl Store {
     }
 }
 
-/// All pairs of different near fingerprints of an array, or across two arrays, by their values.
-/// `pairs` finds rows by their positions.
+/// All pairs of near, distinct fingerprints in an array, or all near pairs across two arrays. Rows
+/// contain the values; `pairs` returns positions instead.
 ///
 /// Parameters
 /// ----------
@@ -183,7 +184,7 @@ impl Store {
 /// other : array, list or Column, optional
 #[doc = parameters!(k_recipe)]
 /// sorted : bool, default False
-///     Whether pairs are in order.
+///     Whether pairs are sorted by `first` and `second`.
 #[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
 /// Returns

@@ -1,4 +1,4 @@
-//! The function `pairs`: near rows of one or two tables, by position.
+//! The function `pairs`: pairs of near rows in one table or across two, as row positions.
 
 use std::path::PathBuf;
 
@@ -22,10 +22,10 @@ use crate::text::{Looked, Recipe, confirmed, looked_at_all, recipe_object};
 use crate::tuple_class::FRAMES;
 use crate::work::{Reporter, run};
 
-/// The default similarity of near rows, if no distance is given.
+/// The default minimum similarity of the texts of near rows, if no distance is given.
 const SIMILARITY: f64 = 0.8;
 
-/// A table or column of texts or fingerprints.
+/// One of the two arguments: a table or column of texts or fingerprints.
 struct Side<'py> {
     column: Bound<'py, PyAny>,
     ids: Option<Ids>,
@@ -54,30 +54,31 @@ impl<'py> Side<'py> {
     }
 }
 
-/// Near rows of a table, or of two tables, by position. A row is paired with every near row, also
-/// with equal rows. With two tables, pairs within one table are found, too, and dropped.
+/// Pairs of near rows in a table, or across two tables, as positions. A row is paired with every
+/// near row, also with equal rows. With two tables, confirmed pairs of texts within one table are
+/// found, too, and dropped, which takes time.
 ///
 /// Parameters
 /// ----------
 /// first, second : list of texts, array, Series, Column, or table
-///     Texts or fingerprints. `second` is optional.
+///     Texts or fingerprints. Without `second`, pairs within `first` are found.
 /// confirm : float, optional
 ///     Minimum Jaccard similarity of the features of texts. By default 0.8, unless `k` is given;
 ///     all such pairs are found, or with `k` only pairs within `k` bits. With `k` alone, and for
 ///     fingerprints, the fingerprints decide.
 /// k : int, optional
-///     Maximum distance in bits.
+///     Maximum distance of the fingerprints in bits.
 /// recipe : Recipe or str, optional
-///     Makes the fingerprints of texts.
+///     The recipe that makes the fingerprints of texts.
 /// text_field, id_field : str, optional
-///     Columns of tables, by default `text`, and `id` if the table has it.
+///     Names of the columns; by default `text`, and `id` if the table has such a column.
 #[doc = parameters!(max_pairs threads memory temp_dir progress)]
 ///
 /// Returns
 /// -------
 /// Rows
-///     `first` and `second`, the positions, `distance`, `similarity` of confirmed texts, and
-///     `first_id` and `second_id` of tables with ids, in order.
+///     Rows of `first` and `second` (the positions), `distance`, `similarity` of confirmed texts,
+///     and `first_id` and `second_id` of tables with ids, sorted by position.
 ///
 /// Examples
 /// --------
@@ -212,7 +213,8 @@ fn starts_of(py: Python<'_>, lens: impl Iterator<Item = usize>) -> PyResult<Vec<
     }
 }
 
-/// Whether two rows, the smaller first, are of different tables; always true for a single table.
+/// A test whether two row numbers, the smaller first, belong to different tables; always true for a
+/// single table.
 fn across(starts: &[usize]) -> impl Fn(u32, u32) -> bool + use<> {
     let second = if starts.len() == 3 { Some(starts[1] as u32) } else { None };
     move |one, other| second.is_none_or(|start| one < start && other >= start)
@@ -220,14 +222,14 @@ fn across(starts: &[usize]) -> impl Fn(u32, u32) -> bool + use<> {
 
 type Found = (u32, u32, u32, Option<f64>);
 
-/// The near rows by their fingerprints, in order.
+/// The pairs of rows whose fingerprints are near, sorted by row numbers.
 fn by_value(
     values: &[Option<Fingerprint>],
     starts: &[usize],
     options: &JoinOptions,
     most: Option<u64>,
 ) -> Result<Vec<Found>, Failure> {
-    // The rows of each table by fingerprint.
+    // For each table, its fingerprints with their row numbers, sorted.
     let tables: Vec<Vec<(Fingerprint, u32)>> = starts
         .windows(2)
         .map(|range| {

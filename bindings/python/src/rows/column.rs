@@ -1,4 +1,4 @@
-//! A single column of fingerprints, with their recipe.
+//! The class `Column`: fingerprints with their recipe.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::input::arguments::text_or_none;
 use crate::notebook::{Table, shown};
 use crate::tuple_class::FRAMES;
 
-/// One column of `uint64` with nulls: a sequence that data frames, numpy and Arrow libraries read
-/// directly. It has the recipe that made the fingerprints.
+/// A column of `uint64` with nulls: a sequence that data frames, numpy and Arrow libraries read
+/// directly. It contains the recipe that made the fingerprints.
 ///
 /// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of objects if there are
 /// nulls, else of `uint64`. `to_pandas()` and `pyarrow.array(column)` have nullable types.
@@ -102,18 +102,18 @@ impl Column {
         self.values.null_count()
     }
 
-    /// The text of the recipe of the fingerprints; `None` if it is unknown.
+    /// The text of the recipe of the fingerprints; `None` if the recipe is unknown.
     #[getter]
     fn recipe(&self) -> Option<&str> {
         self.recipe.as_ref().map(Recipe::text)
     }
 
-    /// The values as an array of numpy.
+    /// The values as a numpy array.
     ///
     /// Parameters
     /// ----------
     /// null : int, optional
-    ///     The number for a null; without it nulls are refused.
+    ///     The number that replaces each null. Without it, a column with nulls is an error.
     ///
     /// Returns
     /// -------
@@ -140,7 +140,7 @@ impl Column {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// Whether each value is null.
+    /// For each value, whether it is null.
     fn is_null<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let count = self.values.len();
         PyArray1::from_vec(py, (0..count).map(|at| self.values.is_null(at)).collect())
@@ -151,8 +151,9 @@ impl Column {
         self.values.iter().collect()
     }
 
-    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls. Its `attrs`
-    /// contain the recipe; a column of a frame has only the `attrs` of the frame.
+    /// The values as a pandas `Series`, of the type `UInt64` if there are nulls. Its `attrs`
+    /// contain the recipe, which is lost if the series becomes a column of a frame: a frame has its
+    /// own `attrs`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let nulls = (self.values.null_count() > 0).then(|| self.is_null(py));
         let values = self.to_numpy(py, Some(0))?;
@@ -163,12 +164,12 @@ impl Column {
         Ok(series)
     }
 
-    /// The values as a `Series` of polars.
+    /// The values as a polars `Series`.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("Series", (slf,))
     }
 
-    /// The values as an array of pyarrow.
+    /// The values as a pyarrow array.
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("array", (slf,))
     }
@@ -217,7 +218,7 @@ impl Column {
         export_array(py, &self.values, self.recipe.as_ref())
     }
 
-    /// A column is pickled as a stream of Arrow, with its recipe.
+    /// A column is pickled as an Arrow IPC stream and the text of its recipe.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_column_of")?;
         let fields = vec![Field::new("fingerprint", DataType::UInt64, true)];
@@ -229,7 +230,7 @@ impl Column {
         (make, (bytes, self.recipe())).into_pyobject(py)
     }
 
-    /// A table of the first values.
+    /// An HTML table of the first values.
     fn _repr_html_(&self) -> String {
         let count = self.values.len();
         let mut table = Table::new(&self.__repr__(), ["", "fingerprint"]);

@@ -28,8 +28,8 @@ pub(crate) use column::{_column_of, Column};
 
 /// Rows in columns, in memory. `pyarrow.table(rows)`, `polars.DataFrame(rows)`,
 /// `pandas.DataFrame(rows)` and DuckDB, by the name of the variable, read them directly.
-/// `rows["distance"]` is an array of numpy, `rows[0]` a row with named fields, `rows[:5]` the first
-/// five; `numpy.asarray(rows)` is an array of records.
+/// `rows["distance"]` is a numpy array, `rows[0]` a row with named fields, `rows[:5]` the first
+/// five rows; `numpy.asarray(rows)` is a structured array.
 ///
 /// >>> rows = store.query_many([0xC0F1789BED2EB9B8], k=1)
 /// >>> rows["distance"]
@@ -65,7 +65,7 @@ impl Rows {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The arrays of a column.
+    /// The arrays of a column, one for each batch.
     fn column(&self, name: &str) -> PyResult<Vec<ArrayRef>> {
         let Ok(at) = self.schema.index_of(name) else {
             let names = self.names().join(", ");
@@ -78,7 +78,7 @@ impl Rows {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// `len` rows from row `start`, without copying.
+    /// The `len` rows from row `start` on, without copying.
     fn part(&self, mut start: usize, mut len: usize) -> Rows {
         let mut batches = Vec::new();
         for batch in &self.batches {
@@ -120,7 +120,8 @@ impl Rows {
         class.make(&PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?)
     }
 
-    /// The values of a column for numpy; values under nulls are arbitrary.
+    /// The values of a column as a numpy array. Values under nulls are arbitrary, or `None` for
+    /// objects.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Values<'py>> {
         let arrays = self.column(name)?;
         let kind = self.schema.field_with_name(name).map(|field| field.data_type().clone());
@@ -141,7 +142,7 @@ impl Rows {
         Ok(Values { array, nulls, is_object, is_null })
     }
 
-    /// For each column its name, its values, and a mask of nulls if it has any.
+    /// For each column a tuple: its name, its values, and its null mask, or `None` without nulls.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for name in self.names() {
@@ -152,11 +153,11 @@ impl Rows {
     }
 }
 
-/// The values of a column for numpy.
+/// The values of a column as a numpy array.
 struct Values<'py> {
     array: Bound<'py, PyAny>,
     nulls: usize,
-    /// Whether a null is `None` in the array.
+    /// Whether the array contains objects, with `None` for a null.
     is_object: bool,
     is_null: Option<Bound<'py, PyAny>>,
 }
@@ -173,7 +174,7 @@ impl Rows {
         self.names().into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether `limit` cut any answer.
+    /// Whether any answer is incomplete because of `limit`.
     #[getter]
     fn cut(&self) -> bool {
         self.cut
@@ -186,7 +187,7 @@ impl Rows {
             let values = self.values(py, &name)?;
             return match values.nulls {
                 0 => Ok(values.array),
-                // Texts are always objects.
+                // Object arrays represent nulls as `None`.
                 _ if values.is_object => Ok(values.array),
                 nulls => {
                     let message = format!(
@@ -242,35 +243,35 @@ impl Rows {
         Ok(RowIterator { rows: slf.clone().unbind(), class, next: AtomicUsize::new(0) })
     }
 
-    /// A `DataFrame` of pandas. Columns with nulls have nullable types.
+    /// The rows as a pandas `DataFrame`. Columns with nulls have nullable types.
     pub(crate) fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import(FRAMES)?.call_method1("pandas_frame", (self.parts(py)?,))
     }
 
-    /// A `DataFrame` of polars.
+    /// The rows as a polars `DataFrame`.
     pub(crate) fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// A `Table` of pyarrow.
+    /// The rows as a pyarrow `Table`.
     pub(crate) fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// An array of records, for `numpy.asarray`. There is no `__array__`, because pandas would read
-    /// the records as one column.
+    /// A structured array, for `numpy.asarray`. There is no `__array__`, because pandas would read
+    /// the structured array as one column.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import(FRAMES)?.call_method1("records_interface", (self.parts(py)?, self.count()))
     }
 
-    /// Rows are pickled as a stream of Arrow.
+    /// Rows are pickled as an Arrow IPC stream.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_rows_of")?;
         (make, (to_bytes(py, &self.schema, &self.batches)?, self.cut)).into_pyobject(py)
     }
 
-    /// A table of the first rows.
+    /// An HTML table of the first rows.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let mut table = Table::new(&self.__repr__(), self.names());
         let first = self.part(0, shown(self.count()).end);
@@ -325,7 +326,7 @@ impl RowIterator {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (rows, at) = (self.rows.get(), self.next.fetch_add(1, Ordering::Relaxed));
         if at >= rows.count() {
-            // Threads that call it again must not make the number wrap around.
+            // Further calls after the end must not make the row number wrap around.
             self.next.store(rows.count(), Ordering::Relaxed);
             return Ok(None);
         }
@@ -390,7 +391,7 @@ fn primitive<'py, T: ArrowPrimitiveType<Native: Element>>(
     PyArray1::from_vec(py, values)
 }
 
-/// A value as an object of Python; `None` for a null.
+/// The value at index `at` as a Python object; `None` for a null.
 fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(at) {
         return Ok(py.None().into_bound(py));
@@ -414,7 +415,7 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
     })
 }
 
-/// An array of any type, without unused capacity.
+/// Wraps an array of any type, after freeing its unused capacity.
 pub(crate) fn array(mut array: impl Array + 'static) -> ArrayRef {
     array.shrink_to_fit();
     Arc::new(array)

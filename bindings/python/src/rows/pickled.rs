@@ -1,4 +1,4 @@
-//! Answers as bytes, for pickle.
+//! Converts answers to bytes and back, for pickle.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::input_error;
 
-/// Batches as a stream of Arrow IPC, for pickle.
+/// Writes batches as an Arrow IPC stream.
 pub(super) fn to_bytes<'py>(
     py: Python<'py>,
     schema: &SchemaRef,
@@ -24,7 +24,7 @@ pub(super) fn to_bytes<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// The batches of a stream of [`to_bytes`].
+/// Reads the schema and the batches of a stream that [`to_bytes`] wrote.
 pub(super) fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let read = || -> Result<_, ArrowError> {
         let reader = StreamReader::try_new(bytes, None)?;

@@ -1,10 +1,10 @@
-//! Keys in `[...]` of a sequence: one item, or a part.
+//! Keys in the `[...]` of a sequence, which select an item or a part.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PySlice};
 
-/// The item or part that a key selects.
+/// The positions that a key selects.
 pub(super) enum Part {
     One(usize),
     Range {

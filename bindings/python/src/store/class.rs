@@ -20,18 +20,18 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-/// An open store, or several stores that are queried as one. Queries read the states at the time of
-/// opening, until `refresh`. `open` and `build` return it.
+/// An open store, or several stores that are queried as one. Queries read the snapshots at the time
+/// of opening, until `refresh`. `open` and `build` return it.
 ///
-/// Threads may share it, and `with` closes it. It is pickled as paths and generations, and another
-/// process opens the files itself. One store is also an Arrow stream of its records, with the
-/// columns `fingerprint` and `id`, by ascending fingerprint.
+/// Threads may share a store, and leaving a `with` block closes it. It is pickled as paths and
+/// generations, so another process opens the files itself. A single store is also an Arrow stream
+/// of its records, with the columns `fingerprint` and `id`, by ascending fingerprint.
 ///
-/// Several stores answer as one store with the records of all. Each match has the name of its
-/// store, the path given to `open`, and a fingerprint in two stores is a match in both. Methods
-/// without a column for that name, such as `clusters` and `records`, refuse several stores. Stores
-/// may differ in scheme, tuned `k` and kind of ids, but not in recipe, and no two may be copies of
-/// one store.
+/// Several stores answer like one store with the records of all stores. Each match contains the
+/// name of its store (the path given to `open`), and a fingerprint in two stores is a match in
+/// both. Methods without a column for that name, such as `clusters` and `records`, refuse several
+/// stores. Stores may differ in scheme, tuned `k` and kind of ids, but not in recipe, and no two
+/// may be copies of one store.
 ///
 /// Examples
 /// --------
@@ -44,7 +44,7 @@ use crate::work::{Reporter, held, run, run_change};
 /// [(False, ['a.html']), (True, ['d.html'])]
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Store {
-    /// The directories, absolute.
+    /// The absolute paths of the directories of the stores.
     paths: Vec<PathBuf>,
     /// The names of several stores, as the user gave them; `None` for one store.
     pub(super) names: Option<Names>,
@@ -57,13 +57,13 @@ fn absolute(path: &PathBuf) -> PathBuf {
 }
 
 impl Store {
-    /// One store.
+    /// Wraps a single store.
     pub(crate) fn new(store: fpstore::Store) -> Self {
         let paths = vec![absolute(&store.info().path)];
         Store { paths, names: None, state: Mutex::new(Some(State::new(store, None))) }
     }
 
-    /// Several stores queried together, with the names given by the user.
+    /// Wraps several stores that are queried together, with the names given by the user.
     pub(super) fn several(stores: fpstore::Stores, names: &[PathBuf]) -> Self {
         let paths = stores.paths().iter().map(absolute).collect();
         let state = State::new(stores.as_store().clone(), Some(stores));
@@ -74,7 +74,7 @@ impl Store {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uses the state, unless the store is closed.
+    /// Calls `with` with the state of the open store. Fails if the store is closed.
     fn with_state<T>(&self, with: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
         match &mut *self.state() {
             Some(state) => with(state),
@@ -83,17 +83,17 @@ impl Store {
         }
     }
 
-    /// The store of the library, with the records of all stores, unless this one is closed.
+    /// The store of the Rust crate, with the records of all stores. Fails if the store is closed.
     pub(crate) fn get(&self) -> PyResult<fpstore::Store> {
         self.with_state(|state| Ok(state.store.clone()))
     }
 
-    /// As [`get`](Self::get), with the names of several stores.
+    /// Like [`get`](Self::get), but also returns the names of several stores.
     pub(crate) fn given(&self) -> PyResult<Given> {
         Ok(Given { store: self.get()?, names: self.names.clone() })
     }
 
-    /// As [`get`](Self::get), but several stores are refused.
+    /// Like [`get`](Self::get), but refuses several stores.
     pub(crate) fn one(&self) -> PyResult<fpstore::Store> {
         match &self.names {
             Some(names) => Python::attach(|py| Err(argument_error(py, names.one_alone()))),
@@ -101,7 +101,7 @@ impl Store {
         }
     }
 
-    /// The directory of the one store, for attributes that several stores do not have.
+    /// The directory of a single store, for attributes that several stores do not have.
     pub(super) fn one_path(&self) -> PyResult<&Path> {
         match &self.names {
             Some(names) => Err(PyAttributeError::new_err(names.one_alone())),
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// The last part of the path, as the title of a page.
+    /// The last part of the first path, as the title of HTML pages.
     pub(crate) fn title(&self) -> String {
         let path = &self.paths[0];
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
@@ -120,7 +120,7 @@ impl Store {
         self.with_state(|state| Ok(!state.is_long(k, count)?))
     }
 
-    /// Searches with a searcher from the pool.
+    /// Calls `find` with a searcher from the pool, and converts its answer to matches.
     fn search<'py>(
         &self,
         py: Python<'py>,
@@ -156,7 +156,8 @@ impl Store {
 
 #[pymethods]
 impl Store {
-    /// All stored fingerprints near a query: nearest first, then by value, with their ids.
+    /// All stored fingerprints within `k` bits of a query fingerprint, with their ids: nearest
+    /// first, at equal distance by ascending value.
     ///
     /// The interpreter is held for searches of less than a millisecond, and also while a page is
     /// read from disk: see `warm`.
@@ -166,7 +167,7 @@ impl Store {
     /// fingerprint : int or str
     #[doc = parameters!(k_store limit)]
     /// labels : bool, default False
-    ///     Whether each match has the labels of its ids.
+    ///     Whether each match contains the labels of its ids.
     ///
     /// Returns
     /// -------
@@ -193,7 +194,8 @@ impl Store {
         self.search(py, k, labels, |searcher, k| searcher.search_with(needle, k, &limits))
     }
 
-    /// The nearest stored fingerprints. A fingerprint in two stores counts once.
+    /// The stored fingerprints nearest to a query fingerprint. A fingerprint in two stores counts
+    /// once.
     ///
     /// Parameters
     /// ----------
@@ -203,7 +205,7 @@ impl Store {
     /// k : int, default 64
     ///     Maximum distance in bits.
     /// labels : bool, default False
-    ///     Whether each match has the labels of its ids.
+    ///     Whether each match contains the labels of its ids.
     ///
     /// Returns
     /// -------
@@ -238,7 +240,8 @@ impl Store {
     /// Returns
     /// -------
     /// list of list
-    ///     For each id its fingerprints; with several stores, pairs of a fingerprint and a store.
+    ///     For each id its fingerprints; with several stores, pairs of a fingerprint and a store
+    ///     name.
     ///
     /// Examples
     /// --------
@@ -267,7 +270,7 @@ impl Store {
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        // A text as long as a fingerprint is hardly ever an id.
+        // A text of 16 or more characters is most likely a fingerprint, not an id.
         let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
         if fingerprint.cast::<PyString>().is_ok_and(is_short)
             && id_kind(&self.get()?) == IdKind::Text
@@ -304,15 +307,15 @@ impl Store {
         paths.iter().map(|path| path.as_os_str()).collect()
     }
 
-    /// The number of changes of the store up to the open state. Several stores have `generations`
-    /// instead.
+    /// The number of changes of the store up to the open snapshot. Several stores have
+    /// `generations` instead.
     #[getter]
     fn generation(&self) -> PyResult<u64> {
         self.one_path()?;
         Ok(self.get()?.generation())
     }
 
-    /// The generation of each store in the open state.
+    /// The generation of each store in the open snapshot.
     #[getter]
     fn generations(&self) -> PyResult<Vec<u64>> {
         self.with_state(|state| {
@@ -321,8 +324,8 @@ impl Store {
         })
     }
 
-    /// The distance that the tables are made for, and the default of every `k`; for several stores
-    /// the smallest of their distances.
+    /// The distance in bits for which the tables were made, and the default of `k` in queries; for
+    /// several stores the smallest of their distances.
     #[getter]
     fn tuned_k(&self) -> PyResult<u32> {
         Ok(self.get()?.tuned_k())
@@ -341,12 +344,12 @@ impl Store {
         self.state().is_none()
     }
 
-    /// Switches to the newest state of each store. Returns whether there was a newer one. An error
-    /// leaves the states unchanged.
+    /// Switches to the newest snapshot of each store. Returns whether a store had a newer snapshot.
+    /// After an error, the open snapshots are unchanged.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
-        // If files are read into memory, opening a new state takes as long as reading it, so the
-        // interpreter is released. Without a new state it takes microseconds with the interpreter.
+        // If files are read into memory, opening a new snapshot takes as long as reading it, so the
+        // interpreter is released. Without a new one, the check takes microseconds and holds it.
         let manifests = Manifests::of(&self.paths);
         let is_known = |state: &State| manifests.is_some() && state.manifests == manifests;
         let is_new = if self.state().as_ref().is_some_and(is_known) {
@@ -364,17 +367,18 @@ impl Store {
         Ok(is_new)
     }
 
-    /// Reads pages into memory and checks them, so that no query waits for them.
+    /// Reads pages of the store into memory and checks them, so that no query waits for the disk.
     ///
     /// Parameters
     /// ----------
     /// what : str, default "hot"
-    ///     `"hot"` for the pages that every query reads, `"all"` for all.
+    ///     `"hot"` for the pages that every query reads, `"all"` for all pages.
     ///
     /// Returns
     /// -------
     /// int
-    ///     The number of pages. Reading stops at the free memory, with a `RuntimeWarning`.
+    ///     The number of pages read. If free memory runs out, reading stops with a
+    ///     `RuntimeWarning`.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
         let (store, what) = (self.get()?, choice(py, "what", what)?);
@@ -383,7 +387,7 @@ impl Store {
         Ok(warmed.pages)
     }
 
-    /// Closes the store. Running queries end as usual.
+    /// Closes the store. Queries that are running still return their answers.
     fn close(&self) {
         drop(self.state().take());
     }
@@ -422,7 +426,7 @@ impl Store {
     }
 }
 
-/// An open store, or several; paths are opened.
+/// The open store in an argument; opens paths.
 fn cast<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Store>> {
     if let Ok(store) = given.cast::<Store>() {
         return Ok(store.clone());
@@ -435,17 +439,17 @@ fn cast<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Store>> {
     Err(PyTypeError::new_err(format!("expected a Store, not {kind}")))
 }
 
-/// An optional argument: one store, or several.
+/// Converts an optional argument to one store, or several as one.
 pub(crate) fn stores_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
     if given.is_none() { Ok(None) } else { cast(given)?.get().given().map(Some) }
 }
 
-/// An argument: one store; several stores are refused.
+/// Converts an argument to one store, and refuses several stores.
 pub(crate) fn one_store(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Store> {
     cast(given)?.get().one()
 }
 
-/// The store, if the argument `name` is a store; several stores are refused.
+/// The store in the argument `name`, or `None` if it is no `Store`. Several stores are refused.
 pub(crate) fn if_store(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<fpstore::Store>> {
     let store = given.cast::<Store>().ok().map(|store| store.get().one()).transpose();
     store.map_err(|error| named(error, name))

@@ -1,4 +1,4 @@
-//! Information about a store, and its verification.
+//! Methods that describe and verify a store, and the function `verify`.
 
 use fpstore::VerifyOptions;
 use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
@@ -17,7 +17,7 @@ use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Store {
-    /// Counts, lengths, segments and tables of the store.
+    /// Describes the store: its counts, lengths, segments and tables.
     ///
     /// Returns
     /// -------
@@ -31,7 +31,8 @@ impl Store {
         store_info(py, &self.one()?.info())
     }
 
-    /// Checks every byte of the files, and compares answers with a scan. See `fpstore.verify`.
+    /// Checks every byte of the files, and compares answers with those of a scan, see
+    /// `fpstore.verify`.
     ///
     /// Parameters
     /// ----------
@@ -65,7 +66,7 @@ impl Store {
         Ok(StatisticsView { name, statistics })
     }
 
-    /// A table of the segments.
+    /// An HTML table of the segments.
     fn _repr_html_(&self) -> PyResult<String> {
         let Ok(store) = self.one() else { return Ok(escaped(&self.__repr__())) };
         let info = store.info();
@@ -99,8 +100,8 @@ fn grouped(count: u64) -> String {
     fpstore_plot::numbers::grouped(count)
 }
 
-/// Checks every byte of the store at a path, also of a store that is too damaged to be opened, and
-/// compares answers with a scan. Damage is in the report and raises no exception.
+/// Checks every byte of the store at a path, even if the store is too damaged to be opened, and
+/// compares answers with those of a scan. Damage is listed in the report and raises no exception.
 ///
 /// Parameters
 /// ----------
@@ -168,7 +169,7 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
     )
 }
 
-/// Information about a segment.
+/// Converts information about a segment to the Python class `SegmentInfo`.
 pub(crate) fn segment_info<'py>(
     py: Python<'py>,
     segment: &SegmentInfo,

@@ -1,4 +1,4 @@
-//! Many queries at once.
+//! Methods of `Store` that answer many queries at once.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
 
-/// Rows of answers under construction.
+/// The rows of answers under construction.
 struct Answers<'a> {
     table: RowsBuilder<AnswerColumns>,
     names: Option<&'a Names>,
@@ -42,7 +42,7 @@ impl<'a> Answers<'a> {
             let columns = &self.table.columns;
             let wanted = (columns.4.is_some(), columns.5.is_there());
             each_label_and_id(&hit, wanted, |label, id| {
-                // The number of queries is checked earlier.
+                // The cast keeps the value: `check_count` has limited the number of queries.
                 self.table.keep((query as u32, value, hit.distance(), store, label, id))
             })?;
         }
@@ -50,7 +50,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Arguments of a batch of queries.
+/// The arguments of a batch of queries.
 struct Queries<'a, 'py> {
     store: &'a Store,
     fingerprints: &'a Bound<'py, PyAny>,
@@ -61,8 +61,8 @@ struct Queries<'a, 'py> {
 }
 
 impl<'py> Queries<'_, 'py> {
-    /// Calls `each` with each answer. A batch of more than a millisecond runs without the
-    /// interpreter.
+    /// Answers the queries and calls `each` with each answer. A batch that is expected to take more
+    /// than a millisecond releases the interpreter.
     fn each_answer<T: Send>(
         self,
         (limits, mode): (fpstore::Limits, BatchMode),
@@ -78,7 +78,7 @@ impl<'py> Queries<'_, 'py> {
         check_count(py, queries.len())?;
         let is_pass = matches!(mode, BatchMode::Pass);
         let is_short = !is_pass && self.store.is_short(k, queries.len())?;
-        // One thread answers a short batch before a second one starts.
+        // A short batch is done before a second thread would start.
         let threads = self.threads.or(is_short.then_some(Whole(1)));
         let options = Limits::new(py, threads, self.memory, None)?.for_queries(queries.len());
         let work = move |shared: &Arc<Shared>| {
@@ -142,8 +142,8 @@ impl<'py> Queries<'_, 'py> {
 
 #[pymethods]
 impl Store {
-    /// The answers to many queries at once. A match has one row for each of its ids; without ids it
-    /// has one row, or with `labels` one row for each segment that holds it.
+    /// The answers to many queries at once. A match has one row for each of its ids. Without ids it
+    /// has one row, or with `labels` one row for each segment that contains it.
     ///
     /// Parameters
     /// ----------
@@ -153,8 +153,8 @@ impl Store {
     /// Returns
     /// -------
     /// Rows
-    ///     `query`, the position of the query, `fingerprint`, `distance`, `store` with several
-    ///     stores, `label` and `id`. A fingerprint in two stores has rows for both.
+    ///     Rows of `query` (the position of the query), `fingerprint`, `distance`, `store` with
+    ///     several stores, `label` and `id`. A fingerprint in two stores has rows for both.
     ///
     /// Examples
     /// --------
@@ -181,7 +181,8 @@ impl Store {
         queries.rows((ids, labels), limit, mode)
     }
 
-    /// The number of stored fingerprints near each query. A fingerprint in two stores counts once.
+    /// For each query, the number of stored fingerprints within `k` bits. A fingerprint in two
+    /// stores counts once.
     ///
     /// Parameters
     /// ----------
@@ -208,7 +209,7 @@ impl Store {
         Queries { store: self, fingerprints, k, threads, memory, progress }.counts()
     }
 
-    /// Whether any stored fingerprint is near each query: a mask for a data frame.
+    /// For each query, whether a stored fingerprint is within `k` bits: a mask for a data frame.
     ///
     /// Parameters
     /// ----------

@@ -23,17 +23,17 @@ impl Names {
         &self.paths
     }
 
-    /// The name of a store in an answer.
+    /// The name of a store as a path, for matches.
     pub(super) fn path(&self, store: StoreIndex) -> &Path {
         &self.paths[store.0]
     }
 
-    /// The name of a store in a column.
+    /// The name of a store as UTF-8, for columns.
     pub(crate) fn text(&self, store: StoreIndex) -> &str {
         &self.texts[store.0]
     }
 
-    /// The message where several stores are given and one is expected.
+    /// The error message for several stores where one is expected.
     pub(crate) fn one_alone(&self) -> String {
         format!(
             "expected one store, {} are given: {}; give each store separately, or combine them \
@@ -44,13 +44,13 @@ impl Names {
     }
 }
 
-/// An open store as an argument, or several as one with their names.
+/// The store in an argument. Several stores are combined into one, with their names.
 pub(crate) struct Given {
     pub(crate) store: fpstore::Store,
     pub(crate) names: Option<Names>,
 }
 
-/// The name of a store in a column, empty for one store, whose answers have no such column.
+/// The name of a store for a column; empty without names, because the column is then omitted.
 pub(crate) fn name_of(names: Option<&Names>, store: StoreIndex) -> &str {
     names.map_or("", |names| names.text(store))
 }

@@ -1,4 +1,4 @@
-//! The nearest matches of many queries.
+//! The method `Store.nearest_many`.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const CHUNK: usize = 64;
 /// A row of an answer: query, fingerprint, distance, store, label and id.
 type Found = (u32, u64, u32, StoreIndex, String, Option<Id>);
 
-/// The rows of the answer to the query at a position.
+/// Adds the rows of the answer to query number `at` to `found`.
 fn found_of(
     at: usize,
     answer: &Answer<'_>,
@@ -45,7 +45,7 @@ fn found_of(
     Ok(())
 }
 
-/// Arguments of a batch of queries.
+/// The arguments of a batch of queries.
 struct Queries<'a, 'py> {
     fingerprints: &'a Bound<'py, PyAny>,
     count: i128,
@@ -90,7 +90,7 @@ impl Queries<'_, '_> {
                 Ok(())
             })?;
             all.extend(found.flatten());
-            // A stable sort: the rows of each query are already in order.
+            // The sort is stable, and the rows of each query are already in order.
             all.sort_by_key(|found| found.0);
             let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
             let columns = answer_columns(names.is_some(), labels, ids);
@@ -106,7 +106,8 @@ impl Queries<'_, '_> {
 
 #[pymethods]
 impl Store {
-    /// The nearest stored fingerprints of many queries. A fingerprint in two stores counts once.
+    /// The stored fingerprints nearest to each of many query fingerprints. A fingerprint in two
+    /// stores counts once.
     ///
     /// Parameters
     /// ----------
@@ -120,7 +121,7 @@ impl Store {
     /// Returns
     /// -------
     /// Rows
-    ///     As `query_many`.
+    ///     Rows with the columns of `query_many`.
     ///
     /// Examples
     /// --------

@@ -1,4 +1,4 @@
-//! Opening a store, or several as one.
+//! The function `open`, which opens one store, or several as one.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use crate::input::arguments::{Paths, paths as many_paths, text, text_or_none};
 use crate::options::choice;
 use crate::work::{Reporter, run};
 
-/// Opens a store, or several stores that are queried as one, see `Store`. Opening reads a header,
-/// whatever the size of the store. Pages are read and checked when a query first needs them.
+/// Opens a store, or several stores that are queried as one, see `Store`. Opening only reads
+/// headers, however large the store is. Pages are read and checked when a query first needs them.
 ///
 /// Parameters
 /// ----------
 /// path : path, or iterable of paths
-///     Directories of stores. The paths of several are their names in answers.
+///     The directory of the store. The paths of several stores are their names in answers.
 /// generation : int, optional
-///     The expected state. Any other state is refused with `StaleStoreError`; `refresh` keeps this
-///     state. A path has only the newest state; `backup`, or `export` with `hard_link`, keeps older
-///     states.
+///     The expected generation. Another generation raises `StaleStoreError`; `refresh` keeps the
+///     expected one. A path contains only the newest generation: `backup`, or `export` with
+///     `hard_link`, keeps older ones.
 /// access : str, default "auto"
 ///     `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on
-///     network file systems if it fits, a map elsewhere.
+///     network file systems if the files fit, a map elsewhere.
 /// warm : str, optional
-///     Reads pages now: `"hot"` for the pages that every query reads, `"all"` for all.
+///     Reads pages now: `"hot"` for the pages that every query reads, `"all"` for all pages.
 ///
 /// Returns
 /// -------
@@ -62,7 +62,7 @@ pub(crate) fn open(
     }
 }
 
-/// Opens the store of one directory.
+/// Opens the store in a directory.
 pub(crate) fn open_one(
     py: Python<'_>,
     path: &Path,
@@ -90,7 +90,7 @@ fn open_several(
     Ok(Store::several(stores, paths))
 }
 
-/// Opens with these options. `open` returns the store to warm, and the result.
+/// Calls `open` with the options, and warms the store that it returns. Returns its other result.
 fn opened<T: Send>(
     py: Python<'_>,
     access: &str,
@@ -99,7 +99,8 @@ fn opened<T: Send>(
 ) -> PyResult<T> {
     let access: Access = choice(py, "access", access)?;
     let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
-    // Opening takes microseconds, unless pages are read, as on network file systems.
+    // The interpreter is released: opening takes long if it reads pages, as on network file
+    // systems.
     let (opened, warmed) = run(py, &Reporter::default(), |_| {
         let (store, opened) = open(OpenOptions::default().access(access))?;
         let warmed = warm.map_or(Ok(Warmed::default()), |warm| store.warm(warm))?;
@@ -109,7 +110,7 @@ fn opened<T: Send>(
     Ok(opened)
 }
 
-/// Opens pickled stores at their generations: one store, or several with their names.
+/// Opens pickled stores at their generations: one store, or several as one with their names.
 #[pyfunction]
 pub(crate) fn _reopen(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Results of single queries and reports as objects of Python.
+//! Converts matches of single queries and statistics to Python objects.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use crate::errors::Failure;
 use crate::notebook::framed;
 use crate::tuple_class::{AnswerClass, answer};
 
-/// The class `Match`.
+/// The Python class `Match`, imported at the first use.
 static MATCH: PyOnceLock<AnswerClass> = PyOnceLock::new();
 
-/// A match with its ids and, if they are wanted, their labels, owned.
+/// A match that owns its ids and, if they are wanted, their labels.
 pub(super) struct Found {
     known: Match,
-    /// The store of the match, if several are queried as one.
+    /// The store of the match, used if several stores are queried as one.
     store: StoreIndex,
     labels: Option<Vec<String>>,
 }
@@ -63,8 +63,8 @@ fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyR
     }
 }
 
-/// The matches of an answer with their ids, and with labels if they are wanted. With `names` each
-/// match has the name of its store.
+/// The matches of an answer with their ids, and with labels if they are wanted. With `names`, each
+/// match contains the name of its store.
 pub(super) fn matches<'py>(
     py: Python<'py>,
     answer: Answer<'_>,
@@ -88,7 +88,7 @@ pub(super) fn matches<'py>(
     Ok(list)
 }
 
-/// As [`matches`], for matches found without the interpreter.
+/// Like [`matches`], but for matches that were found while the interpreter was released.
 pub(super) fn found<'py>(
     py: Python<'py>,
     found: &[Found],
@@ -114,7 +114,7 @@ fn owned_match<'py>(
     new_match(py, (found.fingerprint.value(), found.distance), store, labels, ids)
 }
 
-/// As [`matches`], for matches that own their ids, each with the optional name of its store.
+/// Like [`matches`], but for matches that own their ids, each with the optional name of its store.
 pub(crate) fn owned_matches<'py>(
     py: Python<'py>,
     matches: &[(Match, Option<String>)],
@@ -126,7 +126,7 @@ pub(crate) fn owned_matches<'py>(
     Ok(list)
 }
 
-/// Statistics of fingerprints. `print` shows the report, a notebook the page with plots.
+/// Statistics of fingerprints. `print` shows a report, a notebook shows an HTML page with plots.
 #[pyclass(frozen, module = "fpstore", name = "Statistics")]
 pub(crate) struct StatisticsView {
     pub(crate) name: String,
@@ -135,31 +135,31 @@ pub(crate) struct StatisticsView {
 
 #[pymethods]
 impl StatisticsView {
-    /// Distinct fingerprints.
+    /// The number of distinct fingerprints.
     #[getter]
     fn fingerprints(&self) -> u64 {
         self.statistics.fingerprint_count
     }
 
-    /// Records, or ids of a store.
+    /// The number of records, or the number of ids of a store.
     #[getter]
     fn records(&self) -> u64 {
         self.statistics.record_count
     }
 
-    /// The distance for which costs are estimated.
+    /// The distance `k` for which costs are estimated.
     #[getter]
     fn tuned_k(&self) -> u32 {
         self.statistics.tuned_k
     }
 
-    /// The number of evenly distributed bits with the same information.
+    /// The number of independent, evenly distributed bits that would contain the same information.
     #[getter]
     fn effective_bits(&self) -> Option<f64> {
         self.statistics.effective_bits
     }
 
-    /// The share of ones of each bit, from the highest bit on.
+    /// For each bit, from the highest bit on, the share of fingerprints in which it is 1.
     #[getter]
     fn bit_shares(&self) -> Vec<f64> {
         self.statistics.bits.iter().map(|bit| bit.share).collect()
@@ -172,7 +172,7 @@ impl StatisticsView {
         heaviest.map(|heavy| (heavy.fingerprint.value(), heavy.count)).collect()
     }
 
-    /// Problems that a person should know, the most serious first, each with a remedy.
+    /// Problems of the fingerprints, the most serious first, each with a remedy.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -189,12 +189,12 @@ impl StatisticsView {
         Ok(list)
     }
 
-    /// A page with all plots and numbers, which needs no network.
+    /// An HTML page with all plots and numbers, which needs no network.
     fn html(&self) -> String {
         page(&self.statistics, &PageOptions { title: &self.name, ..PageOptions::default() })
     }
 
-    /// The page in a frame, which isolates its style.
+    /// The HTML page in a frame, which isolates its style from the notebook.
     fn _repr_html_(&self) -> String {
         framed(&self.html(), "40em", "")
     }

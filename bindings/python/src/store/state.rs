@@ -1,4 +1,4 @@
-//! The state of an open store: the store of the library, and a pool of searchers.
+//! The state of an open `Store`: the store of the Rust crate, and a pool of searchers.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -7,8 +7,8 @@ use fpstore::Searcher;
 
 use crate::errors::Failure;
 
-/// Searches that are expected to take longer release the interpreter. Shorter searches hold it,
-/// because another busy thread can delay getting it back by up to 5 ms.
+/// Searches that are expected to take longer than this release the interpreter. Shorter searches
+/// hold it, because another busy thread can delay getting it back by up to 5 ms.
 const HELD_NANOS: f64 = 1e6;
 /// Maximum number of searchers in the pool.
 const SEARCHERS_KEPT: usize = 32;
@@ -16,8 +16,8 @@ const SEARCHERS_KEPT: usize = 32;
 /// The file with the list of live segments.
 const MANIFEST: &str = "MANIFEST";
 
-/// The modification time and length of the manifest of each store. They are a hint whether the
-/// state changed, and no more.
+/// The modification time and length of the manifest of each store. They only hint whether a store
+/// has changed: a change can leave both equal.
 #[derive(PartialEq)]
 pub(super) struct Manifests(Vec<(SystemTime, u64)>);
 
@@ -35,7 +35,7 @@ pub(super) struct State {
     pub(super) store: fpstore::Store,
     /// The single stores, if `store` combines several.
     pub(super) several: Option<fpstore::Stores>,
-    /// The manifests at the last refresh.
+    /// The manifests at the last refresh, to recognize unchanged stores.
     pub(super) manifests: Option<Manifests>,
     pub(super) tuned_k: u32,
     generation: u64,
@@ -49,7 +49,7 @@ impl State {
         State { store, several, manifests: None, tuned_k, generation, searchers: Vec::new() }
     }
 
-    /// Whether this many searches are expected to take so long that other threads should run.
+    /// Whether `count` searches are expected to take so long that other threads should run.
     pub(super) fn is_long(&self, k: u32, count: usize) -> Result<bool, Failure> {
         Ok(self.store.expected_nanos(k)? * count as f64 > HELD_NANOS)
     }
@@ -58,7 +58,8 @@ impl State {
         self.searchers.pop().unwrap_or_else(|| Box::new(self.store.searcher()))
     }
 
-    /// Puts a searcher into the pool, unless it searches another state of the store.
+    /// Puts a searcher into the pool, unless the pool is full or the searcher is of another
+    /// generation.
     pub(super) fn keep(&mut self, searcher: Box<Searcher>) {
         if self.searchers.len() < SEARCHERS_KEPT && searcher.generation() == self.generation {
             self.searchers.push(searcher);
