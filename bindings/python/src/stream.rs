@@ -1,5 +1,5 @@
-//! Long answers as streams: a thread finds rows, a few batches ahead of the reader, and ends when
-//! the stream is closed.
+//! Long answers as streams: a thread computes rows, a few batches ahead of the reader, and ends
+//! when the stream is closed.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,14 +17,14 @@ use crate::errors::{Failure, input_error, state_error};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, TICK, caught};
 
-/// Maximum number of batches ahead of the reader.
+/// Maximum number of computed batches that wait for the reader.
 const BATCHES_AHEAD: usize = 2;
 
-/// The sending end of a stream, on the thread that finds the rows.
+/// The sending end of a stream, on the thread that computes the rows.
 pub(crate) struct Sink(SyncSender<RecordBatch>);
 
 impl Sink {
-    /// Sends a batch to the reader; waits until there is room. Fails once the stream is closed.
+    /// Sends a batch to the reader; waits while the channel is full. Fails if the stream is closed.
     pub(crate) fn send(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -33,13 +33,14 @@ impl Sink {
     }
 }
 
-/// An open stream.
+/// An open stream: its thread, and the channel from it.
 struct Running {
     receiver: Receiver<RecordBatch>,
     thread: Option<JoinHandle<Result<(), Failure>>>,
     shared: Arc<Shared>,
     reporter: Arc<Reporter>,
-    /// The process of the thread. A forked process has no such thread.
+    /// The process that started the thread. A forked process has a copy of this value, but no
+    /// thread.
     process: u32,
 }
 
@@ -51,17 +52,18 @@ impl Drop for Running {
             return;
         }
         self.shared.stop();
-        // A thread that waits for room gets an error.
+        // Closes the channel, so that a thread that waits to send gets an error.
         let (_, nobody) = sync_channel(0);
         self.receiver = nobody;
         if let Some(thread) = self.thread.take() {
-            // Its result is no longer needed. The thread never needs the interpreter.
+            // Nobody needs the result. Joining cannot deadlock: the thread never needs the
+            // interpreter.
             let _ = thread.join();
         }
     }
 }
 
-/// The reason why there is no batch now.
+/// The reason why no batch was received.
 enum Waiting {
     NotYet,
     Ended(Result<(), Failure>),
@@ -89,8 +91,8 @@ impl Running {
     }
 }
 
-/// A stream of rows: a thread finds them, a few batches ahead of the reader. Closing the stream,
-/// leaving its `with` or dropping it ends the thread.
+/// A stream of rows: a thread computes them, a few batches ahead of the reader. Closing the stream,
+/// leaving its `with` block or dropping it ends the thread.
 ///
 /// Iterating yields `Rows`, `read_all` returns all rows, `to_pandas`, `to_polars` and `to_arrow`
 /// return them as a table, and an Arrow library can read the stream once.
@@ -107,7 +109,7 @@ pub(crate) struct RowStream {
 }
 
 impl RowStream {
-    /// Starts a thread that finds rows and sends them to a [`Sink`].
+    /// Starts a thread that calls `find`, which computes rows and sends them to a [`Sink`].
     pub(crate) fn start(
         schema: SchemaRef,
         reporter: Reporter,
@@ -180,7 +182,7 @@ impl RowStream {
         self.close(py);
     }
 
-    /// Ends the work. Unread rows are lost.
+    /// Ends the thread that computes the rows. Unread rows are lost.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.running().take()));
     }
@@ -205,22 +207,23 @@ impl RowStream {
         Ok(Rows::new(self.schema.clone(), batches))
     }
 
-    /// All remaining rows as a `DataFrame` of pandas.
+    /// All remaining rows as a pandas `DataFrame`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.read_all(py)?.to_pandas(py)
     }
 
-    /// All remaining rows as a `DataFrame` of polars.
+    /// All remaining rows as a polars `DataFrame`.
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Rows::to_polars(&Bound::new(py, self.read_all(py)?)?)
     }
 
-    /// All remaining rows as a `Table` of pyarrow.
+    /// All remaining rows as a pyarrow `Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Rows::to_arrow(&Bound::new(py, self.read_all(py)?)?)
     }
 
-    /// Refuses `numpy.asarray` and `pandas.DataFrame`, which would make one cell of each batch.
+    /// Refuses `numpy.asarray` and `pandas.DataFrame`, which would convert each batch to a single
+    /// cell.
     #[pyo3(signature = (*_args, **_kwargs))]
     fn __array__(
         &self,
@@ -260,15 +263,15 @@ impl RowStream {
 
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
-/// Records the thread that imports the package. It handles signals if it is the main thread.
+/// Records the thread that imports the package. Streams assume that it is Python's main thread.
 pub(crate) fn note_main_thread() {
     let _ = MAIN_THREAD.set(std::thread::current().id());
 }
 
 /// A stream that an Arrow library reads, on any thread, with or without the interpreter.
 ///
-/// Only the main thread attaches to the interpreter, to handle signals: the interpreter can be held
-/// by a thread that waits for this one, a deadlock.
+/// Only the main thread attaches to the interpreter, to handle signals. Another thread must not:
+/// the interpreter can be held by a thread that waits for this one, a deadlock.
 struct HandedOver {
     schema: SchemaRef,
     running: Option<Running>,
@@ -282,7 +285,8 @@ impl Iterator for HandedOver {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let running = self.running.as_mut()?;
-            // Checked while batches are ready, too: the library reads them without a pause.
+            // Signals are checked even while batches are ready, because the library may read
+            // without a pause.
             if self.looked.elapsed() >= TICK {
                 self.looked = Instant::now();
                 if let Err(message) = look_on_main_thread(running) {
@@ -307,8 +311,8 @@ impl Iterator for HandedOver {
     }
 }
 
-/// Handles signals. A signal that raises ends the stream and is raised again when the library has
-/// returned.
+/// Handles signals on the main thread. A signal handler that raises ends the stream; an interrupt
+/// is raised again when the library has returned.
 fn look_on_main_thread(running: &Running) -> Result<(), String> {
     if MAIN_THREAD.get() != Some(&std::thread::current().id()) {
         return Ok(());
@@ -319,7 +323,8 @@ fn look_on_main_thread(running: &Running) -> Result<(), String> {
             if !is_interrupt {
                 return error.value(py).to_string();
             }
-            // No Python code may run after this: the interrupt would be raised and lost here.
+            // No Python code may run after `interrupt_main`, or the interrupt would be raised and
+            // lost here.
             if let Ok(thread) = py.import("_thread") {
                 let _ = thread.call_method0("interrupt_main");
             }

@@ -1,6 +1,6 @@
-//! Answers: named tuples and data classes, made without their own constructors.
+//! Makes answers, which are named tuples and data classes, without calling their constructors.
 //!
-//! Their constructors are written in Python and take longer than a search with one match. Also, no
+//! The constructors are written in Python and take longer than a search with one match. Also, no
 //! Python code may run before the result of a change is returned: a signal could raise an exception
 //! in that code, and the result would be lost.
 
@@ -11,12 +11,12 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple, PyType};
 
-/// The module that makes objects of other libraries.
+/// The Python module that reads and makes objects of other libraries.
 pub(crate) const FRAMES: &str = "fpstore._frames";
-/// The module of the classes of answers.
+/// The Python module with the classes of answers.
 pub(crate) const TYPES: &str = "fpstore._types";
 
-/// An answer of a class in `fpstore/_types.py` with the values of all its fields, in order.
+/// Makes an answer of a class in `fpstore/_types.py` from the values of all its fields, in order.
 macro_rules! answer {
     ($py:expr, $class:expr, $($field:expr),+ $(,)?) => {{
         use pyo3::IntoPyObjectExt as _;
@@ -26,7 +26,7 @@ macro_rules! answer {
 }
 pub(crate) use answer;
 
-/// See [`answer!`].
+/// The function behind [`answer!`].
 pub(crate) fn answer_of<'py>(
     py: Python<'py>,
     class: &str,
@@ -48,7 +48,7 @@ impl AnswerClass {
         Ok(AnswerClass { class: class.unbind(), names })
     }
 
-    /// An object with these values of its fields.
+    /// Makes an object of the class with the field values `values`.
     pub(crate) fn make<'py>(
         &self,
         py: Python<'py>,
@@ -57,13 +57,12 @@ impl AnswerClass {
         if values.len() != self.names.len() {
             return Err(PyTypeError::new_err("a class of answers has another number of fields"));
         }
-        // The constructor of `object`.
+        // The class defines no `__new__`, so this is the constructor of `object`.
         let class = self.class.bind(py);
         let made = class.call_method1(pyo3::intern!(py, "__new__"), (class,))?;
         for (name, value) in self.names.iter().zip(values) {
             // The class refuses assignments, so this calls the setter of `object`.
-            // SAFETY: the pointers are to live objects, and the function returns -1 with an
-            // exception.
+            // SAFETY: the pointers are borrowed from live objects while the interpreter is held.
             let status = unsafe {
                 ffi::PyObject_GenericSetAttr(made.as_ptr(), name.as_ptr(), value.as_ptr())
             };
@@ -82,14 +81,14 @@ pub(crate) struct TupleClass {
 }
 
 impl TupleClass {
-    /// The class, which must be a subclass of `tuple` without fields of its own.
+    /// Wraps a class, which must be a subclass of `tuple` without further fields in its instances.
     pub(crate) fn new(class: Bound<'_, PyType>) -> PyResult<Self> {
         let py = class.py();
         let tuple = PyType::new::<PyTuple>(py);
         if !class.is_subclass(&tuple)? {
             return Err(PyTypeError::new_err("not a class of tuples"));
         }
-        // SAFETY: `tuple` is a type, and this slot of a type is empty or such a function.
+        // SAFETY: `tuple` is a type, and its slot `tp_new` is null or a pointer to a `newfunc`.
         let new: Option<ffi::newfunc> = unsafe {
             let slot = ffi::PyType_GetSlot(tuple.as_type_ptr(), ffi::Py_tp_new);
             std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::newfunc>>(slot)
@@ -98,12 +97,12 @@ impl TupleClass {
         Ok(TupleClass { class: class.unbind(), new })
     }
 
-    /// An object with these fields.
+    /// Makes an object of the class with the fields `fields`.
     pub(crate) fn make<'py>(&self, fields: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = fields.py();
         let arguments = (fields,).into_pyobject(py)?;
-        // SAFETY: the function makes objects of `tuple` and of its subclasses, such as this one. It
-        // takes a tuple and optional keywords, and returns a new reference, or null with an
+        // SAFETY: `tuple.__new__` accepts `tuple` and its subclasses, such as `class`. It takes a
+        // tuple of arguments and null for no keywords, and returns a new reference, or null with an
         // exception.
         unsafe {
             let class = self.class.bind(py).as_type_ptr();

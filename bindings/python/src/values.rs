@@ -18,7 +18,7 @@ use crate::recipes::recipe_of;
 use crate::store::StatisticsView;
 use crate::work::{Reporter, run, run_change};
 
-/// Fingerprints of texts of 1 to 16 hex digits.
+/// Converts texts of 1 to 16 hex digits to fingerprints.
 ///
 /// Parameters
 /// ----------
@@ -37,7 +37,7 @@ pub(crate) fn from_hex<'py>(
     py: Python<'py>,
     texts: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    // Only texts: numbers are already fingerprints.
+    // Only texts are accepted: numbers are already fingerprints.
     let read = TextInput::of(texts)?;
     let mut values = Vec::with_capacity(read.len());
     for at in 0..read.len() {
@@ -51,7 +51,8 @@ pub(crate) fn from_hex<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// Fingerprints as 16 hex digits each, or fewer digits for a `Column` of narrower fingerprints.
+/// Converts fingerprints to texts of 16 hex digits, or of fewer digits for a `Column` of narrower
+/// fingerprints.
 ///
 /// Parameters
 /// ----------
@@ -72,12 +73,12 @@ pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     Ok(values.into_iter().map(|value| width.hex(value).to_string()).collect())
 }
 
-/// Fingerprints of the hashes of images.
+/// Converts hashes of images, given as bits, to fingerprints.
 ///
 /// Parameters
 /// ----------
 /// bits : array of bool, or iterable of arrays or hashes of imagehash
-///     Arrays of n x 64 or n x 8 x 8 bits.
+///     The bits in an array of shape (n, 64) or (n, 8, 8).
 ///
 /// Returns
 /// -------
@@ -96,8 +97,8 @@ pub(crate) fn from_bits<'py>(
     Ok(PyArray1::from_vec(py, bits::values_of(bits)?))
 }
 
-/// Statistics of fingerprints before a store is built. They reveal decimal numbers read as hex,
-/// counters, dead bits and more.
+/// Statistics of fingerprints, to check them before a store is built. They reveal decimal numbers
+/// read as hex, counters, dead bits and more.
 ///
 /// Parameters
 /// ----------
@@ -135,14 +136,14 @@ pub(crate) fn stats(
     Ok(StatisticsView { name: "fingerprints".into(), statistics })
 }
 
-/// Panics, for a test of panics.
+/// Panics, for a test of how panics are reported.
 #[pyfunction]
 pub(crate) fn _panic(py: Python<'_>, is_held: bool) -> PyResult<()> {
     let work = || panic!("a panic for a test");
     if is_held { crate::work::held(work) } else { run(py, &Reporter::default(), |_| work()) }
 }
 
-/// Fails after a change took effect, for a test of such errors.
+/// Fails like a change that took effect before its error, for a test of such errors.
 #[pyfunction]
 pub(crate) fn _fail_after(py: Python<'_>, generation: u64) -> PyResult<()> {
     let source = std::io::Error::from_raw_os_error(5);

@@ -1,8 +1,8 @@
 //! Runs long work on another thread, while the calling thread handles signals and progress.
 //!
 //! Only the calling thread attaches to the interpreter, at most every tenth of a second, to handle
-//! signals, so that Ctrl-C ends the work, and to report progress. The working threads read a flag,
-//! so a busy thread of Python does not slow them down.
+//! signals, so that Ctrl-C ends the work, and to report progress. The working threads only read a
+//! flag, so a busy Python thread does not slow them down.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An observer that records the progress and stops the work once the flag is set.
+    /// An observer that records the progress, and stops the work after `stop` was set.
     pub(crate) fn observer(self: &Arc<Self>) -> Observer {
         let shared = Arc::clone(self);
         Observer::new(move |progress| {
@@ -62,21 +62,21 @@ impl Shared {
     }
 }
 
-/// The reported part of a call.
+/// The progress of a call that was reported so far.
 #[derive(Debug, Default)]
 struct Done {
-    /// The last report.
+    /// The last reported progress.
     last: Option<Progress>,
-    /// Earlier phases of this step.
+    /// The number of earlier phases in the current step.
     phases: u32,
-    /// The fraction at the beginning of the phase.
+    /// The fraction at the beginning of the current phase.
     start: f64,
     fraction: f64,
 }
 
 impl Done {
-    /// Adds a report of a call with about `phases` phases in each step: each phase takes an equal
-    /// part of the rest of its step. The fraction never decreases.
+    /// Adds a progress report of a call with about `phases` phases in each step: a phase gets an
+    /// equal part of the rest of its step. The fraction never decreases.
     fn add(&mut self, progress: Progress, phases: u32) {
         let (number, steps) = progress.step.map_or((1, 1), |it| (it.number, it.count));
         let step = |of: &Progress| of.step.map(|it| it.number);
@@ -111,8 +111,8 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// From an argument: a function, `True` for a line on standard error, `False` or `None` for no
-    /// reports.
+    /// Converts the argument `progress`: a function, `True` for a line on standard error, `False`
+    /// or `None` for no reports.
     pub(crate) fn new(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let to = |function| Ok(Reporter { function, phases: 1 });
         let Some(given) = given else { return to(None) };
@@ -132,7 +132,8 @@ impl Reporter {
         to(Some(given.clone().unbind()))
     }
 
-    /// Handles signals and reports new progress. An error of either stops the work.
+    /// Handles signals and reports new progress. The caller stops the work if a signal handler or
+    /// the progress function raises.
     pub(crate) fn look(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         py.check_signals()?;
         self.report(py, shared)
@@ -143,7 +144,8 @@ impl Reporter {
         Reporter { phases, ..self }
     }
 
-    /// Reports new progress. An error is either a signal during the function, or its own error.
+    /// Reports new progress. An error is an interrupt during the progress function, or its own
+    /// exception.
     fn tell(&self, py: Python<'_>, shared: &Shared) -> Result<(), Ended> {
         self.report(py, shared).map_err(|error| ended_by(py, error))
     }
@@ -183,9 +185,9 @@ impl Reporter {
     }
 }
 
-/// Runs `work` without the interpreter, and returns its result. A signal that raises, such as
-/// Ctrl-C, and an error of the progress function stop the work and are raised. A panic becomes an
-/// `InternalError`.
+/// Runs `work` on another thread while the interpreter is released, and returns its result. A
+/// signal that raises, such as Ctrl-C, and an error of the progress function stop the work and are
+/// raised. A panic becomes an `InternalError`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -194,7 +196,7 @@ pub(crate) fn run<T: Send>(
     run_shared(py, reporter, &Arc::new(Shared::default()), work)
 }
 
-/// As [`run`], with an observer that outlives this piece of work.
+/// Like [`run`], but with the `shared` of the caller, whose observer can outlive this work.
 pub(crate) fn run_shared<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -206,7 +208,8 @@ pub(crate) fn run_shared<T: Send>(
     Ok(done)
 }
 
-/// As [`run_shared`], for a part of the work of a builder or writer, which later calls continue.
+/// Like [`run_shared`], but does not report the end: later calls of the builder or writer continue
+/// the work.
 pub(crate) fn run_part<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -222,8 +225,8 @@ pub(crate) fn run_part<T: Send>(
     Ok(done)
 }
 
-/// As [`run_shared`], for work that changes files. Its result is always returned, and so is an
-/// error after a change that took effect. A signal that raised meanwhile then raises right after
+/// Like [`run_shared`], but for work that changes files. Its result is always returned, and so is
+/// an error after a change that took effect. A signal that raised meanwhile then raises right after
 /// the call, and an error of the progress function goes to `sys.unraisablehook`. Both stop the
 /// work, and are raised here if it changed nothing.
 pub(crate) fn run_change<T: Send>(
@@ -236,7 +239,7 @@ pub(crate) fn run_change<T: Send>(
     let took_effect = done.as_ref().map_or_else(Failure::took_effect, |_| true);
     let ended = match ended {
         Some(error) if !took_effect => return Err(error.into()),
-        // A later signal raises after this call by itself.
+        // Signals are not checked here: a later signal raises by itself after this call.
         None if done.is_ok() => {
             reporter.report_end(py, shared).map_err(|it| ended_by(py, it)).err()
         }
@@ -254,8 +257,8 @@ pub(crate) fn run_change<T: Send>(
     Ok(done?)
 }
 
-/// Waits for the work without the interpreter. Returns its result, and the signal or the error of
-/// the progress function that stopped it.
+/// Runs `work` on another thread and waits for it. Returns its result, and the signal or the error
+/// of the progress function that stopped it.
 fn wait_for<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -270,7 +273,7 @@ fn wait_for<T: Send>(
         let (send, receive) = sync_channel(1);
         let of_work = Arc::clone(shared);
         scope.spawn(move || {
-            // The receiver waits for this.
+            // Sending cannot fail: the receiver waits for the result.
             let _ = send.send(caught(|| work(&of_work)));
         });
         let mut receive = receive;
@@ -299,7 +302,7 @@ fn wait_for<T: Send>(
     })
 }
 
-/// The cause of an early end of the work.
+/// The reason why the work was stopped early.
 enum Ended {
     BySignal(PyErr),
     ByProgress(PyErr),
@@ -325,12 +328,13 @@ pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> 
 }
 
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // After a panic, the objects that the work used are not used again, or refuse further use.
+    // Safe to assert: after a panic, the objects used by the work are dropped or refuse further
+    // use.
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(&*panic))))
 }
 
-/// The number of cores, cached because the system call is slow.
+/// The number of available cores, cached because the system call is slow.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))

@@ -1,4 +1,4 @@
-//! Changing stores: the class `Writer`, and copies of segments.
+//! The class `Writer`, which changes stores, and the function `export`, which copies segments.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,10 +32,11 @@ use crate::text::{hasher_of, recipe_text_of};
 use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
-/// The only writer of a store; readers see each change after a refresh.
+/// Changes a store. Only one writer can be open for a store; readers see each change after a
+/// refresh.
 ///
-/// Leaving `with` commits the added records and merges small segments; leaving it with an exception
-/// discards uncommitted records.
+/// Leaving a `with` block commits the added records and merges small segments; leaving it with an
+/// exception discards uncommitted records.
 ///
 /// Parameters
 /// ----------
@@ -44,11 +45,13 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// label : str, optional
 ///     The label of new segments, by which they can expire.
 /// recipe : Recipe or str, optional
-///     Provides the lists and tables of the recipe of the store.
+///     The recipe of the store, given with the word lists and tables that it needs to hash
+///     documents.
 /// id_type : str, default "auto"
-///     New ids have the kind of the ids in the store; `"int"` or `"str"` converts them.
+///     By default new ids must have the kind of the ids in the store; `"int"` or `"str"` converts
+///     them.
 /// compact : bool, default True
-///     Whether small segments are merged.
+///     Whether small segments are merged after a commit.
 #[doc = parameters!(max_rate threads memory temp_dir wait progress)]
 ///
 /// Raises
@@ -72,7 +75,7 @@ pub(crate) struct Writer(Adder<Open>);
 /// The name of a writer in messages.
 const WORDS: Words = Words { noun: "writer", loss: "records that were not committed are lost" };
 
-/// An open writer.
+/// An open writer of the Rust crate, with its rule for ids.
 struct Open {
     checked: CheckedWriter,
     rule: IdRule,
@@ -114,13 +117,14 @@ impl Adding for Open {
 }
 
 impl Open {
-    /// The uncommitted records, checked or not.
+    /// The number of uncommitted records, both of `add` and of `check_and_add`.
     fn pending_count(&mut self) -> u64 {
         let unchecked = self.checked.writer().map_or(0, |writer| writer.pending_count());
         self.checked.pending().len() as u64 + unchecked
     }
 
-    /// Makes added records searchable before a deletion.
+    /// Commits added records, so that a deletion finds them. In a dry run, uncommitted records are
+    /// an error.
     fn commit_pending(&mut self, dry_run: bool) -> Result<&mut fpstore::Writer, Failure> {
         if self.pending_count() > 0 {
             if dry_run {
@@ -145,7 +149,7 @@ impl Writer {
     ) -> PyResult<Rows> {
         let lent = &self.0.lent;
         let (k, kept) = lent.change_taken(py, open, move |open, _| {
-            // Pending records are committed first, so that the comparison finds them.
+            // Records of `add` are committed first, so that the comparison finds them.
             if open.target()?.pending_count() > 0 {
                 open.checked.commit()?;
             }
@@ -179,7 +183,8 @@ impl Writer {
 }
 
 impl Writer {
-    /// Replaces the records of all batches, or none.
+    /// Replaces the stored records that have the ids of all batches. After an error nothing is
+    /// replaced.
     fn replace_batches<'py>(
         &self,
         py: Python<'py>,
@@ -269,12 +274,12 @@ impl Writer {
         Ok(Writer(Adder { path, recipe: given, limits, lent }))
     }
 
-    /// Adds records, which are in the store after a commit.
+    /// Adds records. They are part of the store after the next commit.
     ///
     /// Parameters
     /// ----------
     /// fingerprints, ids
-    ///     As for `Builder.add`.
+    ///     The same as for `Builder.add`.
     ///
     /// Returns
     /// -------
@@ -310,12 +315,12 @@ impl Writer {
 
     /// Adds each record without a near record in the store, among uncommitted records, or earlier
     /// in this call. Added records are durable after a commit. After a failed commit they are still
-    /// pending, and the next commit tries again. An error in this call adds nothing.
+    /// pending, and the next commit tries again. If this call fails, it adds nothing.
     ///
     /// Parameters
     /// ----------
     /// fingerprints, ids
-    ///     As for `Builder.add`.
+    ///     The same as for `Builder.add`.
     #[doc = parameters!(k_store)]
     ///
     /// Returns
@@ -352,15 +357,15 @@ impl Writer {
     /// Makes one segment of the added records: from then on they are durable, and readers find
     /// them. Then merges segments if `compact`.
     ///
-    /// As all calls that change a store, it returns its result even if Ctrl-C or an error of
-    /// `progress` came too late to stop it: the interrupt is raised right after the call, the error
-    /// goes to `sys.unraisablehook`. After an error the store is unchanged, and the records are
-    /// discarded: add them again.
+    /// Like all calls that change a store, a commit returns its result even if Ctrl-C or an error
+    /// of `progress` came too late to stop it: the interrupt is raised right after the call, the
+    /// error goes to `sys.unraisablehook`. After any other error the store is unchanged, and the
+    /// records are discarded: add them again.
     ///
     /// Returns
     /// -------
     /// fpstore.types.Committed
-    ///     `unmerged` is the reason if merging failed.
+    ///     Its field `unmerged` is the reason, if merging failed.
     ///
     /// Raises
     /// ------
@@ -374,13 +379,14 @@ impl Writer {
         answer!(py, "Committed", done.generation, done.segment, records, fingerprints, unmerged)
     }
 
-    /// Replaces the records with the same ids, in one step and durably, after a commit of the added
-    /// records. Reads all ids of the store, so replace many at once.
+    /// Deletes the stored records with the given ids and adds these records, in one step and
+    /// durably. Commits added records first. Reads all ids of the store, so replace many records in
+    /// one call.
     ///
     /// Parameters
     /// ----------
     /// fingerprints, ids
-    ///     As for `Builder.add`. Of several records with one id, the last record is kept.
+    ///     The same as for `Builder.add`. Of several records with one id, the last record is kept.
     ///
     /// Returns
     /// -------
@@ -410,7 +416,7 @@ impl Writer {
         deleted(py, &done?)
     }
 
-    /// Deletes these ids from all segments, after a commit of the added records.
+    /// Deletes ids from all segments. Commits added records first.
     ///
     /// Parameters
     /// ----------
@@ -436,7 +442,7 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Deletes fingerprints with all their ids, after a commit of the added records.
+    /// Deletes fingerprints with all their ids. Commits added records first.
     ///
     /// Parameters
     /// ----------
@@ -465,7 +471,7 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Removes segments by their labels.
+    /// Removes segments with expired labels.
     ///
     /// Parameters
     /// ----------
@@ -498,7 +504,7 @@ impl Writer {
         PyList::new(py, segments?)
     }
 
-    /// Merges segments.
+    /// Merges segments of the store.
     ///
     /// Parameters
     /// ----------
@@ -527,8 +533,8 @@ impl Writer {
         )
     }
 
-    /// Copies all segments of other stores, or single segment files, into the store in one step.
-    /// They are checked.
+    /// Copies all segments of other stores, or single segment files, into the store in one step,
+    /// after checking them.
     ///
     /// Parameters
     /// ----------
@@ -552,7 +558,7 @@ impl Writer {
         self.0.lent.look(Open::pending_count)
     }
 
-    /// The store with all commits so far.
+    /// The open store, with all commits so far.
     #[getter]
     fn store(&self) -> PyResult<Store> {
         let store = self.0.lent.look(|open| open.target().map(|writer| writer.store().clone()))?;
@@ -609,10 +615,11 @@ impl Writer {
 /// path : path
 ///     The new directory.
 /// segment_number : int, optional
-///     The segment; by default all.
+///     The number of the segment; by default all segments are copied.
 /// hard_link : bool, default False
-///     Whether the files are linked instead of copied: a snapshot in milliseconds and without disk
-///     space, for a job that must read one state while the store changes. It needs one file system.
+///     Whether the files are linked instead of copied: this takes milliseconds and no disk space,
+///     for a job that must read one snapshot while the store changes. Both directories must be on
+///     one file system.
 ///
 /// Returns
 /// -------

@@ -1,12 +1,13 @@
-//! Cleaning documents of a data frame with an engine: a description of each document, and the
-//! groups of near documents.
+//! Cleaning the documents of a data frame with an engine such as Spark: describes each document,
+//! and groups near documents.
 //!
 //! The decision on a document depends only on the documents of its group. So an engine collects each
 //! group, and a task cleans it as a table.
 //!
-//! Input: the texts. Output: features and a merit for each document, then the group of each document
-//! that is near another one. Cost: one pass over the texts, and the comparison of a cleaning. For
-//! example, the texts `a b c d`, `x y` and `a b c d` give one group, of the rows 0 and 2.
+//! Input: the texts. Output: features and a merit (its rank by `keep`) for each document, then the
+//! group of each document with a near one. Cost: one pass over the texts, and the comparison of a
+//! cleaning. For example, the texts `a b c d`, `x y` and `a b c d` give one group, of the rows 0
+//! and 2.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,29 +38,29 @@ use crate::rows::Rows;
 use crate::text::{Recipe, looked_at, of_all};
 use crate::work::{Reporter, run};
 
-/// The columns of descriptions.
+/// The column names of descriptions of documents.
 const NAMES: [&str; 3] = ["fingerprint", "features", "merit"];
 
-/// Describes documents, to find out which ones a cleaning must compare.
+/// Describes documents by fingerprint, features and merit, as the input of `group_documents`.
 ///
 /// Parameters
 /// ----------
 /// documents : Arrow table or Documents
-///     The table, or `Documents` with it and the name of the column of texts.
+///     The table, or `Documents` with the table and the name of its column of texts.
 /// recipe : Recipe
 /// compared : bool, default False
-///     Whether features will be compared, as in `clean` with `confirm`.
+///     Whether features will be compared, like in `clean` with `confirm`.
 /// keep, source_field
-///     As for `clean`.
+///     The same as for `clean`.
 #[doc = parameters!(task_threads)]
 ///
 /// Returns
 /// -------
 /// Rows
-///     For each document `fingerprint`, which is null without features, `features`, the bytes of
-///     their ascending 64-bit hashes if `compared`, and `merit`. Of near documents the one with the
-///     largest `merit`, compared as bytes, is kept; among equal merits the first one, or with
-///     `keep="last"` the last one.
+///     For each document: `fingerprint`, null for a document without features; `features`, the
+///     bytes of its ascending 64-bit feature hashes if `compared`; and `merit`. Of near documents,
+///     the one with the largest `merit`, compared as bytes, is kept; among equal merits the first
+///     document, or with `keep="last"` the last one.
 ///
 /// Examples
 /// --------
@@ -119,9 +120,9 @@ pub(crate) fn describe_documents(
     Ok(rows.finish()?)
 }
 
-/// The ranking of documents by the rules `keep`: the columns that it needs besides texts, whether
-/// the last of equal documents is kept, the number of rules in a `merit`, and the number of bytes
-/// for each rule.
+/// How the rules `keep` rank documents: the columns that they need besides texts, whether the last
+/// of equal documents is kept, the number of rules in a `merit`, and the number of bytes of each
+/// rule.
 #[pyfunction]
 pub(crate) fn _keep_order(
     py: Python<'_>,
@@ -153,8 +154,8 @@ pub(crate) fn _near_rule(
     Ok(cleaner.near().map_err(Failure::from)?)
 }
 
-/// Refuses rules whose field no document has. `found` is, for each part of a `merit`, whether it is
-/// set in any document.
+/// Refuses rules whose field no document has. `found` contains, for each part of a `merit`, whether
+/// the part is set in any document.
 #[pyfunction]
 pub(crate) fn _check_merits(
     py: Python<'_>,
@@ -167,31 +168,31 @@ pub(crate) fn _check_merits(
 }
 
 /// Groups near documents. A group is a document that a cleaning keeps, with its near documents; a
-/// document near several kept documents is in the group of the best one. A cleaning of each group
-/// alone, with its documents in this order, has the same result as one cleaning of all documents;
-/// several groups may be cleaned together.
+/// document near several kept documents is in the group of the best one. Cleaning each group by
+/// itself, with its documents in this order, gives the same result as cleaning all documents
+/// together; several groups may be cleaned together, too.
 ///
-/// With a similarity, features go to a temporary file, and each document takes 50 bytes of memory;
-/// without one, 60 bytes. The comparison itself takes `memory`.
+/// With a similarity, features are written to a temporary file, and each document takes 50 bytes of
+/// memory; without a similarity, 60 bytes. The comparison takes `memory` in addition.
 ///
 /// Parameters
 /// ----------
 /// described : Rows, Arrow table, or iterator over these
-///     All rows of `describe_documents`, best first: by descending `merit`, equal ones in the order
-///     in which the cleaning takes them.
+///     All rows of `describe_documents`, sorted by descending `merit`, equal merits in the order of
+///     the documents in the cleaning.
 /// k : int, default 0
-///     Distance of near documents, if no similarity is given.
+///     Maximum distance of near documents, if no similarity is given.
 /// confirm : float, optional
-///     Minimum similarity; 0 with `confirm_contains` requires none.
+///     Minimum similarity; give 0 to require only `confirm_contains`.
 /// confirm_contains : float, optional
-///     As for `clean`.
+///     The same as for `clean`.
 #[doc = parameters!(task_threads task_memory temp_dir)]
 ///
 /// Returns
 /// -------
 /// Rows
-///     `row`, the number of the document, and `group`, the number of the best document of its group.
-///     Documents without neighbours are omitted.
+///     Rows of `row`, the number of a document, and `group`, the number of the best document of its
+///     group. Documents without neighbours are omitted.
 ///
 /// Examples
 /// --------
@@ -240,7 +241,7 @@ pub(crate) fn group_documents(
     })
 }
 
-/// For each fingerprint the position of the kept fingerprint that represents it, possibly itself.
+/// For each fingerprint, the position of the kept fingerprint that represents it, possibly its own.
 fn near_leaders(
     values: &[u64],
     folder: &Path,
@@ -265,15 +266,15 @@ fn near_leaders(
     Ok(leaders)
 }
 
-/// The distinct sets of features of documents, in a temporary file.
+/// The distinct feature sets of documents, in a temporary file.
 struct FeatureFile {
     file: ScratchFile,
-    /// The end of each set in the file, in features.
+    /// The end of each feature set in the file, counted in features.
     ends: Vec<u64>,
-    /// The first document of each set, and the set of each document.
+    /// The first document of each feature set; `of_documents` is the set of each document.
     firsts: Vec<u32>,
     of_documents: Vec<u32>,
-    /// The sets by the digest of their features.
+    /// The number of each feature set, by the digest of its features.
     sets: HashMap<u64, u32>,
 }
 
@@ -284,7 +285,7 @@ impl FeatureFile {
         Ok(FeatureFile { file, ends, firsts, of_documents, sets: HashMap::new() })
     }
 
-    /// Takes the features of the next document.
+    /// Adds the features of the next document.
     fn push(&mut self, features: &[u64]) -> fpstore::Result<()> {
         let next = self.firsts.len() as u32;
         let set = *self.sets.entry(feature_digest(features)).or_insert(next);
@@ -297,7 +298,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// For each document the position of the kept document that represents it, possibly itself.
+    /// For each document, the position of the kept document that represents it, possibly its own.
     fn leaders(&self, likeness: Likeness, options: &JoinOptions) -> fpstore::Result<Vec<u32>> {
         let mut leaders: Vec<u32> = (0..self.count()).collect();
         let (led, _) = lead_sets(self, likeness, options, |_| ())?;
@@ -323,7 +324,7 @@ impl FeatureSets for FeatureFile {
     fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> fpstore::Result<()> {
         features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
         let mut left = features.as_mut_slice();
-        // Sets that are adjacent in the file are read with one call.
+        // Feature sets that are adjacent in the file are read with one call.
         for run in sets.chunk_by(|one, next| one + 1 == *next) {
             let (start, end) = (self.start(run[0]), self.ends[run[run.len() - 1] as usize]);
             let own;
@@ -334,9 +335,9 @@ impl FeatureSets for FeatureFile {
     }
 }
 
-/// The documents so far.
+/// The described documents added so far.
 struct Given {
-    /// The features, if a similarity is given; otherwise `values` has the fingerprints.
+    /// The features, if a similarity is given; otherwise `values` contains the fingerprints.
     compared: Option<FeatureFile>,
     values: Vec<u64>,
     /// The numbers of the rows with a fingerprint.

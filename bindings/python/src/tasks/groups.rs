@@ -1,5 +1,5 @@
-//! A join over groups, for fingerprints of a data frame: packed for their groups, then joined group
-//! by group.
+//! A join of the fingerprints of a data frame with an engine: packs them for groups, then joins
+//! each group.
 //!
 //! Input: fingerprints and a plan. Output: near pairs, each from exactly one group. Cost: each
 //! fingerprint is sent to `k` + 1 groups, 8 bytes each. For example, with `k` = 1 the fingerprints
@@ -28,8 +28,8 @@ use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
 const WHAT: &str = "payloads";
-/// Packs fingerprints for the groups of a plan, in which they meet their neighbours. A fingerprint
-/// is sent to `plan.k` + 1 groups, 8 bytes each; equal fingerprints are sent once.
+/// Packs fingerprints for the groups of a plan, so that near fingerprints meet in a group. Each
+/// fingerprint is sent to `plan.k` + 1 groups, 8 bytes each; equal fingerprints are sent once.
 ///
 /// Parameters
 /// ----------
@@ -39,7 +39,8 @@ const WHAT: &str = "payloads";
 /// Returns
 /// -------
 /// Rows
-///     `group` and `payload`. An engine collects the payloads of each group for `join_group`.
+///     Rows of `group` and `payload`. An engine collects the payloads of each group for
+///     `join_group`.
 ///
 /// Examples
 /// --------
@@ -58,7 +59,8 @@ pub(crate) fn scatter(
         let columns = (U32::default(), BinaryBuilder::new());
         let mut rows = RowsBuilder::new(["group", "payload"], columns);
         plan.scatter(&values, |group, payload| {
-            // In pieces that fit into a batch; payloads may be cut anywhere.
+            // Divided into pieces that fit into a batch: `join_group` accepts payloads cut
+            // anywhere.
             let mut pieces = payload.chunks(PAYLOAD_LEN);
             pieces.try_for_each(|piece| rows.keep((group, piece)))
         })?;
@@ -66,8 +68,8 @@ pub(crate) fn scatter(
     })
 }
 
-/// The near pairs of a group. All groups together find each pair once. A repeated payload, from a
-/// task that ran again, changes nothing.
+/// The near pairs of a group. All groups together find each pair once. A payload that a repeated
+/// task sent again changes nothing.
 ///
 /// Parameters
 /// ----------
@@ -121,7 +123,7 @@ pub(crate) fn join_group(
     })
 }
 
-/// The payloads of an array of a type that [`payloads_of`] accepts.
+/// The payloads in an array, whose type must be one that [`payloads_of`] accepts.
 fn slices(array: &ArrayRef) -> Vec<&[u8]> {
     match array.data_type() {
         DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().collect(),

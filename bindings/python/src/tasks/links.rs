@@ -1,4 +1,5 @@
-//! Links of the components of pairs, so that a task need not send all its pairs.
+//! The function `forest`: links of the connected components of pairs, so that a task sends fewer
+//! rows than its pairs.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -16,9 +17,10 @@ use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
-/// The links of the components of pairs. Each task makes a forest of its pairs; the forest of all
-/// forests has the components of all pairs. A group of n near documents is then n - 1 links instead
-/// of n * (n - 1) / 2 pairs. Takes about 30 bytes for each fingerprint with a pair.
+/// Links that connect the same components as the given pairs. Each task makes a forest of its
+/// pairs; the forest of all these forests has the components of all pairs. A group of n near
+/// documents then takes n - 1 links instead of n * (n - 1) / 2 pairs. Takes about 30 bytes of
+/// memory for each fingerprint in a pair.
 ///
 /// Parameters
 /// ----------
@@ -28,8 +30,8 @@ use crate::work::{Reporter, run};
 /// Returns
 /// -------
 /// Rows
-///     For each fingerprint except the smallest of its component, the smallest fingerprint as
-///     `first` and the fingerprint as `second`, in order.
+///     Sorted links: one for each fingerprint that is not the smallest of its component, with the
+///     smallest fingerprint as `first` and this fingerprint as `second`.
 ///
 /// Examples
 /// --------
@@ -51,7 +53,7 @@ pub(crate) fn forest(py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Rows>
 
 fn add_all(pairs: &Bound<'_, PyAny>, components: &mut Components) -> PyResult<()> {
     let py = pairs.py();
-    // Not as an Arrow stream, so that its errors keep their classes.
+    // Not read as an Arrow stream, so that the stream's errors keep their exception classes.
     if let Ok(stream) = pairs.cast::<RowStream>() {
         while let Some(rows) = stream.get().__next__(py)? {
             for batch in rows.into_batches() {

@@ -1,8 +1,9 @@
-//! Tasks that any engine can spread over processes: values and Arrow in, Arrow or receipts out,
-//! without state except files. `fpstore/tasks.py` exports them as `fpstore.tasks`.
+//! Tasks that any engine can spread over processes: functions from values and Arrow data to Arrow
+//! data or receipts, without state except files. `fpstore/tasks.py` exports them as
+//! `fpstore.tasks`.
 //!
-//! By default a task has one thread and [`TASK_MEMORY`](crate::options::TASK_MEMORY) bytes, because
-//! engines run one task for each core.
+//! By default a task uses one thread and [`TASK_MEMORY`](crate::options::TASK_MEMORY) bytes,
+//! because engines run one task for each core.
 
 mod documents;
 mod groups;

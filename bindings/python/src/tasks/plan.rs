@@ -1,4 +1,4 @@
-//! Division of joins: the class `JoinPlan`, and the shares of a join over a store.
+//! Divided joins: the class `JoinPlan`, and `join_share` for one share of a join over a store.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -19,19 +19,20 @@ use crate::store::one_store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// The division of a join: into shares of a store, or into groups of fingerprints that an engine
-/// collects. One process makes the plan and all tasks follow it. It can be pickled, and `str(plan)`
-/// is its complete form in one line.
+/// How a join is divided: into shares of a store, or into groups of fingerprints that an engine
+/// collects. One process makes the plan and all tasks follow it. A plan can be pickled, and
+/// `str(plan)` is its complete form in one line.
 ///
 /// Parameters
 /// ----------
 /// k : int, optional
-///     Distance in bits.
+///     Maximum distance in bits; by default the usual distance of the recipe of `sample`, or 3.
 /// groups : int, default 1
 ///     Number of groups, rounded up to a multiple of `k` + 1. A group takes 16 bytes for each
 ///     fingerprint and should fit into the memory of a task.
 /// sample : array, list or Column, optional
-///     Fingerprints that balance the groups; they never change the pairs found.
+///     A sample of the fingerprints, used to make groups of similar size. It never changes the
+///     pairs found.
 ///
 /// Examples
 /// --------
@@ -69,8 +70,8 @@ impl JoinPlan {
         Ok(JoinPlan(plan))
     }
 
-    /// The plan of a join of a store with itself. Its shares read ranges (see `reads`) if the tables
-    /// allow it, such as the scheme `"blocks-4"` for `k` = 3.
+    /// The plan of a join of a store with itself. Its shares read ranges (see `reads`) if the
+    /// tables of the store allow it, such as the scheme `"blocks-4"` for `k` = 3.
     ///
     /// Parameters
     /// ----------
@@ -110,20 +111,20 @@ impl JoinPlan {
         Ok(parse(text)?)
     }
 
-    /// The distance.
+    /// The maximum distance in bits.
     #[getter]
     fn k(&self) -> u32 {
         self.0.k()
     }
 
-    /// The part of the store that a share reads: `"ranges"`, so that all shares together cost about
-    /// one join, or `"everything"`, so that each costs a pass over the store.
+    /// The part of the store that a share reads: `"ranges"` (all shares together cost about one
+    /// join), or `"everything"` (each share costs a pass over the store).
     #[getter]
     fn reads(&self) -> String {
         self.0.reads().to_string()
     }
 
-    /// The number of groups. Their numbers start at 0.
+    /// The number of groups, which are numbered from 0.
     #[getter]
     fn group_count(&self) -> u32 {
         self.0.group_count()
@@ -165,8 +166,8 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
     Ok(parse(text)?)
 }
 
-/// A share of the join of a store with itself. All shares together find each pair once, whatever
-/// the threads and memory of each. All must read the same state.
+/// A share of the join of a store with itself. All shares together find each pair once, also if
+/// their threads and memory differ. All must read the same generation.
 ///
 /// Parameters
 /// ----------
@@ -175,7 +176,8 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
 /// number, count : int
 ///     The number of the share, from 0, and the number of shares.
 /// generation : int, optional
-///     The expected state of a path; any other is refused. A pickled store includes its state.
+///     The expected generation of the store at a path; another one is refused. A pickled store
+///     contains its generation.
 #[doc = parameters!(max_pairs task_threads task_memory temp_dir)]
 ///
 /// Returns

@@ -1,4 +1,4 @@
-//! Receipts of segment files, converted to and from the named tuple of Python.
+//! Receipts of segment files, converted to and from the Python named tuple `Receipt`.
 
 use std::ffi::OsString;
 
@@ -26,13 +26,13 @@ fn fields_of(receipt: SegmentReceipt) -> Fields {
     )
 }
 
-/// The named tuple of a receipt.
+/// Converts a receipt to the Python named tuple.
 pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
     let class = py.import("fpstore.tasks")?.getattr("Receipt")?.cast_into::<PyType>()?;
     TupleClass::new(class)?.make(&fields_of(receipt).into_pyobject(py)?)
 }
 
-/// A receipt, a row of a data frame with the same fields, or a text form.
+/// Converts a `Receipt`, a row of a data frame with the same fields, or a text form.
 pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
     let py = given.py();
     let text: String = if given.is_instance_of::<PyString>() {
@@ -49,7 +49,7 @@ pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
     Ok(text.parse::<SegmentReceipt>().map_err(Failure::from)?)
 }
 
-/// The fields of the text form.
+/// Reads a receipt from its text form.
 #[pyfunction]
 pub(crate) fn _receipt_of_text(
     py: Python<'_>,

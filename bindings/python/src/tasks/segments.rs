@@ -1,4 +1,4 @@
-//! Segments written by tasks, and one commit of all of them.
+//! Writes segments in tasks, and commits all of them in one step.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use crate::text::recipe_text_of;
 use crate::tuple_class::answer;
 use crate::work::{Reporter, Shared, run_change};
 
-/// Writes one segment as a file, without directory or lock: a task of a build whose segments are
-/// committed together. The same records make the same bytes, so a task that runs twice replaces its
-/// file with an equal file. All segments of a store have the same recipe.
+/// Writes one segment as a file, without a store directory or a lock, for a build whose tasks write
+/// segments that are committed together. The same records make the same bytes, so a task that runs
+/// twice replaces its file with an equal file. All segments of a store have the same recipe.
 ///
 /// Parameters
 /// ----------
 /// path : path
-///     The file.
+///     The segment file.
 /// fingerprints, ids
-///     As for `Builder.add`; batches need not fit into memory.
+///     The same as for `Builder.add`; batches need not fit into memory together.
 /// recipe : Recipe, str or None
-///     Required; `None` is for ready-made fingerprints.
+///     Required; give `None` for ready-made fingerprints.
 /// k, scheme, budget, id_type
-///     As for `Builder`.
+///     The same as for `Builder`.
 /// replace : bool, default True
 ///     `False` refuses an existing file.
 #[doc = parameters!(task_threads task_memory temp_dir)]
@@ -86,7 +86,8 @@ pub(crate) fn write_segment<'py>(
 
 /// Adds the segments of `receipts` to the store in one step, or makes a store of them. All segments
 /// are checked first: each file must match its receipt, and recipes must agree. A repeated call
-/// changes nothing: digests identify segments, and the name `run` identifies a whole job.
+/// changes nothing: segments that the store contains are recognized by their digests, and a whole
+/// job by its name `run`.
 ///
 /// Parameters
 /// ----------
@@ -96,7 +97,8 @@ pub(crate) fn write_segment<'py>(
 /// label : str, optional
 /// run : str, optional
 /// remove : bool, default False
-///     On one file system, files are linked into the store; `True` then removes their old names.
+///     Whether the segment files are removed from their old paths, if they are on the file system
+///     of the store and were therefore linked into it, not copied.
 #[doc = parameters!(wait)]
 ///
 /// Returns

@@ -1,4 +1,4 @@
-//! Stores in tasks, by path or open, at one generation; queries to a single segment.
+//! Stores in the arguments of tasks, and queries to a single segment.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::options::TASK_MEMORY;
 use crate::rows::Rows;
 use crate::store::{Store, if_store, open_one};
 
-/// An open store, or the store of a path, at `generation` if it is given.
+/// The store in an argument, open or given by path. Fails if it is not at the given `generation`.
 pub(super) fn store_of(
     given: &Bound<'_, PyAny>,
     generation: Option<u64>,
@@ -33,20 +33,20 @@ pub(super) fn store_of(
 /// ----------
 /// store : Store or path
 /// segment : int
-///     The number in `Store.info`.
+///     The number of the segment in `Store.info`.
 /// fingerprints : array, list or Column
 #[doc = parameters!(k_store)]
 /// ids : bool, default True
-///     Whether rows have ids.
+///     Whether rows contain ids.
 #[doc = parameters!(limit)]
 /// generation : int, optional
-///     The expected state of a path; any other state is refused.
+///     The expected generation of the store at a path; another one is refused.
 #[doc = parameters!(task_threads task_memory)]
 ///
 /// Returns
 /// -------
 /// Rows
-///     `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
+///     Rows of `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
 ///
 /// Examples
 /// --------
@@ -71,15 +71,15 @@ pub(crate) fn query_segment(
     #[pyo3(from_py_with = wide_bytes)] memory: i128,
 ) -> PyResult<Rows> {
     let whole = store_of(store, generation)?;
-    // The default distance of the store, not of the segment.
+    // The default is the tuned distance of the store, not of the segment.
     let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads.into()), Some(memory.into()));
     alone.query_many(fingerprints, Some(k), ids, false, limit, "auto", threads, memory, None)
 }
 
-/// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes
-/// nothing, so its tasks need not run again.
+/// Whether a job with the name `run` has committed to the store. Then `commit(..., run=run)`
+/// changes nothing, so the tasks of the job need not run again.
 ///
 /// Parameters
 /// ----------
@@ -89,7 +89,7 @@ pub(crate) fn query_segment(
 /// Returns
 /// -------
 /// bool
-///     `False` without a store.
+///     `False` if there is no store.
 ///
 /// Examples
 /// --------

@@ -1,5 +1,5 @@
-//! Pairs of texts with similar features, exact: near fingerprints are candidates, the features
-//! decide.
+//! Pairs of texts whose features are similar. Near fingerprints give the candidates; the exact
+//! similarity of the features decides.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::input::texts::TextInput;
 use crate::options::Limits;
 use crate::work::Shared;
 
-/// The fingerprint of a text and its distinct features, ascending. `None` without features.
+/// The fingerprint of a text and its distinct feature hashes, ascending. `None` for a text without
+/// features.
 pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerprint, Vec<u64>)> {
     let fingerprint = hasher.fingerprint(text)?;
     let mut features = hasher.distinct_features(text);
@@ -39,8 +40,8 @@ pub(crate) fn looked_at_all(
     of_all(recipe, texts, limits.threads(), shared, |hasher, _, text| looked_at(hasher, text))
 }
 
-/// The pairs of similar texts within `k` bits that `is_wanted`, in order: their positions, distance
-/// and similarity.
+/// The pairs of similar texts within `k` bits for which `is_wanted` returns true, sorted: the
+/// positions of both texts, their distance and their similarity.
 pub(crate) fn confirmed(
     looked: &[Looked],
     similarity: f64,
@@ -48,7 +49,7 @@ pub(crate) fn confirmed(
     options: JoinOptions,
     is_wanted: impl Fn(u32, u32) -> bool,
 ) -> Result<Vec<(u32, u32, u32, f64)>, Failure> {
-    // Texts without features are omitted.
+    // Texts without features have no pairs.
     let known = || (0_u32..).zip(looked).filter_map(|(row, it)| Some((row, it.as_ref()?)));
     let rows: Vec<u32> = known().map(|(row, _)| row).collect();
     let confirmed = Confirmer::new(similarity, options)?.features(|take| {

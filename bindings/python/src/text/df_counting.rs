@@ -1,4 +1,4 @@
-//! Counting document frequencies over documents or texts, for a table of the features of a recipe.
+//! The method `Recipe.df_table`, which counts document frequencies over documents or texts.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::input::whole::{Whole, wide};
 use crate::options::Limits;
 use crate::work::{Reporter, Shared, run};
 
-/// The counter of a table.
+/// The arguments of a count.
 struct Counting<'a> {
     recipe: &'a Recipe,
     limits: Limits,
@@ -52,16 +52,17 @@ impl Counting<'_> {
 
 #[pymethods]
 impl Recipe {
-    /// Counts the documents in which each feature occurs. Takes about 20 bytes of memory for each
-    /// distinct feature.
+    /// Counts for each feature the documents in which it occurs. Takes about 20 bytes of memory for
+    /// each distinct feature.
     ///
     /// Parameters
     /// ----------
     /// inputs : Documents, path, list of paths, or table
     /// texts : list, array or Series of str
-    ///     Texts in place of `inputs`.
+    ///     Texts, given instead of `inputs`.
     /// min_df : int, default 2
-    ///     Features of fewer documents are omitted, and weighted as features of one document.
+    ///     Features that occur in fewer documents are omitted, and later weighted as features of
+    ///     one document.
     /// allow_empty : bool, default False
     ///     Whether an empty table is returned if no document has features, instead of an error.
     #[doc = parameters!(threads temp_dir progress)]

@@ -1,4 +1,4 @@
-//! Tables of document frequencies, in files and for recipes.
+//! The class `DfTable`: a table of document frequencies, in a file or for a recipe.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::errors::{EEXIST, Failure};
 use crate::input::arguments::path;
 use crate::work::{Reporter, run};
 
-/// The number of documents of a corpus in which each feature occurs, for weighting: rare features
-/// weigh more. A table belongs to the recipe that made the features. `Recipe.df_table` counts a new
-/// table, and `Recipe("simhash", df=table)` weights by it.
+/// For each feature, the number of documents of a corpus in which it occurs, to give rare features
+/// more weight. A table belongs to the recipe that made the features. `Recipe.df_table` counts a
+/// new table, and `Recipe("simhash", df=table)` weights features by it.
 ///
 /// Parameters
 /// ----------
@@ -36,7 +36,7 @@ use crate::work::{Reporter, run};
 #[pyclass(frozen, module = "fpstore", eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct DfTable {
-    /// The bytes of the file, already checked.
+    /// The checked bytes of the table, in the file format.
     bytes: Vec<u8>,
     documents: u64,
     features: usize,
@@ -87,7 +87,7 @@ impl DfTable {
         run(py, &Reporter::default(), |_| DfTable::open(&path))
     }
 
-    /// The number of counted documents, those with features.
+    /// The number of counted documents. Documents without features are not counted.
     #[getter]
     fn documents(&self) -> u64 {
         self.documents
@@ -102,7 +102,8 @@ impl DfTable {
         true
     }
 
-    /// Writes the table to a file, atomically: the same bytes as the program `fpstore df`.
+    /// Writes the table to a file, atomically. The bytes are those that the program `fpstore df`
+    /// writes.
     ///
     /// Parameters
     /// ----------
@@ -119,7 +120,7 @@ impl DfTable {
         run(py, &Reporter::default(), |_| self.write(path, replace))
     }
 
-    /// A table is pickled as its bytes.
+    /// A table is pickled as the bytes of its file.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_df_table_of")?;
         (make, (PyBytes::new(py, &self.bytes),)).into_pyobject(py)

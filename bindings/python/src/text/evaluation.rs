@@ -1,4 +1,5 @@
-//! Evaluation of fingerprints by labelled duplicates, for each distance.
+//! The class `Evaluation` and the function `evaluate`: how well fingerprints find labelled
+//! duplicates at each distance.
 
 use fpstore::Fingerprint;
 use fpstore_report::evaluate::{
@@ -17,11 +18,11 @@ use crate::notebook::framed;
 use crate::tuple_class::{FRAMES, answer};
 use crate::work::{Reporter, run};
 
-/// The results of an evaluation at each distance. A notebook shows the curves.
+/// The results of an evaluation at each distance. A notebook shows their curves.
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Evaluation(Measured);
 
-/// Row numbers below `count`, or any whole numbers.
+/// The whole numbers in an array. With `count` they are row numbers, which must be below it.
 fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyResult<Vec<i64>> {
     let py = object.py();
     let array = py.import("numpy")?.call_method1("asarray", (object,))?;
@@ -56,18 +57,18 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
 /// ----------
 /// fingerprints : array, list, Column, Store or Documents
 /// first, second : array or list of int, optional
-///     Row numbers of pairs.
+///     The row numbers of the two fingerprints of each pair.
 /// labels : array or list of int or bool, optional
-///     1 for duplicates (the default), 0 for others, -1 for pairs to skip.
+///     1 for duplicates (the default), 0 for pairs that are no duplicates, -1 for pairs to skip.
 /// pairs : path or table, optional
-///     Labelled pairs by their ids, in place of row numbers: a file with two ids and a label on
-///     each line, separated by tabs, or as CSV, or a table with these columns.
+///     Labelled pairs of ids, given instead of row numbers: a file with two ids and a label on each
+///     line, separated by tabs, or as CSV, or a table with these columns.
 /// ids : array or list, optional
-///     The ids of the fingerprints; a store and `Documents` have their own.
+///     The ids of the fingerprints; a store and `Documents` contain their ids.
 /// recipe : Recipe or str, optional
-///     Makes the fingerprints of `Documents`.
+///     The recipe that makes the fingerprints of `Documents`.
 /// unlisted_differ : bool, default False
-///     Whether every unlisted pair counts as different.
+///     Whether every pair that is not listed counts as different.
 #[doc = parameters!(threads progress)]
 ///
 /// Returns
@@ -187,7 +188,7 @@ fn expected_of<'py>(py: Python<'py>, of: &Expected) -> PyResult<Bound<'py, PyAny
 
 #[pymethods]
 impl Evaluation {
-    /// The result for each k from 0 to 32.
+    /// The results for each `k` from 0 to 32.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let points: PyResult<Vec<_>> = self.0.points().iter().map(|of| python_of(py, of)).collect();
@@ -200,7 +201,7 @@ impl Evaluation {
         python_of(py, &self.0.best())
     }
 
-    /// The area under precision over recall.
+    /// The area under the curve of precision over recall.
     #[getter]
     fn area(&self) -> f64 {
         self.0.area()
@@ -218,13 +219,13 @@ impl Evaluation {
         self.0.other_count()
     }
 
-    /// The expected results of each k in a larger collection of such documents. Valid if all pairs
-    /// were measured, with `unlisted_differ`.
+    /// The expected results for each `k` in a larger collection of similar documents. They are
+    /// valid only if all pairs were measured, with `unlisted_differ`.
     ///
     /// Parameters
     /// ----------
     /// collection_size : int
-    ///     Documents of the collection.
+    ///     The number of documents in the collection.
     ///
     /// Returns
     /// -------
@@ -243,12 +244,12 @@ impl Evaluation {
         answer!(py, "Forecast", collection_size, forecast.recommended_k, points?)
     }
 
-    /// Precision, recall and F1 over the distance, as a picture.
+    /// An SVG picture of precision, recall and F1 over the distance.
     fn svg(&self) -> String {
         svg(&[("fingerprints", &self.0)])
     }
 
-    /// The picture in a frame.
+    /// The SVG picture in a frame.
     fn _repr_html_(&self) -> String {
         // Limits the height of the picture, so that it also fits into a wide frame.
         let style = "body{margin:0}svg{display:block;max-height:100vh}";

@@ -1,4 +1,4 @@
-//! Fingerprints of many texts on all cores.
+//! The method `Recipe.fingerprints`, which hashes many texts on several threads.
 
 use std::sync::Arc;
 
@@ -19,10 +19,11 @@ use crate::work::{Reporter, Shared, run};
 
 /// Maximum number of texts that a thread takes at a time.
 const CHUNK_TEXTS: usize = 256;
-/// Approximate maximum length of these texts in bytes.
+/// Length of texts in bytes after which a thread checks whether the call was interrupted.
 const CHUNK_LEN: usize = 1 << 20;
 
-/// The results of `of` for each text, in order, computed by several threads.
+/// The results of `of` for all texts, in order, computed by several threads. A null text gets the
+/// default value.
 pub(crate) fn of_all<T: Send + Default + Clone>(
     recipe: &Recipe,
     texts: &TextInput,
@@ -67,7 +68,7 @@ impl Recipe {
     /// Returns
     /// -------
     /// Column
-    ///     Null for a null and for a text without features.
+    ///     The fingerprint of each text; null for a null text and for a text without features.
     ///
     /// Examples
     /// --------

@@ -1,4 +1,4 @@
-//! Documents named by a file of labels, and their evaluation.
+//! Evaluation of fingerprints by pairs that are labelled by the ids of documents.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::options::Limits;
 use crate::store::if_store;
 use crate::work::{Reporter, run};
 
-/// Arguments with a file of labels.
+/// The arguments of `evaluate` with labelled pairs of ids.
 pub(super) struct Labelled<'a, 'py> {
     pub(super) fingerprints: &'a Bound<'py, PyAny>,
     pub(super) ids: Option<&'a Bound<'py, PyAny>>,
@@ -26,7 +26,7 @@ pub(super) struct Labelled<'a, 'py> {
 }
 
 impl Labelled<'_, '_> {
-    /// Evaluates the pairs of a file.
+    /// Evaluates the labelled pairs of a file or table.
     pub(super) fn evaluate(
         &self,
         pairs: &Bound<'_, PyAny>,

@@ -1,4 +1,4 @@
-//! Texts: recipes, fingerprints, confirmed pairs, and the evaluation of recipes.
+//! Classes and functions for texts: recipes, fingerprints, pairs of similar texts, evaluation.
 
 mod confirm;
 mod df_counting;

@@ -1,4 +1,5 @@
-//! Keywords of `Recipe`, and the lists and tables that a recipe needs.
+//! Converts the keyword arguments of `Recipe`, among them the word lists and tables that a recipe
+//! needs.
 
 use fpstore_text::{DfTable as Table, GivenWeights, StopWords, TextResources, TieRule};
 
@@ -10,14 +11,14 @@ use crate::errors::{Failure, input_error, named};
 use crate::input::arguments::{path, str_of, texts};
 use crate::input::whole::Whole;
 
-/// Lists and tables in a form that can be pickled.
+/// The word list, table and weights of a recipe, in a form that can be pickled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sources {
-    /// The words of a list, one on each line.
+    /// The stop words, one on each line.
     pub(super) stop_words: Option<String>,
     /// The bytes of a table of document frequencies.
     pub(super) df: Option<Vec<u8>>,
-    /// Lines of feature, tab and weight.
+    /// Lines of a feature, a tab and its weight.
     pub(super) weights: Option<String>,
 }
 
@@ -37,10 +38,10 @@ impl Sources {
     }
 }
 
-/// Lists and tables in arguments.
+/// The word lists, tables and weights in arguments.
 pub(super) struct GivenSources {
     pub(super) sources: Sources,
-    /// The list of stop words of a language, which a recipe finds by its name.
+    /// The stop words of a language. They are not in `sources`: a recipe finds them by name.
     pub(super) language: Option<StopWords>,
 }
 
@@ -68,7 +69,7 @@ impl GivenSources {
     }
 }
 
-/// The words of a list: the built-in list of a language, or given words.
+/// The stop words in an argument: the built-in list of a language, or the given words as lines.
 fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
     if let Ok(code) = given.cast::<PyString>() {
         let code = str_of(code).map_err(|error| named(error, "stop_words"))?;
@@ -86,12 +87,12 @@ fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let path = path(given).map_err(|error| named(error, "df"))?;
     let read = std::fs::read(&path).map_err(fpstore::IoError::of("read", &path));
     let bytes = read.map_err(fpstore::Error::Io).map_err(Failure::from)?;
-    // Read here, so that the error names the file.
+    // Parsed already here, so that an error names the file.
     Table::from_bytes(&bytes, &path).map_err(Failure::from)?;
     Ok(bytes)
 }
 
-/// Lines of feature, tab and weight.
+/// Converts a dictionary of weights to lines of a feature, a tab and its weight.
 fn lines_of(weights: &Bound<'_, PyAny>) -> PyResult<String> {
     let mut lines = String::new();
     for item in weights.call_method0("items")?.try_iter()? {
@@ -103,7 +104,7 @@ fn lines_of(weights: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(lines)
 }
 
-/// A number from 1 to `most`.
+/// Checks that the option `name` is a number from 1 to `most`.
 pub(super) fn positive(
     name: &str,
     value: Option<Whole>,
@@ -116,7 +117,7 @@ pub(super) fn positive(
     }
 }
 
-/// The rule for ties with this bit.
+/// The tie rule that gives the bit value `bit`.
 pub(super) fn tie_of(bit: Whole) -> Result<TieRule, Failure> {
     match bit.0 {
         0 => Ok(TieRule::Zero),

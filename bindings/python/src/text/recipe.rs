@@ -1,4 +1,4 @@
-//! The class `Recipe`: the method that makes fingerprints of texts.
+//! The class `Recipe`, which describes how fingerprints are made from texts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,27 +23,27 @@ use crate::rows::Column;
 use crate::tuple_class::answer;
 use crate::work::{Reporter, held, run};
 
-/// Maximum length of a text that is hashed with the interpreter held, in bytes.
+/// Maximum length in bytes of a text that is hashed while the interpreter is held.
 const SHORT_LEN: usize = 1 << 14;
-/// Maximum number of features of each text on a page.
+/// Maximum number of features of each text that an HTML page shows.
 const FEATURES_SHOWN: usize = 10;
 /// Maximum number of hashers in the pool.
 const HASHERS_KEPT: usize = 16;
 
-/// The method that makes fingerprints of texts. Equal recipes make equal fingerprints on every
-/// machine; `print` shows the complete recipe.
+/// A recipe describes how fingerprints are made from texts. Equal recipes make equal fingerprints
+/// on every machine; `print` shows the complete recipe.
 ///
 /// Parameters
 /// ----------
 /// name : str, optional
 ///     `"minhash"` (the default, for texts in any language), `"simhash"`, `"code"`, or `"1e0ng"`,
-///     which gives the values of the package `simhash` of PyPI. The other parameters change single
-///     parts, as the options of the program do.
+///     which makes the same values as the PyPI package `simhash`. Each of the other parameters
+///     changes one part of this recipe, like the options of the program `fpstore`.
 /// segment : str, optional
 /// shingle, ngram : int, optional
 ///     How texts are cut into features.
 /// count : str, optional
-///     `"once"`, `"log"` or `"count"`.
+///     How a repeated feature is weighted: `"once"`, `"log"` or `"count"`.
 /// top, tie : int, optional
 /// df : DfTable or path, optional
 /// weights : dict, optional
@@ -52,7 +52,7 @@ const HASHERS_KEPT: usize = 16;
 /// keep_case, keep_form, keep_marks : bool, default False
 ///     Whether differences of case, form or marks are preserved; by default they are removed.
 /// stop_words : str or list of str, optional
-///     A language such as `"en"`, or words.
+///     A language such as `"en"`, or a list of words.
 ///
 /// Raises
 /// ------
@@ -100,7 +100,7 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
     Ok(named(given.py(), text)?.to_recipe())
 }
 
-/// The hasher of texts: by the recipe in an argument, else the recipe of the store, else the
+/// A hasher of texts for the recipe in an argument, else for the recipe of the store, else for the
 /// default recipe.
 pub(crate) fn hasher_of(
     given: Option<&Bound<'_, PyAny>>,
@@ -128,7 +128,7 @@ pub(crate) fn recipe_object<'py>(
     Ok(py.get_type::<Recipe>().call1((given,))?.cast_into()?)
 }
 
-/// The recipe with a name, or with a canonical text.
+/// The recipe that has the given name or canonical text.
 fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
     if !name.contains('\n') {
         return Ok(TextRecipe::named(name).map_err(Failure::from)?);
@@ -139,7 +139,8 @@ fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
 }
 
 impl Recipe {
-    /// The fingerprint of the features of a document: a dictionary of weights, or distinct tokens.
+    /// The fingerprint of a document with the given features: a dictionary of features and weights,
+    /// or distinct tokens.
     fn of_features_of(&self, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let py = features.py();
         let weighted = match features.hasattr("items")? {
@@ -169,12 +170,12 @@ impl Recipe {
         Ok(Recipe { recipe, sources, hashers: Mutex::new(vec![hasher]) })
     }
 
-    /// The recipe of the library.
+    /// The recipe of the Rust crate.
     pub(super) fn text_recipe(&self) -> &TextRecipe {
         &self.recipe
     }
 
-    /// A hasher of this recipe.
+    /// A hasher of this recipe, from the pool or new.
     pub(crate) fn hasher(&self) -> Result<TextHasher, Failure> {
         let kept = self.hashers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match kept {
@@ -190,7 +191,7 @@ impl Recipe {
         }
     }
 
-    /// Uses a hasher, without the interpreter if the text is long.
+    /// Calls `work` with a hasher. The interpreter is released if `len`, the text length, is large.
     fn with_hasher<T: Send>(
         &self,
         py: Python<'_>,
@@ -212,7 +213,7 @@ impl Recipe {
     }
 }
 
-/// A keyword that is a name or digits.
+/// Parses an optional keyword argument.
 fn parsed<T>(
     text: Option<&str>,
     parse: impl FnOnce(&str) -> fpstore_text::Result<T>,
@@ -264,7 +265,8 @@ impl Recipe {
             keep_marks,
         };
         changes.apply(&mut recipe).map_err(Failure::from)?;
-        // The recipe contains only the name of the language, and finds its list by this name.
+        // The recipe contains only the name of the language, by which it finds the list of stop
+        // words.
         let lists = language.map(|list| TextResources::default().stop_words(list));
         lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
         sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
@@ -277,30 +279,30 @@ impl Recipe {
         Ok(PyTuple::new(py, TextRecipe::NAMES)?.unbind())
     }
 
-    /// The canonical text, which is stored in a store.
+    /// The canonical text of the recipe, which stores contain.
     #[getter]
     fn text(&self) -> String {
         self.recipe.to_recipe().text().to_owned()
     }
 
-    /// `minhash` or `simhash`.
+    /// The hash method, `minhash` or `simhash`.
     #[getter]
     fn method(&self) -> &'static str {
         self.recipe.method.name()
     }
 
-    /// The usual maximum distance of duplicates.
+    /// The usual maximum distance of near-duplicates, in bits.
     #[getter]
     fn usual_k(&self) -> u32 {
         self.recipe.usual_k()
     }
 
-    /// The distance that finds 99 of 100 pairs of texts with this similarity.
+    /// The distance within which the fingerprints of 99 % of text pairs with this similarity are.
     ///
     /// Parameters
     /// ----------
     /// similarity : float
-    ///     Jaccard similarity of features.
+    ///     Jaccard similarity of the features of the texts.
     ///
     /// Returns
     /// -------
@@ -337,7 +339,7 @@ impl Recipe {
         })
     }
 
-    /// The words or characters into which a text is cut.
+    /// The tokens of a text, which are words or characters.
     ///
     /// Parameters
     /// ----------
@@ -357,7 +359,7 @@ impl Recipe {
         })
     }
 
-    /// The features of a text, in the order of the text.
+    /// The features of a text, in the order of their positions.
     ///
     /// Parameters
     /// ----------
@@ -387,8 +389,8 @@ impl Recipe {
     /// Returns
     /// -------
     /// fpstore.types.Comparison
-    ///     The distance of the fingerprints, the similarity estimated from it, and the exact
-    ///     similarity.
+    ///     The distance of the fingerprints, the similarity estimated from this distance, and the
+    ///     exact similarity of the features.
     ///
     /// Raises
     /// ------
@@ -421,7 +423,7 @@ impl Recipe {
         answer!(py, "Comparison", values, distance, estimate, jaccard, common, first, second)
     }
 
-    /// A page with the differences of two texts, their fingerprints and features.
+    /// An HTML page with the differences of two texts, their fingerprints and features.
     ///
     /// Parameters
     /// ----------
@@ -477,7 +479,8 @@ impl Recipe {
         Ok(Page(py.detach(|| page.page())))
     }
 
-    /// The fingerprint of features made elsewhere, or the fingerprints of many documents.
+    /// The fingerprint of features that another program has made, or the fingerprints of many
+    /// documents.
     ///
     /// Parameters
     /// ----------
@@ -511,7 +514,7 @@ impl Recipe {
         Column::new(values.finish(), Some(self.recipe.to_recipe())).into_bound_py_any(py)
     }
 
-    /// A recipe is pickled as its text with its lists and tables.
+    /// A recipe is pickled as its text, its word list, its table and its weights.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_recipe_of")?;
         let df = self.sources.df.as_ref().map(|bytes| PyBytes::new(py, bytes));

@@ -1,4 +1,4 @@
-//! The recipe of a store, for fingerprints of new texts.
+//! Methods of `Store` that make fingerprints of new texts with its recipe.
 
 use fpstore_text::{Factor, TextHasher, TextRecipe};
 use pyo3::prelude::*;
@@ -12,14 +12,14 @@ use crate::store::Store;
 
 #[pymethods]
 impl Store {
-    /// The recipe of the store or stores, to make fingerprints of new texts. A recipe has only
-    /// digests of its lists and tables: pass the lists and tables as parameters. The stop words of
-    /// a language need not be given.
+    /// The recipe of the store or stores, to make fingerprints of new texts. The store contains
+    /// only digests of word lists and tables: pass those that the recipe uses as parameters, except
+    /// the built-in stop words of a language.
     ///
     /// Parameters
     /// ----------
     /// stop_words, df, weights
-    ///     As for `Recipe`.
+    ///     The same as for `Recipe`.
     ///
     /// Returns
     /// -------
@@ -50,15 +50,15 @@ impl Store {
         Ok(Recipe::made(recipe, sources)?)
     }
 
-    /// The stored fingerprints near the fingerprint of a text, by `text_recipe()`. A text without
-    /// features has no matches.
+    /// The stored fingerprints within `k` bits of the fingerprint of a text, which is made with
+    /// `text_recipe()`. A text without features has no matches.
     ///
     /// Parameters
     /// ----------
     /// text : str
     #[doc = parameters!(k_store limit)]
     /// labels : bool, default False
-    ///     Whether each match has the labels of its ids.
+    ///     Whether each match contains the labels of its ids.
     ///
     /// Returns
     /// -------
@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-/// Refuses lists and tables that the recipe does not use.
+/// Refuses word lists, tables and weights that the recipe of the store does not use.
 fn check_named(recipe: &TextRecipe, sources: &Sources, has_words: bool) -> Result<(), String> {
     let factor = recipe.votes().map_or(Factor::None, |rules| rules.factor);
     let refused = |name: &str, what: &str| {
