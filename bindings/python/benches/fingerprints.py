@@ -2,9 +2,9 @@
 
     python fingerprints.py 1e6 1e7
 
-Fingerprints are clustered: a fifth are copies of others with up to 6 flipped bits, and so are half of
-the queries. Times are CPU times, the median of three; bytes are the size of the file, or the growth
-of the process.
+Fingerprints are clustered: a fifth of them, and half of the queries, are copies of other
+fingerprints with up to 6 flipped bits. Times are CPU times, the median of three; bytes are the size
+of the store's file, or the growth of the process for an index in memory.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ def faiss_rows(values: Any, asked: Any, found: int) -> None:
     few = np.ascontiguousarray(bytes_asked[:SINGLE])
     count = min(len(asked), 100_000)
     start = time.process_time()
-    # The radius is exclusive.
+    # FAISS excludes matches at the radius itself, so `K + 1` finds distances up to `K`.
     index.range_search(np.ascontiguousarray(bytes_asked[:count]), K + 1)
     batch = time.process_time() - start
     single = median(lambda: [index.range_search(few[at : at + 1], K + 1) for at in range(2000)], 1)
     limits, _, labels = index.range_search(few, K + 1)
-    # Equal fingerprints at different positions are separate matches.
+    # FAISS reports equal fingerprints at different positions separately; fpstore reports them once.
     distinct = sum(
         len(np.unique(values[labels[limits[at] : limits[at + 1]]])) for at in range(SINGLE)
     )

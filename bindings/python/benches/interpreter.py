@@ -1,4 +1,5 @@
-"""Microsecond calls, and the cost of a busy Python thread for single queries and batches.
+"""Times of calls that take microseconds, and the delay of single queries and batches by a busy
+Python thread.
 
 python interpreter.py 1e6
 """

@@ -2,10 +2,10 @@
 
     python benches/jobs.py [--documents 30000] [--only clean,night] [--threads 1]
 
-Each job runs in a separate process. The report has the lines of its function and the CPU seconds
-of the process and its children. The truth is exact: all pairs of documents whose sets of word pairs
-have a Jaccard similarity of 0.8 or more, found by their rarest word pairs. The functions pass
-`mypy --strict`.
+Each job runs in a separate process. The report contains the number of lines of its function and the
+CPU seconds of the process and its children. The truth is exact: all pairs of documents whose sets
+of word pairs have a Jaccard similarity of 0.8 or more, found by their rarest word pairs. The job
+functions pass `mypy --strict`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Notes = dict[str, float | int | str]
 SIMILARITY = 0.8
 
 
-# The documents, and the truth about them.
+# The documents, and the true near-duplicates among them.
 
 
 def made_documents(count: int, seed: int = 5) -> list[str]:
-    """Documents of 60 to 300 words: six tenths of them new, a quarter edited, a twentieth copied with
-    other case and punctuation, a tenth of templates of which one word changes."""
+    """Documents of 60 to 300 words: 60 % are new, 25 % are edited copies, 5 % are copies with other
+    case and punctuation, 10 % are made from templates in which one word changes."""
     rng = np.random.default_rng(seed)
     words = np.array([f"w{at}" for at in range(50_000)])
     ranks = np.arange(1, len(words) + 1) ** -1.05
@@ -320,7 +320,7 @@ def arrays(world: World) -> Notes:
     return {"forms": len(forms)}
 
 
-# Other packages at the same jobs.
+# Functions that do the same jobs with other packages.
 
 
 def rensa_clean(world: World) -> Notes:
@@ -382,7 +382,7 @@ def grams_contamination(world: World) -> Notes:
     return {"found": len({known[gram] for text in texts for gram in grams(text) if gram in known}), "items": len(items)}
 
 
-# Inputs that two functions share.
+# Inputs that two job functions share.
 
 
 def made_pictures(world: World) -> Path:
@@ -410,7 +410,8 @@ def made_queries() -> tuple[U64, U64]:
 
 
 def made_items(world: World) -> tuple[list[str], list[str]]:
-    """Items of 30 words, and documents with nine of ten items, a third with a changed word."""
+    """Items of 30 words, and documents that contain 90 % of the items; in a third of these a word
+    is changed."""
     rng = np.random.default_rng(4)
     items = [" ".join(f"i{rng.integers(20_000)}" for _ in range(30)) for _ in range(1000)]
     texts = list(world.texts[:10_000])
@@ -445,7 +446,7 @@ JOBS: list[tuple[Job, list[tuple[str, Job]]]] = [
 
 
 def measured(job: Job, folder: Path) -> str:
-    """Runs a job in a separate process and returns a row of the table."""
+    """Runs a job in a separate process and returns a row of the table of results."""
     command = [sys.executable, __file__, "--run", job.__name__, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""Sets of documents with labelled pairs."""
+"""Reads sets of documents with labelled pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Labelled:
     ignored: Pairs
 
     def scores(self, pairs: Pairs) -> tuple[float, float]:
-        """Recall and precision of the given pairs."""
+        """Recall and precision, if a method reports the given pairs."""
         found, wrong = pairs & self.duplicates, pairs - self.duplicates - self.ignored
         recall = len(found) / max(1, len(self.duplicates))
         return recall, len(found) / max(1, len(found) + len(wrong))

@@ -1,13 +1,13 @@
-"""fpstore.spark on two executors of one core each, compared with one process and other ways.
+"""fpstore.spark on two executors of one core each, compared with one process and other packages.
 
         python spark.py texts 200            # MB of synthetic texts to fingerprint
     python spark.py pairs 1e7            # all pairs of fingerprints: ways of dividing the join
     python spark.py rivals docs.jsonl.zst near.tsv.zst 20000
                                          # against MinHashLSH of pyspark.ml and datasketch
 
-The ways run in turn, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are measured for this
-process and its children, so other load on the machine changes them little. Spark reports the shuffled
-bytes.
+The compared ways run alternately, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are
+measured for this process and its children, so other load on the machine changes them little. The
+number of shuffled bytes is the one that Spark reports.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def shuffled(spark: Any) -> int:
 
 
 def processes() -> dict[int, int]:
-    """This process and its descendants, each with its CPU ticks, ended children included."""
+    """The CPU ticks of this process and of each descendant, including their ended children."""
     ticks, parents = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -106,7 +106,7 @@ def rows(title: str, ways: dict[str, Callable[[], Any]], spark: Any, size: float
 
 
 def made_up(megabytes: float, parts: int = 16) -> tuple[Path, float, list[str]]:
-    """Texts of 100 to 300 words from a vocabulary with few frequent words."""
+    """Synthetic texts of 100 to 300 words, from a vocabulary in which few words are frequent."""
     random = np.random.default_rng(5)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = np.array(

@@ -1,4 +1,4 @@
-"""fpstore.spark on two executors, one of them killed during the job, compared with one process.
+"""fpstore.spark on two executors, of which one is killed during the job, compared with one process.
 
     python spark_kills.py clean 150            # MB of synthetic texts and changed copies, cleaned
     python spark_kills.py pairs 1e7            # all pairs of fingerprints
@@ -26,7 +26,7 @@ from fpstore import spark as fs
 
 
 def with_a_kill(way: Callable[[], Any], after: float) -> Callable[[], Any]:
-    """Wraps `way`: one executor is killed after some seconds."""
+    """Wraps `way`, so that one executor is killed `after` seconds."""
 
     def kill() -> None:
         for pid in processes():

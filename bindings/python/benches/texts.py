@@ -2,9 +2,10 @@
 
     python texts.py docs.jsonl.zst near.tsv.zst
 
-The documents have `id` and `text`; the list has two ids and a label on each line: 1 for duplicates,
-0 for others, -1 for ignored pairs. A method finds a pair if it reports both texts as near-duplicates.
-Times are CPU times, from texts in memory to the index, and to all pairs.
+The documents have `id` and `text`; the list contains two ids and a label on each line: 1 for
+duplicates, 0 for different documents, -1 for ignored pairs. A method finds a pair if it reports
+both texts as near-duplicates. Times are CPU times, from texts in memory to the complete index, and
+from texts in memory to all pairs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Drops near-duplicate texts of a Parquet dataset and writes the rest back, with all columns.
 
 The dataset is read twice, batch by batch, so it need not fit into memory: first to select the kept
-rows, as `fpstore dedup --docs` does, then to write them. Rows without text are kept.
+rows, by the rule of `fpstore dedup --docs`, then to write them. Rows without text are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def clean(
     confirm: float | None = None,
     k: int | None = None,
 ) -> tuple[int, int]:
-    """Returns the numbers of rows before and after."""
+    """Returns the number of rows of the dataset, and the number of kept rows."""
     dataset = ds.dataset(source, format="parquet")
     texts = dataset.scanner(columns=[column]).to_reader()
     keep = fpstore.clean(fpstore.Documents(texts, text_field=column), confirm=confirm, k=k).keep

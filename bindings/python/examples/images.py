@@ -1,7 +1,7 @@
 """Labelled hashes of images: a store that grows every month, is queried, and drops old months.
 
-The hashes are the 64 bits of `imagehash.phash`; here they are hex, the usual form in databases.
-`fpstore.from_bits` converts the objects of `imagehash`.
+The hashes are the 64 bits of `imagehash.phash`, here as hex digits, the usual form in databases.
+`fpstore.from_bits` converts the hash objects of `imagehash`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read_hashes(path: Path) -> list[str]:
 
 
 def watch(hashes: list[str], path: Path) -> list[str]:
-    """Adds the hashes month by month; returns for each month how many pictures were seen before."""
+    """Adds the hashes month by month; reports for each month how many pictures were seen before."""
     report: list[str] = []
     months = {month: hashes[at::3] for at, month in enumerate(["2026-09", "2026-10", "2026-11"])}
     store = fpstore.build(path, [], k=6, id_type="str")
@@ -33,7 +33,7 @@ def watch(hashes: list[str], path: Path) -> list[str]:
         with fpstore.Writer(path, label=month, id_type="str", compact=False) as writer:
             writer.add(values, [f"{month}/{at}.png" for at in range(len(values))])
         store.refresh()
-    # The five nearest matches of a picture that is not stored, at any distance.
+    # The five stored hashes nearest to the hash of a new picture, at any distance.
     nearest = store.nearest("f0f0f0f00f0f0f0f", count=5)
     report += [f"{match.distance} bits: {match.ids[0]}" for match in nearest]
     with fpstore.Writer(path) as writer:

@@ -1,7 +1,7 @@
 """Near-duplicate joins in DuckDB and polars: `query_many` returns the pairs, the engines join them.
 
-Yesterday's pages are in a store, today's in a table. Which of today's pages are new, and which pages
-of yesterday do the other ones repeat?
+Yesterday's pages are in a store, today's pages in a table. Which of today's pages are new, and
+which of yesterday's pages do the others repeat?
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def join_in_duckdb(
         order by n.query
         """
     ).pl()
-    # DuckDB finds these three variables by their names.
+    # DuckDB reads these three variables by name in the SQL, so linters would report them as unused.
     del rows, numbered, yesterday
     return joined
 

@@ -1,12 +1,12 @@
-"""Near-duplicate texts in a job of many ranks, with datatrove, Slurm or `xargs -P`.
+"""Removes near-duplicate texts in a job of many ranks, with datatrove, Slurm or `xargs -P`.
 
     python ranks.py hash   WORK FILE.parquet   # one rank for each file, anywhere
     python ranks.py merge  WORK                 # one rank, when all have hashed
     python ranks.py filter WORK FILE.parquet OUT.parquet
 
-Each hashing rank makes its own store with ids `file:row`. The merge imports all of them into one store
-in one step and writes for each file the rows to drop. Every step can be repeated: it replaces its
-earlier output.
+Each rank of `hash` makes its own store with ids `file:row`. `merge` imports all these stores into
+one store in one step and writes for each file the rows to drop. Every step can be repeated: it
+replaces its earlier output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import fpstore
 
 RECIPE = fpstore.Recipe()
-# The resources of a rank: engines start one rank for each core.
+# The resources of a rank, small because engines start one rank for each core.
 THREADS, MEMORY = 1, 256 << 20
 
 

@@ -21,7 +21,7 @@ Hamming distance) compressed on disk, with ids, and answers exactly from a memor
     FpstoreError, fpstore.errors             exceptions and warnings
     fpstore.tasks, fpstore.spark             work divided among processes, Spark
 
-`k` is in bits and inclusive; its default is the distance that the store is tuned for.
+`k` is the maximum distance in bits; its default is the distance for which the store is tuned.
 Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in lists or
 in columns of numpy, Arrow, pandas or polars. Long answers are Arrow streams.
 """
@@ -70,7 +70,7 @@ from ._fpstore import (
 )
 from .errors import FpstoreError as FpstoreError
 
-# `open` is left out, because an import of `*` would replace the function of Python.
+# `open` is omitted, because `from fpstore import *` would replace the built-in function.
 __all__ = [
     "Builder",
     "Client",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def program() -> Path | None:
-    """The program of this installation, if its wheel has one."""
+    """The path of the program in this installation, or `None` if its wheel has no program."""
     try:
         files = importlib.metadata.files("fpstore")
     except importlib.metadata.PackageNotFoundError:

@@ -132,7 +132,7 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
 
 class _Closing:
-    """A class whose objects `with` closes."""
+    """A class whose objects are closed at the end of a `with` block."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -151,13 +151,13 @@ class _Equal:
     def __ne__(self, other: object, /) -> bool: ...
 
 class _Series(Protocol):
-    """A Series of pandas."""
+    """A pandas Series."""
 
     def isna(self) -> Any: ...
     def to_numpy(self) -> npt.NDArray[Any]: ...
 
 class _Frame(Protocol):
-    """A DataFrame of pandas."""
+    """A pandas DataFrame."""
 
     @property
     def columns(self) -> Any: ...
@@ -188,16 +188,16 @@ _Table: TypeAlias = (
     | list[dict[str, Any]]
     | Iterator[dict[str, Any]]
 )
-# A table has two columns of ids and one of labels.
+# Labelled pairs: a file, or a table with two columns of ids and a column of labels.
 _Labels: TypeAlias = _Path | _Arrow | _Frame | Mapping[str, Sequence[Any]]
-# Paths, bytes or pictures of pillow.
+# Pictures: a folder, or a dictionary from ids to paths, bytes or pillow images.
 _Images: TypeAlias = _Path | Mapping[str, Any] | Mapping[int, Any]
 _StoreOrStores: TypeAlias = "Store[Any] | _Path | list[str]"
 _Found = TypeVar("_Found", default=int)
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
-# `uint8` has the shape (n, 8). Texts only in lists and tuples: `Sequence[str]` would accept a
-# single text.
+# Arrays of `uint8` have the shape (n, 8). Texts are accepted only in lists and tuples, because
+# `Sequence[str]` would accept a single text.
 _Fingerprints: TypeAlias = (
     npt.NDArray[np.uint64]
     | npt.NDArray[np.int64]
@@ -239,7 +239,7 @@ _Sketch: TypeAlias = bool | Literal[0, 32, 64, 128]
 _OnProgress: TypeAlias = Callable[[Progress], object] | bool | None
 _Array: TypeAlias = npt.NDArray[Any]
 
-# Keyword arguments that many functions take. All have defaults, which `help` shows.
+# Keyword arguments of many functions. All have defaults, which `help` shows.
 
 class _Work(TypedDict, total=False):
     threads: int | None
@@ -365,7 +365,8 @@ class Statistics:
     def html(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
-# The type of a record that `find` returns; with several stores it includes the name of its store.
+# `_Found` is the type of a record that `find` returns: with several stores, a fingerprint and the
+# name of its store.
 @final
 class Store(_Closing, _ArrowStream, Generic[_Found]):
     def __len__(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Answers as objects of other libraries, which are imported on demand."""
+"""Converts between answers and objects of other libraries, which are imported on demand."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .errors import InputError
 
 Values = npt.NDArray[Any]
 Nulls = npt.NDArray[np.bool_]
-# The name of a column, its values, and a mask of nulls if it has any.
+# A column: its name, its values, and its null mask, or `None` if it has no nulls.
 Part = tuple[str, Values, Nulls | None]
 
 
-# The side of a picture on a page, in pixels.
+# The maximum side of a thumbnail on an HTML page, in pixels.
 THUMBNAIL = 160
 
 _ROWS: dict[tuple[str, ...], type[tuple[Any, ...]]] = {}
 
 
 def row_class(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
-    """The class of rows with these columns. The rows can be pickled."""
+    """The named tuple class of rows with the columns `names`. Its rows can be pickled."""
     known = _ROWS.get(names)
     if known is not None:
         return known
@@ -47,13 +47,14 @@ def row_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def columns_of(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The columns of a list of dictionaries; a missing value is `None`."""
+    """Converts a list of dictionaries to columns; a missing value is `None`."""
     names = dict.fromkeys(name for record in records for name in record)
     return {name: [record.get(name) for record in records] for name in names}
 
 
 def grouped_records(parts: Iterator[Any]) -> Iterator[Any]:
-    """The parts of a table; up to a thousand dictionaries of single values become one list."""
+    """Yields the parts of a table. Dictionaries that are single rows are collected in lists of up
+    to 1000."""
     records: list[dict[str, Any]] = []
     for part in parts:
         is_record = type(part) is dict and not any(
@@ -100,10 +101,11 @@ def thumbnails(images: Any, ids: list[str]) -> dict[str, str]:
 def side_of(
     given: Any, text_field: str | None, id_field: str | None
 ) -> tuple[Any, Any | None, bool]:
-    """The column of texts or fingerprints in an argument of `pairs`, its ids, and whether it has texts."""
+    """The column of texts or fingerprints in an argument of `pairs`, its ids, and whether it
+    contains texts."""
     if isinstance(given, list) and given and isinstance(given[0], dict):
         given = columns_of(given)
-    # pandas and polars, pyarrow, dictionaries
+    # The column names of a table of pandas or polars, of pyarrow, or of a dictionary.
     names = getattr(given, "columns", None)
     if names is None or not hasattr(given, "__getitem__"):
         names = None
@@ -136,14 +138,14 @@ _LABELS = {"1": 1, "0": 0, "-1": -1, "true": 1, "false": 0}
 
 
 def csv_lines(text: str) -> str:
-    """The lines of a file of labels, from CSV, with or without a header."""
+    """Converts labels in CSV, with or without a header, to lines separated by tabs."""
     rows = [row for row in csv.reader(io.StringIO(text)) if row]
     has_header = bool(rows) and len(rows[0]) == 3 and rows[0][2].strip().lower() not in _LABELS
     return label_lines(rows[has_header:])
 
 
 def label_lines(table: Any) -> str:
-    """The lines of a file of labels: two ids and a label, the columns of a table."""
+    """Converts a table of labels to lines of two ids and a label, separated by tabs."""
     if isinstance(table, dict):
         columns = list(table.values())
     elif hasattr(table, "to_dict"):
@@ -194,7 +196,7 @@ def pandas_series(values: Values, is_null: Nulls | None) -> Any:
 
 
 def records(parts: list[Part], count: int) -> Values:
-    """An array of records. Columns with nulls are objects, and a null is `None`."""
+    """A structured array. Fields with nulls have the type object, and a null is `None`."""
     columns: list[tuple[str, Values]] = []
     for name, values, is_null in parts:
         if is_null is not None:
@@ -208,7 +210,7 @@ def records(parts: list[Part], count: int) -> Values:
 
 
 def records_interface(parts: list[Part], count: int) -> dict[str, Any]:
-    """The array interface of an array of records. It keeps the array alive."""
+    """The array interface of a structured array, with a reference that keeps the array alive."""
     made = records(parts, count)
     interface: dict[str, Any] = dict(made.__array_interface__)
     interface["data"] = made

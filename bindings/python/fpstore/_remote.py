@@ -1,4 +1,5 @@
-"""Documents at addresses such as `s3://bucket/name`, by the package fsspec, which is optional.
+"""Reads and writes documents at addresses such as `s3://bucket/name`, with the optional package
+fsspec.
 
 Documents are read more than once, so files are copied to a temporary directory first, and outputs are
 written there and copied to their address when they are complete.
@@ -17,7 +18,7 @@ from .errors import InputError
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    """The file system of an address, and its path there."""
+    """The file system of an address, and the path of the address in it."""
     try:
         import fsspec
     except ImportError as error:
@@ -37,12 +38,12 @@ def _missing(address: str) -> FileNotFoundError:
 
 
 def expanded(pattern: str) -> list[str]:
-    """The local paths of a glob pattern, in order."""
+    """The local paths that match a glob pattern, sorted."""
     return sorted(glob.glob(pattern, recursive=True))
 
 
 def _base(path: str) -> str:
-    """The folder of a path, or the last folder before the special characters of a glob pattern."""
+    """The folder of a path; for a glob pattern, the last folder before its special characters."""
     fixed = re.split(r"[*?\[]", path, maxsplit=1)[0]
     return (path.rstrip("/") if fixed == path else fixed).rpartition("/")[0]
 
@@ -50,7 +51,7 @@ def _base(path: str) -> str:
 def fetch(address: str, folder: str) -> tuple[list[str], str]:
     """Copies the files of an address, which may be a folder or a glob pattern, to a new folder.
 
-    Returns the copies, and the address of the folder that holds the originals.
+    Returns the paths of the copies, and the address of the folder that contains the originals.
     """
     files, path = _file_system(address)
     is_pattern = re.search(r"[*?\[]", path) is not None
@@ -76,20 +77,21 @@ def fetch(address: str, folder: str) -> tuple[list[str], str]:
 
 
 def exists(address: str) -> bool:
-    """Whether an address has a file or a folder."""
+    """Whether there is a file or a folder at an address."""
     files, path = _file_system(address)
     return bool(files.exists(path))
 
 
 def check_absent(address: str) -> None:
-    """Refuses an address that exists."""
+    """Fails if there is a file or a folder at an address."""
     if exists(address):
         message = "exists; replace=True replaces it once the new one is complete"
         raise FileExistsError(errno.EEXIST, message, address)
 
 
 def publish(local: str, address: str, replace: bool) -> None:
-    """Copies an output, a file or a folder, to its address. Other files of a folder there are kept."""
+    """Copies an output (a file or a folder) to its address. Other files in a folder there are
+    kept."""
     if not replace:
         check_absent(address)
     files, path = _file_system(address)

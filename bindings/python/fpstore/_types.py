@@ -1,6 +1,6 @@
-"""Plain values that the extension module returns.
+"""Classes of the plain values that the extension module returns, and the displays of progress.
 
-Annotations are evaluated here, so that `help` shows types and not strings.
+This module does not postpone annotations, so that `help` shows types and not strings.
 """
 
 import sys
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def _table(answer: Any) -> str:
-    """The fields of an answer as a table for a notebook; long values are counted."""
+    """An HTML table of the fields of an answer, for a notebook. Long values are replaced by their
+    length."""
     rows = []
     for of in fields(answer):
         value = getattr(answer, of.name)
@@ -35,21 +36,21 @@ def _table(answer: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of long work, for the function passed as `progress`.
+    """The progress of long work, passed to the function given as `progress`.
 
     Attributes
     ----------
     phase : str
         The current phase: `read`, `sort`, `tables`, `ids`, `join`, `search`, ...
     total : int | None
-        The total, if it is known.
+        The total amount of work in the phase, if it is known.
     step : int | None
-        The number of the step, from 1, for work with several steps, such as `clean`.
+        The number of the current step, from 1, for work with several steps, such as `clean`.
     steps : int | None
         The number of steps.
     fraction : float
         The fraction of all steps that is done, from 0 to 1. It never decreases during a call, so a
-        bar of tqdm takes `bar.update(progress.fraction - bar.n)`.
+        tqdm bar is updated with `bar.update(progress.fraction - bar.n)`.
     """
 
     phase: str
@@ -64,26 +65,27 @@ class Progress:
         """The progress as one line of text."""
         step = f"step {self.step} of {self.steps}, " if self.step else ""
         of = f" of {self.total}" if self.total else ""
-        # Reading documents is counted in bytes: their number is unknown before the end.
+        # Reading is counted in bytes, because the number of documents is unknown before the end.
         unit = " bytes" if self.phase == "docs" else ""
         return f"fpstore: {step}{self.phase} {self.done}{of}{unit} ({100 * self.fraction:.0f} %)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Match:
-    """A stored fingerprint near the query. With several stores, a fingerprint in two of them is a
-    match in both.
+    """A stored fingerprint within `k` bits of the query. With several stores, a fingerprint in two
+    stores is a match in both.
 
     Attributes
     ----------
     distance : int
-        In bits.
+        The distance from the query fingerprint in bits.
     ids : list[int] | list[str]
         The ids of the fingerprint, in order; empty in a store without ids.
     store : str
-        With several stores the path of the store, as given when they were opened; else empty.
+        With several stores, the path of the store with the match, as given to `open`; else empty.
     labels : list[str]
-        With `labels=True` the label of each id; without ids, of each segment with the fingerprint.
+        With `labels=True` the label of each id; without ids, the label of each segment that
+        contains the fingerprint.
     """
 
     fingerprint: int
@@ -106,7 +108,7 @@ class TableInfo:
     Attributes
     ----------
     syndrome_bits : int
-        Bits of the syndrome that replaces the bits outside the mask; 0 if they are stored.
+        Bits of the syndrome that replaces the bits outside the mask; 0 if these bits are stored.
     """
 
     mask: int
@@ -124,7 +126,7 @@ class SegmentInfo:
     Attributes
     ----------
     id_kind : str
-        `none`, `u64` or `text`.
+        The kind of the ids: `none`, `u64` or `text`.
     """
 
     path: str
@@ -151,9 +153,10 @@ class StoreInfo:
     Attributes
     ----------
     manifest_digest : str
-        States with equal digests give equal answers.
+        The digest of the manifest. Snapshots with equal digests give equal answers.
     fingerprints : int
-        Distinct fingerprints of each segment; a fingerprint in two segments counts twice.
+        The sum of the distinct fingerprints of each segment: a fingerprint in two segments counts
+        twice.
     file_len : int
         Bytes of all segment files.
     sketch_len : int
@@ -161,7 +164,7 @@ class StoreInfo:
     bits : int
         Bits of each fingerprint: 64, or the value of `build(..., bits=32)`.
     recipe : str | None
-        `None` for a store without segments.
+        The text of the recipe; `None` for a store without segments.
     """
 
     path: str
@@ -187,20 +190,21 @@ class ServerInfo:
     Attributes
     ----------
     version : str
-        The version of its program.
+        The version of the program of the server.
     format_versions : tuple[int, int]
-        The oldest and the newest format version that it reads.
+        The oldest and the newest format version of stores that the server reads.
     store : StoreInfo
-        The contents of its store, with paths on the server.
+        The contents of the served store, with paths on the server.
     stores : tuple[str, ...]
-        The directories on the server of several stores that are served as one; `store` has the
-        segments of all.
+        The directories of several stores that are served as one; `store` then contains the segments
+        of all. Empty for a single store.
     takes_texts : bool
-        Whether it makes fingerprints of texts.
+        Whether the server makes fingerprints of texts.
     writable : bool
-        Whether it adds and deletes.
+        Whether clients can add and delete records.
     limits : dict[str, int]
-        Its limits, named as the options of `fpstore serve`; times end in `_ms`.
+        The limits of the server, with the names of the options of `fpstore serve`; names of times
+        end in `_ms`.
     """
 
     version: str
@@ -221,11 +225,11 @@ class Readiness:
     Attributes
     ----------
     generation : int
-        The generation of the shown store.
+        The generation of the served snapshot.
     code : str | None
-        The reason why it is not ready, for programs, such as `draining`.
+        The reason why the server is not ready, as a code for programs, such as `draining`.
     message : str | None
-        The reason, as a sentence.
+        The reason why the server is not ready, as a sentence.
     """
 
     ready: bool
@@ -236,7 +240,7 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The cost of queries on a server.
+    """The estimated cost of queries on a server.
 
     Attributes
     ----------
@@ -245,7 +249,8 @@ class Price:
     cost_us : float
         Time of all searches in microseconds.
     lane : str
-        The lane of the searches: `inline`, `quick` or `slow`.
+        The threads that run the searches: `inline` (the thread that reads the request), `quick` or
+        `slow`.
     """
 
     k: int
@@ -284,7 +289,7 @@ class VerifyReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there are no faults."""
+        """Whether the store has no damage and gave no wrong answers."""
         return not self.faults
 
     @property
@@ -302,7 +307,7 @@ class Committed:
     segment : int | None
         The number of the new segment; `None` if there were no records.
     unmerged : str | None
-        The reason why due merges of segments failed; the records are added.
+        The reason why merging segments failed; the records are added nevertheless.
     """
 
     generation: int
@@ -321,17 +326,17 @@ class SegmentsCommitted:
     generation : int
         The generation of the store after the commit.
     added : int
-        Added segments.
+        The number of added segments.
     fingerprints : int
-        Their fingerprints.
+        The number of fingerprints in the added segments.
     repeated : int
-        Receipts of segments that are already in the store, or repeated.
+        The number of receipts that are repeated, or whose segments are already in the store.
     empty : int
-        Skipped segments without fingerprints.
+        The number of skipped segments, which contain no fingerprints.
     copied : int
-        Files that were copied because they could not be linked.
+        The number of files that were copied because they could not be linked.
     known_run : bool
-        Whether the store already has the run, so that nothing was done.
+        Whether the store already contains this run, so that nothing was done.
     tables_differ : bool
         Whether the tables of the segments differ, so that shares of a join read everything.
     """
@@ -354,9 +359,9 @@ class Deleted:
     Attributes
     ----------
     wanted : int
-        Distinct ids or fingerprints given.
+        The number of distinct ids or fingerprints to delete.
     found : int
-        How many of them were in the store.
+        The number of those that the store contained.
     """
 
     wanted: int
@@ -384,15 +389,15 @@ class DocumentsAdded:
     Attributes
     ----------
     documents : int
-        Added documents.
+        The number of added documents.
     empty : int
         Documents without features, which have no fingerprint and were not added.
     bad : int
-        Skipped bad records.
+        The number of skipped bad records.
     bad_files : int
-        Files in folders that could not be read to their end.
+        The number of files in folders that could not be read to their end.
     faults : list[str]
-        The first ten bad records, and the first ten bad files.
+        Messages for the first ten bad records and the first ten bad files.
     """
 
     documents: int
@@ -404,20 +409,20 @@ class DocumentsAdded:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of a file, a source, or all files together in a cleaning.
+    """How many documents a cleaning removes from a file, from a source, or from all files together.
 
     Attributes
     ----------
     kind : str
-        `all`, `file` or `source`.
+        The scope of the loss: `all`, `file` or `source`.
     name : str
         The name of the file or of the source.
     documents : int
-        Documents with a fingerprint.
+        The number of documents with a fingerprint.
     removed : int
-        How many of them are removed or annotated.
+        The number of those that are removed or annotated.
     empty : int
-        Documents without a fingerprint, which are kept.
+        The number of documents without a fingerprint, which are kept.
     """
 
     kind: str
@@ -434,7 +439,7 @@ class LargeCluster:
     Attributes
     ----------
     documents : int
-        The documents of the cluster, including kept ones.
+        The number of documents in the cluster, including kept ones.
     id : str | None
         The id of the kept document; `None` for a stored document without an id.
     side : str
@@ -461,8 +466,8 @@ class Overview:
         The number of removed documents for each reason: `judged`, `address`, `bytes`, `text`,
         `near` and `confirmed`.
     losses : list[Loss]
-        The loss of all files together, then of each file, in order, then of each source, by name.
-        Files with one document each are not listed.
+        The loss of all files together, then of each file, in their order, then of each source,
+        sorted by name. Files that contain one document each are not listed.
     clusters : list[LargeCluster]
         The ten largest clusters of ten or more documents, the largest first.
     """
@@ -480,51 +485,53 @@ class Cleaned:
     Attributes
     ----------
     kept : int
-        Kept documents: documents without a near kept or stored document, and `spared` documents.
+        The number of kept documents: those without a near kept or stored document, and the spared
+        ones.
     near_new : int
-        Documents removed or annotated because they are near a kept new document.
+        The number of documents removed or annotated because they are near a kept new document.
     near_stored : int
-        Documents removed or annotated because they are near a stored document.
+        The number of documents removed or annotated because they are near a stored document.
     spared : int
-        Documents kept although they are near another kept document, see `per_cluster`.
+        The number of documents kept although they are near another kept document, see
+        `per_cluster`.
     empty : int
-        Documents without features, which are kept unchanged.
+        The number of documents without features, which are kept unchanged.
     bad : int
-        Bad records, which are kept unchanged.
+        The number of bad records, which are kept unchanged.
     added : int
-        Documents added to the store, or to be added by `commit`.
+        The number of documents added to the store, or to be added by `commit`.
     files : int
-        Written outputs.
+        The number of written output files.
     uncopied : int
-        Files in folders that could not be read completely. Their documents are in no output, are
-        not added, and replace no other document.
+        The number of files in folders that could not be read completely. Their documents are in no
+        output, are not added, and replace no other document.
     left_out : int
-        The documents read from these files.
+        The number of documents that were read from these files.
     was_added_before : bool
-        Whether the store already has the documents of this run, so that nothing was done, and the
-        outputs exist. If outputs are missing, or `commit=True` is set without an output,
+        Whether the store already contains the documents of this run, and the outputs exist, so that
+        nothing was done. If outputs are missing, or `commit=True` is set without an output,
         `KnownRunError` is raised instead.
     faults : list[str]
-        Bad records and files, the first ones of each part of the inputs.
+        Messages for the first bad records and files of each part of the inputs.
     removed : Rows
         The removed or annotated documents: `fingerprint` and `id`; `other` and `other_id` of the
         kept document; `distance`, `similarity`; `side`, which is `new` or `stored` for the kept
         document; and `reason`: `judged`, `address`, `bytes`, `text`, `near` or `confirmed`. With
         several stores also `other_store`, the store of a stored document.
     overview : Overview | None
-        The losses and the largest clusters; `None` if nothing was done.
+        A summary with the losses and the largest clusters; `None` if nothing was done.
     decisions : Rows | None
-        `rows`, or `None` for files, or if nothing was done.
+        The value of `rows`; `None` for files, or if nothing was done.
     changed : int
-        If passages are removed: documents with some passages cut out or listed in attributes.
+        If passages are removed: the number of documents with some passages cut out or annotated.
     dropped : int
-        If passages are removed: documents removed completely because of them.
+        If passages are removed: the number of documents removed completely because of them.
     manifest : dict[str, Any] | None
         If requested: settings, counts, losses, and the SHA-256 of inputs and outputs.
     page : Page | None
-        If requested: a page of removed documents for a browser.
+        If requested: an HTML page of removed documents.
     addition : Addition | None
-        With `commit=False`: the addition to the store, which `commit` makes.
+        With `commit=False`: the pending addition to the store, which `commit` makes.
     """
 
     kept: int
@@ -550,10 +557,10 @@ class Cleaned:
 
     @property
     def rows(self) -> Rows:
-        """For a table one row for each of its rows, in order: `keep`, and for a removed row `near`,
-        the number of the kept row that it duplicates, null for a stored document, `near_id`,
-        `distance`, `similarity`, `side`, `reason`, and with several stores `near_store`. With
-        `passages` the columns are `keep` and `text`, the remaining text.
+        """For a table: the decision on each of its rows, in order: `keep`, and for a removed row
+        `near` (the number of the kept row that it duplicates, null for a stored document),
+        `near_id`, `distance`, `similarity`, `side`, `reason`, and with several stores `near_store`.
+        With `passages` the columns are `keep` and `text`, the remaining text.
 
         Raises
         ------
@@ -574,13 +581,13 @@ class Cleaned:
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
-        """The mask of kept rows of the table: `frame[cleaned.keep]`."""
+        """The mask of kept table rows, so that `frame[cleaned.keep]` selects them."""
         return self.rows["keep"]
 
     def commit(self) -> int:
         """Adds the kept documents to the store, after `clean(..., add=True, commit=False)`. Returns
-        their number; 0 if the store has the documents of this run. An error changes nothing, except
-        `InEffectError`."""
+        their number; 0 if the store already contains the documents of this run. An error other than
+        `InEffectError` changes nothing."""
         if self.was_added_before:
             return 0
         if self.addition is None:
@@ -593,7 +600,7 @@ class Cleaned:
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        """Commits, unless an exception was raised: then nothing is added."""
+        """Commits. If an exception was raised, adds nothing."""
         if self.addition is not None:
             self.addition.leave(*raised)
 
@@ -607,34 +614,36 @@ class Contamination:
     Attributes
     ----------
     items : int
-        Items searched for.
+        The number of items searched for.
     short : int
-        How many of them have fewer than 50 words and follow the rule for short items.
+        The number of items with fewer than 50 words, for which the rule for short items is used.
     unjudged : int
-        Items with fewer words than `min_words`, which were skipped and are not counted in `items`.
+        The number of items with fewer words than `min_words`, which were skipped and are not
+        counted in `items`.
     found_items : int
-        Items found in a document.
+        The number of items found in a document.
     whole_items : int
-        How many of them are in a document with all their shingles.
+        The number of items that are in a document with all their shingles.
     documents : int
-        Documents read.
+        The number of documents read.
     contaminated : int
-        How many of them contain an item.
+        The number of documents that contain an item.
     bad : int
-        Bad records of the documents, which are kept unchanged.
+        The number of bad records of the documents, which are kept unchanged.
     files : int
-        Written outputs.
+        The number of written output files.
     uncopied : int
-        Files in folders that could not be read completely. Their documents are in no output.
+        The number of files in folders that could not be read completely. Their documents are in no
+        output.
     faults : list[str]
-        Bad records and files, the first ones of the documents and of the items.
+        Messages for the first bad records and files of the documents and of the items.
     found : Rows
         The found items: `item`, `contained`, `file`, `id`, `start`, `end` (in characters),
         `byte_start`, `byte_end`.
     page : Page | None
-        If requested: a page of items and their passages for a browser.
+        If requested: an HTML page of found items and their passages.
     mask : npt.NDArray[np.bool_] | None
-        For a table: see `keep`.
+        For a table: the mask that `keep` returns.
     """
 
     items: int
@@ -654,7 +663,7 @@ class Contamination:
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
-        """The mask of the rows of the table without an item: `frame[checked.keep]`."""
+        """The mask of table rows without an item, so that `frame[answer.keep]` selects them."""
         if self.mask is None:
             raise InputError(
                 "'keep' exists only for a table passed as rows; these documents were read from "
@@ -681,15 +690,15 @@ class BackedUp:
     Attributes
     ----------
     generation : int
-        The generation in the folder now.
+        The generation of the copy after the call.
     is_new : bool
-        Whether the folder had another generation, or none, before.
+        Whether the folder contained another generation, or no copy, before the call.
     copied : int
-        Copied segments.
+        The number of copied segments.
     copied_len : int
-        Bytes of their files.
+        The length of the copied segment files in bytes.
     kept : int
-        Segments already in the folder.
+        The number of segments that the folder already contained.
     """
 
     path: str
@@ -702,28 +711,29 @@ class BackedUp:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change between two states of a store.
+    """A change between two snapshots of a store.
 
     Attributes
     ----------
     generation : int
         The generation after the change.
     since : int | None
-        The generation before it; `None` for the first state, whose whole contents count as added.
+        The generation before the change; `None` for the first snapshot, whose contents all count as
+        added.
     act : str
-        `added`, `deleted`, `merged`, `expired` or `run`.
+        The kind of change: `added`, `deleted`, `merged`, `expired` or `run`.
     segments : list[int]
         The numbers of the segments after the change.
     from_ : list[int]
-        The numbers of the segments before the change; in JSON `from`.
+        The numbers of the segments before the change. In JSON the field is named `from`.
     label : str
         The labels of these segments, each once; or the name of the run.
     fingerprints : int
-        Live fingerprints of the segments after the change.
+        The number of fingerprints in these segments after the change, deleted ones excluded.
     records_added : int | None
-        For a merge: records added between the two states.
+        For a merge: the number of records added between the two snapshots.
     records_removed : int | None
-        For a merge: records deleted between the two states.
+        For a merge: the number of records deleted between the two snapshots.
     """
 
     generation: int
@@ -742,12 +752,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem with fingerprints that a person should know.
+    """A problem of fingerprints that the user should know.
 
     Attributes
     ----------
     code : str
-        The kind, such as `decimal-read-as-hex`.
+        The kind of problem, such as `decimal-read-as-hex`.
     severity : str
         `note`, `warning` or `serious`.
     """
@@ -760,7 +770,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SchemeEstimate:
-    """A scheme of tables, its size, and the cost of a query for a stored fingerprint.
+    """A table scheme, its size, and the mean cost of a query for a stored fingerprint.
 
     Attributes
     ----------
@@ -771,39 +781,39 @@ class SchemeEstimate:
     radii : list[int | None] | None
         The radius of each table; `None` if a scan of one table is cheaper than probes.
     tables : float
-        Probed tables.
+        Tables that a query probes.
     probes : float
-        Looked-up blocks.
+        Blocks that a query looks up.
     lines : float
         Cache lines of indexes read.
     blocks : float
-        Non-empty blocks.
+        Blocks looked up that are not empty.
     chunks : float
-        Chunks of 64 bytes of heads, summed at once.
+        Chunks of 64 bytes of heads that are summed at once.
     whole_chunks : float
         Chunks in which every head is decoded.
     ranges : float
-        Ranges of heads searched in the other blocks.
+        Ranges of heads searched in blocks with restart points.
     extra_bytes : float
-        Bytes of gaps beyond the first.
+        Bytes of gaps beyond the first byte of each gap.
     candidates : float
-        Values with a compared tail.
+        Values whose tail is compared.
     look_ups : float
         Values looked up by syndromes.
     scanned : float
-        Values compared in a scan.
+        Values that a scan compares.
     random_candidates : float
-        Candidates of a query for random bits.
+        Candidates of a query for a random fingerprint.
     largest_group : float
-        Values in the largest group with a common prefix.
+        Values in the largest group of values with a common prefix.
     hot_len : float
         Bytes that probes read in random order; these should be in memory.
     tables_len : float
         Bytes of all tables, without ids.
     cold_pages : float
-        Pages of 4 KiB read by a query without any in memory.
+        Pages of 4 KiB that a query reads if no page is in memory.
     tail_pages : float
-        Pages read if indexes and heads are in memory.
+        Pages that a query reads if only indexes and heads are in memory.
     hot_micros : float
         Microseconds of a query with all data in memory.
     cold_micros : float
@@ -811,7 +821,7 @@ class SchemeEstimate:
     on_frontier : bool
         Whether no other scheme is both smaller and faster.
     reason : str
-        The reason why it was chosen or not.
+        The reason why the scheme was chosen or not.
     """
 
     name: str
@@ -847,14 +857,14 @@ class SchemeEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The possible tables of a store.
+    """The table schemes that a store could have.
 
     Attributes
     ----------
     budget_len : float
         Maximum bytes of the tables.
     schemes : list[SchemeEstimate]
-        Smallest first.
+        The schemes, sorted by ascending size.
     """
 
     fingerprints: int
@@ -907,13 +917,13 @@ class Comparison:
     Attributes
     ----------
     distance : int
-        In bits.
+        The distance of the fingerprints in bits.
     estimate : float
         The similarity estimated from the distance.
     jaccard : float
-        The exact share of common features.
+        The exact Jaccard similarity of the feature sets.
     common_count : int
-        Distinct common features.
+        The number of distinct features in both texts.
     """
 
     fingerprints: tuple[int, int]
@@ -929,7 +939,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The labelled pairs found within a distance."""
+    """How many labelled pairs are found within a distance, with precision and recall."""
 
     k: int
     found: int
@@ -942,14 +952,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The pairs expected within a distance in a larger collection.
+    """How many pairs are expected within a distance in a larger collection.
 
     Attributes
     ----------
     wrong : float
-        Pairs of different documents, estimated from the measured documents.
+        The number of pairs of different documents, estimated from the measured documents.
     by_chance : float
-        Pairs of random fingerprints, which no recipe can avoid.
+        The number of pairs that random fingerprints would have, which no recipe can avoid.
     """
 
     k: int
@@ -977,7 +987,7 @@ class Forecast:
 
 
 class ProgressLine:
-    """Shows progress as one line on standard error; for `progress=True`."""
+    """Shows progress as one line on standard error, for `progress=True` outside of notebooks."""
 
     def __init__(self) -> None:
         self._len, self._next = 0, 0.0
@@ -990,7 +1000,7 @@ class ProgressLine:
             if progress.fraction >= 1:
                 sys.stderr.write("\n")
         elif progress.fraction >= self._next:
-            # If standard error is not a terminal, one line is written for each tenth of the work.
+            # Standard error is not a terminal: write one line for each tenth of the work.
             sys.stderr.write(text + "\n")
             self._next = progress.fraction + 0.1
         sys.stderr.flush()

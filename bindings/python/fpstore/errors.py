@@ -1,8 +1,8 @@
 """Exceptions, with the base classes that Python programs expect.
 
 Every error of a store is an `FpstoreError`, and most also have a built-in base class: a missing store
-is a `FileNotFoundError`, an invalid argument a `ValueError`. Errors of the system are raised as
-`OSError`, such as `PermissionError`, with their `filename`.
+is a `FileNotFoundError`, an invalid argument a `ValueError`. Errors of the operating system are
+raised as `OSError`, such as `PermissionError`, with their `filename`.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class FpstoreError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The reduction of OSError loses the fields, and pools send errors from one process to
-        # another.
+        # `OSError.__reduce__` would lose the fields, and process pools pickle errors.
         return _rebuild, (type(self), self.message, self._fields)
 
 
@@ -93,11 +92,11 @@ class LockedError(FpstoreError, BlockingIOError):
     _errno = errno.EWOULDBLOCK
 
     process: int | None = None
-    """The number of the other process, if it is known."""
+    """The id of the other process, if it is known."""
 
 
 class VersionError(FpstoreError):
-    """A file with a format version that this release does not read."""
+    """A file has a format version that this release does not read."""
 
     path: str
     found: int
@@ -106,7 +105,7 @@ class VersionError(FpstoreError):
 
 
 class DistanceWarning(UserWarning):
-    """A distance far from the usual distance of the recipe."""
+    """The given distance is far from the usual distance of the recipe."""
 
 
 class SimilarityWarning(UserWarning):
@@ -118,16 +117,16 @@ class CorruptError(FpstoreError):
 
     path: str
     section: str
-    """The part of the file."""
+    """The damaged section of the file."""
     offset: int
-    """Bytes from the start of the file."""
+    """The position of the damage, in bytes from the start of the file."""
     rule: int | None = None
     """The number of the violated rule of format-spec.md; `None` for a wrong checksum or a truncated
     file."""
 
 
 class RecipeError(FpstoreError, ValueError):
-    """Fingerprints of different recipes, or an unusable recipe."""
+    """Fingerprints have different recipes, or a recipe is unusable."""
 
 
 class StaleStoreError(FpstoreError):
@@ -139,8 +138,8 @@ class StaleStoreError(FpstoreError):
 
 
 class KnownRunError(StaleStoreError):
-    """The store at `path` already has the records of the run, and the result cannot be repeated: a
-    comparison would find all records in the store. Nothing was changed."""
+    """The store at `path` already contains the records of the run, and the result cannot be
+    repeated: a comparison would find all records in the store. Nothing was changed."""
 
     run: str
 
@@ -157,7 +156,7 @@ class TooMuchLostError(FpstoreError):
     The same call with a higher limit continues the job."""
 
     loss: Loss
-    """The largest loss."""
+    """The largest loss that exceeds the limit."""
     limit: float
     overview: Overview
     """All losses, with the largest clusters."""
@@ -173,18 +172,18 @@ class NoSpaceError(FpstoreError, OSError):
 
 
 class InEffectError(FpstoreError):
-    """A change of a store took effect, and an error followed, which is the `__cause__`.
+    """A change of a store took effect, but an error followed; `__cause__` is that error.
 
-    Readers see the change, and repeating the call would make it twice. After any other error of a
-    change the store is unchanged."""
+    Readers see the change, and repeating the call would make the change twice. After any other
+    error of a change the store is unchanged."""
 
     generation: int | None = None
     """The generation with the change, if it is known."""
 
 
 class UnmergedError(InEffectError):
-    """Records are added and durable, but a due merge of segments failed. The next writer tries
-    again."""
+    """Records are added and durable, but merging segments failed afterwards. The next writer tries
+    to merge them again."""
 
 
 class UnreachableError(FpstoreError, ConnectionError):
@@ -196,7 +195,7 @@ class RefusedError(FpstoreError):
     """A server refused a request."""
 
     code: str
-    """The reason for programs, such as `not-writable`; docs/serve.md lists the codes."""
+    """The reason as a code for programs, such as `not-writable`; docs/serve.md lists the codes."""
 
 
 class NotAServerError(FpstoreError):
@@ -204,18 +203,18 @@ class NotAServerError(FpstoreError):
 
 
 class CutAnswerError(FpstoreError):
-    """A limit of a server cut an answer."""
+    """An answer is incomplete because of a limit of the server."""
 
     by: str
-    """The limit: `limit` (of matches), `ids` or `deadline`."""
+    """The limit that cut the answer: `limit` (of matches), `ids` or `deadline`."""
 
 
 class InputError(FpstoreError, ValueError):
     """An invalid argument or record."""
 
     argument: str | None = None
-    """The name of the argument, if it is a text with a lone surrogate, or several stores instead of
-    one."""
+    """The name of the invalid argument, if it is a text with a lone surrogate, or several stores
+    instead of one."""
 
     def add_note(self, note: str, /) -> None:
         # The extension module adds the name of a refused argument in a note:
@@ -229,4 +228,4 @@ class InputError(FpstoreError, ValueError):
 
 
 class InternalError(FpstoreError):
-    """A bug of fpstore. Please report it, with its message."""
+    """A bug of fpstore. Please report the message."""

@@ -1,8 +1,9 @@
 """Tasks that any engine can spread over processes and machines.
 
 Spark, Ray, Dask, datatrove, Slurm or `xargs` start tasks, retry them and move their data. This
-module has the functions of these tasks: Arrow in, Arrow or a receipt out, arguments that can be
-pickled, no state except files. `fpstore.spark` is built on it.
+module contains the functions of these tasks: they take Arrow data and return Arrow data or a
+receipt, their arguments can be pickled, and their only state is in files. `fpstore.spark` uses
+them.
 
 | to | in each task | in one process |
 |---|---|---|
@@ -13,12 +14,12 @@ pickled, no state except files. `fpstore.spark` is built on it.
 | find clusters | `forest` of the pairs of a task | `forest` of all forests |
 | clean documents | `describe_documents`; then `fpstore.clean` of some groups | `group_documents` |
 
-By default a task has one thread and 256 MiB of memory, see `threads` and `memory`: engines run one
-task for each core. Larger data goes to temporary files in `temp_dir`.
+By default a task uses one thread and 256 MiB of memory, see `threads` and `memory`, because engines
+run one task for each core. Larger data is written to temporary files in `temp_dir`.
 
-All tasks that read a store must read the same state. Pass an open `Store`, which is pickled as its
-path and generation, or a path with `generation`; another state is refused with `StaleStoreError`.
-A job of hours should read a snapshot: `fpstore.export(store, path, hard_link=True)`.
+All tasks that read a store must read the same snapshot. Pass an open `Store`, which is pickled as
+its path and generation, or a path with `generation`; another generation raises `StaleStoreError`. A
+job of hours should read a copy: `fpstore.export(store, path, hard_link=True)`.
 
 >>> from fpstore import tasks
 >>> how = {"recipe": None, "scheme": "blocks-4"}
@@ -72,19 +73,20 @@ __all__ = [
 
 
 class Receipt(NamedTuple):
-    """The description of a segment file before its commit to a store. Also a row of a data frame.
+    """The description of a segment file before its commit to a store. It can be a row of a data
+    frame.
 
-    `str(receipt)` is the line that `fpstore build --segment-file` prints and `fpstore commit` reads;
-    `Receipt.parse` reads it, too.
+    `str(receipt)` is the line that `fpstore build --segment-file` prints, and that `fpstore commit`
+    and `Receipt.parse` read.
     """
 
     path: str
     """The absolute path of the file."""
     digest: str
-    """The digest of all bytes, 32 hex digits: equal records have an equal digest."""
+    """The digest of the file, 32 hex digits. Files of equal records have equal digests."""
     file_len: int
     fingerprints: int
-    """Distinct fingerprints."""
+    """The number of distinct fingerprints."""
     ids: int
     sketch_len: int
     masks: list[str]
@@ -103,7 +105,7 @@ class Receipt(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Receipt":
-        """Reads the text form.
+        """Reads a receipt from its text form.
 
         >>> part = fpstore.tasks.write_segment(folder / "part.fps", [1], recipe=None)
         >>> fpstore.tasks.Receipt.parse(str(part)) == part
@@ -118,6 +120,7 @@ class Receipt(NamedTuple):
 
 
 def _escaped(text: bytes) -> str:
-    """The bytes as text without spaces: printable ASCII, other bytes as % and two hex digits."""
+    """Converts bytes to text without spaces: printable ASCII; any other byte is % and two hex
+    digits."""
     plain = (chr(of) if 0x21 <= of <= 0x7E and of != 0x25 else f"%{of:02x}" for of in text)
     return "".join(plain)

@@ -1,4 +1,4 @@
-"""The classes of answers, for annotations; calls return their objects."""
+"""The classes of the objects that calls return, for type annotations."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _OLD = {
 
 
 def _renamed(name: str, new: str, stacklevel: int = 3) -> object:
-    """The object of an old name, with a warning."""
+    """Returns the object that has the old name `name`, with a warning."""
     message = f"fpstore.{name} moved to fpstore.{new}"
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)
     return operator.attrgetter(new)(sys.modules["fpstore"])

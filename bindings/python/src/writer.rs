@@ -359,8 +359,8 @@ impl Writer {
     ///
     /// Like all calls that change a store, a commit returns its result even if Ctrl-C or an error
     /// of `progress` came too late to stop it: the interrupt is raised right after the call, the
-    /// error goes to `sys.unraisablehook`. After any other error the store is unchanged, and the
-    /// records are discarded: add them again.
+    /// error goes to `sys.unraisablehook`. After an error other than `InEffectError` the store is
+    /// unchanged, and the records of `add` are discarded: add them again.
     ///
     /// Returns
     /// -------

@@ -24,7 +24,7 @@ needs_lock = pytest.mark.skipif(
 
 
 def clustered(count: int, seed: int) -> U64:
-    """Random fingerprints; a fifth are copies of earlier fingerprints with 0 to 6 flipped bits."""
+    """Random fingerprints; a fifth of them are copies of earlier ones with 0 to 6 flipped bits."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**64, count, dtype=np.uint64)
     for at in range(1, count):
@@ -37,7 +37,7 @@ def clustered(count: int, seed: int) -> U64:
 
 
 def distances(one: U64, other: U64) -> npt.NDArray[np.uint8]:
-    """The distances between all values of two arrays: the oracle of all tests."""
+    """The distances between all values of two arrays, with which all tests compare answers."""
     found: npt.NDArray[np.uint8] = np.bitwise_count(one[:, None] ^ other[None, :])
     return found
 
@@ -55,7 +55,8 @@ def store(tmp_path: Path, values: U64) -> fpstore.Store:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The program `fpstore`, which makes the same bytes."""
+    """The path of the program `fpstore`, whose files the tests compare with those of the
+    package."""
     program = os.environ.get("FPSTORE_BIN") or str(PROJECT / "target" / "debug" / "fpstore")
     if not Path(program).exists():
         pytest.skip("the program is not built: cargo build")

@@ -1,4 +1,4 @@
-"""Columns and rows as sequences, arrays, data frames, pickles and tables of notebooks."""
+"""Columns and rows convert to sequences, arrays, data frames, pickles and notebook tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ sql: Any = duckdb.sql
 
 
 def as_any(of: Any) -> Any:
-    """Hides the type of an object whose use type checkers refuse or cannot check."""
+    """Hides the type of an object, because type checkers would refuse its use in a test."""
     return of
 
 

@@ -68,7 +68,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The shown outputs, by name."""
+    """The notebook outputs to check, by name."""
     folder = tmp_path_factory.mktemp("shown")
     prints = fpstore.Recipe().fingerprints(FRAME["text"])
     store = fpstore.build(folder / "texts.fps", prints, FRAME["id"])
@@ -91,7 +91,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-# A word that each output has, and the number of its plots.
+# For each output, a word that it must contain, and the number of its plots.
 SEEN = {
     "clusters": ("sleeping", 0),
     "pairs": ("One document", 0),

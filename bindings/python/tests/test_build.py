@@ -1,4 +1,4 @@
-"""Making and changing stores, with the same bytes as the program."""
+"""The package builds and changes stores with the same bytes as the program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_the_bytes_are_those_of_the_program(
         builder.add(values[half:], ids[half:] if ids else None)
         builder.add(values[:half], ids[:half] if ids else None)
     if len(np.unique(values)) == len(values):
-        # Repeated fingerprints would keep their ids in the order of addition.
+        # No fingerprint is repeated: the ids of repeated ones would depend on the order of
+        # addition.
         assert segments(tmp_path / "again.fps") == segments(theirs)
 
 
@@ -162,7 +163,7 @@ def test_a_writer_that_fails_forgets_what_was_added(tmp_path: Path) -> None:
         writer.add([5], ["c"])
     store.refresh()
     assert store.fingerprints().tolist() == [1, 5]
-    # Ids of a store with texts stay texts.
+    # In a store with text ids, new ids are texts, too.
     with fpstore.Writer(path) as writer:
         writer.add([9], ["12"])
     store.refresh()

@@ -1,4 +1,4 @@
-"""The stubs list exactly the names of choices that the package accepts."""
+"""The stubs list exactly the option values that the package accepts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def names_in(annotation: ast.expr | None) -> set[str]:
 
 
 def choices() -> dict[tuple[str, str], set[str]]:
-    """The names that an argument accepts, by function and argument."""
+    """The option values in the stubs, by function and argument."""
     found = {}
     tree = ast.parse(STUBS.read_text())
     classes = [(f"{of.name}.", of.body) for of in tree.body if isinstance(of, ast.ClassDef)]

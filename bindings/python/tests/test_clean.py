@@ -1,4 +1,4 @@
-"""Cleaning files of documents, with the same bytes as the program, and adding them to stores."""
+"""Cleaning files writes the same bytes as the program; cleaned documents are added to stores."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def shown(rows: fpstore.Rows) -> list[list[str]]:
-    """The rows, as the program writes them."""
+    """The rows as texts, in the format of the program."""
     lines: list[list[str]] = []
     for fingerprint, other, distance, similarity, *texts in rows:
         near = "" if similarity is None else f"{similarity:.4f}"
@@ -267,7 +267,7 @@ def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
         assert (error.value.run, error.value.path) == ("n1", str(path))
         assert isinstance(error.value, fpstore.errors.StaleStoreError)
     assert fpstore.open(path).info().ids == count
-    # The remedy in the message: compare with the state before the run.
+    # The remedy in the error message: compare with a copy of the store from before the run.
     assert list(night(before).keep) == list(first.keep)
     with fpstore.Writer(path) as writer:
         writer.delete_ids(list(frame["id"]))

@@ -1,4 +1,4 @@
-"""The client answers as the store does, through a server of this process."""
+"""A client of a server in this process gives the same answers as the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers read by other libraries."""
+"""Other libraries read answers through the Arrow interface."""
 
 from __future__ import annotations
 

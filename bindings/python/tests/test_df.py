@@ -1,4 +1,4 @@
-"""Tables of document frequencies have the same bytes and weights as with the program."""
+"""Tables of document frequencies have the same bytes and weights as those of the program."""
 
 from __future__ import annotations
 

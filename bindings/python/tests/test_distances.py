@@ -1,4 +1,5 @@
-"""The recipe decides which distance is taken, and recipes never mix."""
+"""The recipe determines the default distance, and fingerprints of different recipes are never
+mixed."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def test_a_store_is_tuned_for_the_recipe_of_its_fingerprints(tmp_path: Path) -> 
     assert fpstore.open(tmp_path / "c.fps").recipe == recipe.text
     ready = fpstore.build(tmp_path / "d.fps", column.to_numpy())
     assert (ready.tuned_k, ready.recipe) == (3, "external")
-    # A store and a table of its records have the recipe, too.
+    # A store passes its recipe on: to a store that is built from it, and to tables of its records.
     assert fpstore.build(tmp_path / "e.fps", store).recipe == recipe.text
     assert fpstore.build(tmp_path / "f.fps", pa.table(store)).tuned_k == 10
     assert fpstore.stats(store.records()).tuned_k == 10

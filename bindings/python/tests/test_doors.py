@@ -1,4 +1,4 @@
-"""Python answers the cases in tests/doors/cases.json, as every other interface does."""
+"""The package gives the answers in tests/doors/cases.json, which every interface must give."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def identity(value: Any) -> str | None:
 
 
 def build(path: Path, name: str, **options: Any) -> fpstore.Store:
-    """A store of the table; ids of digits become numbers, as in the program."""
+    """Builds the store `name` of the table; like in the program, ids of digits become numbers."""
     records = TABLE["stores"][name]
     ids: list[Any] = [record[1] for record in records]
     has_ids = any(it is not None for it in ids)
@@ -58,7 +58,7 @@ def query(store: fpstore.Store, options: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def rows(stream: Any) -> list[dict[str, Any]]:
-    """The rows of a stream, in the form of JSON."""
+    """The rows of a stream as JSON values."""
     table = stream.read_all()
     shown = []
     for row in table.to_pylist():
@@ -262,7 +262,7 @@ def answer(case: dict[str, Any], folder: Path) -> Any:
     if operation == "find":
         return find(store, options["ids"])
     if operation == "records":
-        # A store without ids has no column of them.
+        # Rows of a store without ids have no column `id`.
         return [{"id": None, **row} for row in rows(store.records())]
     if operation in ("info", "segment"):
         info = store.info()
@@ -300,5 +300,5 @@ def test_reports_have_the_names_of_the_table() -> None:
     assert {field.name for field in fields(StoreInfo)} == set(names["store"])
     left_out = {"access", "information_limit", "sections"}
     assert {field.name for field in fields(SegmentInfo)} == set(names["segment"]) - left_out
-    # The position in the tuple of tables.
+    # JSON has an additional field `table`, the position of the table.
     assert {field.name for field in fields(TableInfo)} == set(names["table"]) - {"table"}

@@ -1,5 +1,5 @@
-"""Effects are reported: a call that changed a store returns its result, even after an interrupt that
-came too late to stop it."""
+"""A call that changed a store returns its result, even after an interrupt that came too late to
+stop it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fpstore import _fpstore
 
 @pytest.fixture
 def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The errors that went to `sys.unraisablehook`."""
+    """A list that receives the errors passed to `sys.unraisablehook`."""
     told: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: told.append(args.exc_value))
     return told
@@ -36,7 +36,7 @@ def fail(progress: fpstore.types.Progress) -> None:
 
 
 def late(path: Path) -> Callable[[fpstore.types.Progress], None]:
-    """A progress function that fails once the store has changed."""
+    """Makes a progress function that fails as soon as the store at `path` has changed."""
     known = fpstore.open(path).generation if path.exists() else 0
 
     def fail_late(progress: fpstore.types.Progress) -> None:
@@ -81,7 +81,7 @@ def test_an_error_of_progress_that_comes_in_time_is_raised(
 
 @pytest.fixture
 def alarm() -> Iterator[Callable[[float], None]]:
-    """Interrupts the main thread after some seconds."""
+    """Yields a function that interrupts the main thread after the given number of seconds."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -98,7 +98,8 @@ call_it = operator.methodcaller("__call__")
 
 
 def interrupted(alarm: Callable[[float], None], after: float, call: Callable[[], Any]) -> list[Any]:
-    """The result of a call that is interrupted, during the call or right after it."""
+    """Interrupts a call, or the time right after it. Returns a list: the result of the call, or
+    empty."""
     returned: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
         alarm(after)
@@ -141,7 +142,7 @@ def test_an_interrupt_at_the_end_of_with_comes_after_it(
 
 
 def damaged(path: Path) -> None:
-    """A store of segments that are due to be merged, but are too damaged to be merged."""
+    """Makes a store whose segments would be merged next, but are too damaged to be merged."""
     fpstore.build(path, [])
     for round_ in range(3):
         with fpstore.Writer(path, compact=False) as writer:
@@ -208,7 +209,8 @@ def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
         result = call()
         return result, ran > before
 
-    # As in test_threads.py: the other thread runs only while this one releases the interpreter.
+    # With a long switch interval, the other thread runs only while this one releases the
+    # interpreter.
     thread = threading.Thread(target=count)
     try:
         sys.setswitchinterval(3600)
@@ -223,7 +225,7 @@ def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
             assert is_new
             rounds += 1
         assert is_free
-        # Without a new state, a refresh does not release the interpreter.
+        # Without a new snapshot, a refresh does not release the interpreter.
         assert ran_during(store.refresh) == (False, False)
     finally:
         stop.set()

@@ -1,4 +1,4 @@
-"""Labels in files name documents by their ids, as with the program."""
+"""Evaluation with labelled pairs of ids gives the same results as the program."""
 
 from __future__ import annotations
 

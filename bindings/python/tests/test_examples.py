@@ -1,4 +1,4 @@
-"""The scripts of examples/ do what they say."""
+"""The scripts in examples/ give the documented results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_ranks_drop_what_one_process_drops(tmp_path: Path, files: list[Path]) ->
     for file in files:
         run("ranks.py", "filter", tmp_path / "work", file, tmp_path / f"out-{file.name}")
         kept += pq.read_table(tmp_path / f"out-{file.name}").column("name").to_pylist()
-    # Ranks compare fingerprints.
+    # With `-k` only fingerprints are compared, like in ranks.py.
     run("clean_dataset.py", tmp_path / "in", tmp_path / "one.parquet", "-k", "7")
     assert len(kept) == pq.read_table(tmp_path / "one.parquet").num_rows
 

@@ -14,7 +14,7 @@ import pytest
 
 import fpstore
 
-# The error of each call: a full disk, a broken disk, or a folder of another user.
+# The error that each system call returns: a full disk, a broken disk, or missing permission.
 ERRORS = {
     "write": "ENOSPC",
     "ftruncate": "EIO",
@@ -103,7 +103,7 @@ def changes(folder: Path, operation: str) -> list[tuple[str, int]]:
     numbers: dict[str, list[int]] = {}
     for name, number in sorted(found):
         numbers.setdefault(name, []).append(number)
-    # Only the first and the last of many writes.
+    # Of many writes, only the first and the last are tested.
     ends = {name: [of[0], of[-1]] if name == "write" else of for name, of in numbers.items()}
     return [(name, number) for name, of in ends.items() for number in sorted(set(of))]
 

@@ -79,7 +79,7 @@ ALIVE: list[Any] = []
 
 @dataclass
 class Producer:
-    """An array as another library exports it, with the faults of a test."""
+    """Exports an array like another library would, with the faults that a test sets."""
 
     format: bytes | None
     length: int
@@ -96,7 +96,7 @@ class Producer:
     has_dictionary: bool = True
     name: bytes = b""
     shift: int = 0
-    """The distance of the addresses of buffers from a multiple of 64."""
+    """The offset of the buffer addresses from a multiple of 64, to test unaligned buffers."""
 
     def address(self, bytes_: bytes | int | None) -> int | None:
         if not isinstance(bytes_, bytes):
@@ -204,7 +204,7 @@ def test_a_producer_that_is_right_is_read() -> None:
     assert hashed(keyed(b"\x63", buffers=[b"\0", b"\x63"], null_count=1)) == [None]
     empty = texts(length=0, buffers=[None, i32(), None])
     assert hashed(keyed(b"\0\0", buffers=[b"\0", b"\0\0"], null_count=2, dictionary=empty)) == [None] * 2
-    # A slice: the offsets start at its first row, the bytes do not.
+    # A slice of a column: the row offset applies to the text offsets, not to the text bytes.
     assert hashed(texts(length=1, offset=1)) == hashed(["b"])
     assert hashed(texts(length=0, offset=3)) == []
 
@@ -351,7 +351,7 @@ def test_a_table_that_breaks_the_interface_is_refused(name: str, tmp_path: Path)
     producer, message = TABLES[name]
 
     class Batch:
-        """A table of one batch."""
+        """An Arrow stream of one batch."""
 
         def __arrow_c_array__(self, requested_schema: object = None) -> Any:
             return producer.__arrow_c_array__()
@@ -393,7 +393,7 @@ def test_data_that_was_handed_over_is_refused() -> None:
 
 
 def foreign_bytes(texts: Sequence[str | None], kind: pa.DataType) -> pa.Array:
-    """Bytes of Latin-1 under a type of texts, as pyarrow reads them from a file."""
+    """A text column of Latin-1 bytes, such as pyarrow reads from a file without a check."""
     of_bytes = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
     values = [None if text is None else text.encode("latin-1") for text in texts]
     made = pa.array(values, of_bytes[kind])
@@ -451,7 +451,7 @@ def test_a_stream_that_fails_says_why() -> None:
 
 
 def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
-    """Arrow forbids such changes; the result is other texts or an error, but not a crash."""
+    """Arrow forbids such changes. They may give other texts or an error, but no crash."""
     words = ["caf\u00e9 one two three four five"] * 20_000
     made = pa.array(words)
     _, offsets, values = made.buffers()

@@ -1,4 +1,4 @@
-"""Tables and paths in all accepted forms."""
+"""Tables and paths are accepted in all documented forms."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_column_that_lost_its_recipe_is_a_warning(tmp_path: Path) -> None:
             call([1, 2, 3])
             fpstore.build(tmp_path / "t.fps", fpstore.build(None, [1]), replace=True)
     assert fpstore.build(tmp_path / "s.fps", column.to_pandas(), replace=True).tuned_k == 7
-    # A column has the attributes of its frame.
+    # A Series taken from a frame has the `attrs` of the frame.
     frame.attrs["fpstore.recipe"] = column.recipe
     assert fpstore.build(tmp_path / "s.fps", frame["fp"], replace=True).tuned_k == 7
 
@@ -297,7 +297,7 @@ def test_progress_ends_at_the_end_of_the_last_phase(tmp_path: Path, values: U64)
         call(seen.append)
         fractions = [it.fraction for it in seen]
         assert seen and fractions == sorted(fractions) and fractions[-1] == 1
-        # The first of several phases does not end at the whole fraction.
+        # The first of several phases ends at a fraction below 1.
         phases = list(dict.fromkeys((it.step, it.phase) for it in seen))
         first = [it.fraction for it in seen if (it.step, it.phase) == phases[0]]
         assert len(phases) == 1 or first[-1] <= 0.75

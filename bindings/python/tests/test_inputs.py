@@ -1,4 +1,4 @@
-"""Fingerprints and ids in all accepted types, and the refused types with their names."""
+"""Fingerprints and ids of all documented types are accepted; errors name other types."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_batches_of_an_iterator_need_not_fit_into_memory(tmp_path: Path) -> None
         tables[0].schema, [batch for table in tables for batch in table.to_batches()]
     )
     assert fpstore.build(tmp_path / "e.fps", reader).query(2, 0)[0].ids == ["b"]
-    # A store is such a stream itself.
+    # A store is an Arrow stream of records, too.
     copied = fpstore.build(tmp_path / "f.fps", store)
     assert copied.query(999, 0) == store.query(999, 0)
 

@@ -138,7 +138,7 @@ def test_dedup_keeps_what_is_near_nothing(tmp_path: Path) -> None:
     at = dropped["id"].cast(pl.Int64).to_list()
     assert dropped["distance"].to_list() == near[at].min(axis=1).tolist()
     assert all(int(of.split()[1]) < 1000 for of in dropped["near_id"])
-    # Among the new documents: one document of each set of equal fingerprints is kept.
+    # Without stored documents, one document of each set of equal new fingerprints is kept.
     within = pl.DataFrame(fpstore.dedup(fresh, None, 0)).sort("id")
     first = {int(value): at for at, value in reversed(list(enumerate(new)))}
     assert within["keep"].to_list() == [first[int(value)] == at for at, value in enumerate(new)]

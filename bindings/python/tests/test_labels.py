@@ -1,4 +1,4 @@
-"""The labels of segments in the rows of answers, as the program prints them."""
+"""Rows of answers contain the labels of segments that the program prints."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_without_ids_there_is_a_row_for_each_segment(tmp_path: Path, program: st
 
 
 def test_long_queries_have_labels_too(months: fpstore.Store, values: U64) -> None:
-    # A query within 64 bits is expected to take long, and runs without the interpreter.
+    # A query within 64 bits is expected to take long, so it releases the interpreter.
     found = months.query(int(values[0]), 64, labels=True)
     assert sum(len(it.ids) for it in found) == 3100
     assert all(len(it.ids) == len(it.labels) for it in found)

@@ -16,7 +16,7 @@ import fpstore
 
 
 def job(store: Path, night: Path, out: Path, killed_at: str, when: str) -> None:
-    """The nightly job. It kills itself at a step."""
+    """The nightly job. It kills itself at the step `killed_at`."""
     import pandas
 
     def step(name: str) -> None:

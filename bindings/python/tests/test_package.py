@@ -27,7 +27,7 @@ def test_the_bill_of_materials_has_no_paths_of_the_machine() -> None:
     bill = json.loads(text)
     names = {(part["name"], part["bom-ref"]) for part in bill["components"]}
     assert {"fpstore", "fpstore-text", "arrow-array"} <= {name for name, _ in names}
-    # Each required part is in the list, by the same reference.
+    # Each required component is listed in the bill of materials, under the same reference.
     needed = {other for part in bill["dependencies"] for other in part.get("dependsOn", [])}
     assert needed <= {reference for _, reference in names}
 

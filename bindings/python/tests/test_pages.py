@@ -1,4 +1,4 @@
-"""Pages for a browser, plans, and clusters that obey judged pairs."""
+"""HTML pages, plans, and clusters that obey judged pairs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def texts(tmp_path: Path) -> fpstore.Store:
 
 
 def data_of(page: fpstore.types.Page) -> list[dict[str, Any]]:
-    """The groups of a page, as its script reads them."""
+    """The groups in an HTML page, read like its script reads them."""
     found = re.search(r'id="data"[^>]*>(.*?)</script>', page.html(), re.DOTALL)
     assert found
     groups: list[dict[str, Any]] = json.loads(found.group(1))

@@ -15,7 +15,7 @@ import fpstore
 
 
 def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> list[fpstore.types.Match]:
-    """All matches by a linear scan, in the documented order."""
+    """Finds all matches by a linear scan, in the documented order."""
     found: dict[int, list[int | str]] = {}
     for at, value in enumerate(values.tolist()):
         if (value ^ query).bit_count() <= k:

@@ -1,4 +1,4 @@
-"""Input that would be misread or lost silently is refused, with the remedy."""
+"""Input that would be misread or lost silently is refused, and the error names the remedy."""
 
 from __future__ import annotations
 

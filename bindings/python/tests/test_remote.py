@@ -1,4 +1,4 @@
-"""Documents at addresses, by the package fsspec and its file system in memory."""
+"""Documents at addresses are read and written with fsspec, here in its in-memory file system."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ THREADS = 4
 
 
 def run(*works: Callable[[], object]) -> None:
-    """Runs all works at once, and raises the error of the first that fails."""
+    """Runs all functions at once on threads, and raises the first error."""
     errors: list[BaseException] = []
     start = threading.Barrier(len(works))
 

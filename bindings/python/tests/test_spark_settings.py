@@ -1,4 +1,4 @@
-"""The resources of a task under settings of Spark, and the errors of tasks. Needs no Spark."""
+"""The resources of a task for various Spark options, and the errors of tasks. Needs no Spark."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Records: TypeAlias = tuple[list[int], list[str] | list[int] | None]
 
 
 def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Match]:
-    """All matches by a linear scan, in the documented order."""
+    """Finds all matches by a linear scan, in the documented order."""
     found: dict[tuple[int, int, int, str], list[Any]] = {}
     for number, (name, (values, ids)) in enumerate(parts.items()):
         for at, value in enumerate(values):
@@ -49,7 +49,7 @@ def scan(parts: dict[str, Records], query: int, k: int) -> list[fpstore.types.Ma
 def rows_of(
     expected: list[list[fpstore.types.Match]], ids_are_texts: bool
 ) -> list[tuple[int, int, int, str, Any]]:
-    """The rows of these answers. If stores have different kinds of ids, all ids are texts."""
+    """The expected rows of answers. If stores have different kinds of ids, all ids are texts."""
     return [
         (at, match.fingerprint, match.distance, match.store, one)
         for at, matches in enumerate(expected)
@@ -144,13 +144,14 @@ def with_ids(number: int, part: tuple[list[int], str | None]) -> Records:
 
 
 def pairs_by_scan(parts: dict[str, Records], k: int) -> list[tuple[Any, ...]]:
-    """All pairs of documents: a fingerprint without ids is one document in each of its stores."""
+    """All near pairs of documents: a fingerprint without ids is one document in each of its
+    stores."""
     documents: list[tuple[int, int, str, Any]] = []
     for number, (name, (values, ids)) in enumerate(parts.items()):
         of: list[Any] = list(ids) if ids is not None else [None] * len(values)
         held = zip(values, of) if ids is not None else ((it, None) for it in set(values))
         documents.extend((value, number, name, one) for value, one in held)
-    # The ids of one fingerprint stay in the stored order: the sort is stable.
+    # The sort is stable, so the ids of a fingerprint remain in the stored order.
     documents.sort(key=lambda it: (it[0], it[1]))
     found = [
         (one[0], other[0], (one[0] ^ other[0]).bit_count(), one[2], other[2], one[3], other[3])
@@ -158,7 +159,7 @@ def pairs_by_scan(parts: dict[str, Records], k: int) -> list[tuple[Any, ...]]:
         for other in documents[at + 1 :]
         if (one[0] ^ other[0]).bit_count() <= k
     ]
-    # By the first fingerprint, then by the second, then in the order of the documents.
+    # Sorted by first, then by second fingerprint; the stable sort keeps the order of documents.
     return sorted(found, key=lambda pair: pair[:2])
 
 
@@ -234,7 +235,7 @@ def test_records_of_two_stores_are_found_in_both(tmp_path: Path) -> None:
 
 
 def test_long_searches_find_the_same(tmp_path: Path) -> None:
-    # Enough values that a search releases the interpreter, which is a separate path in the code.
+    # So many values that a search releases the interpreter, which is a separate code path.
     drawn = np.random.default_rng(3).integers(0, 2**64, 290_000, dtype=np.uint64)
     paths = [tmp_path / "a.fps", tmp_path / "b.fps"]
     for path, part in zip(paths, (drawn[:150_000], drawn[140_000:])):
@@ -309,7 +310,8 @@ def test_a_refresh_shows_the_new_states_of_all(tmp_path: Path) -> None:
     with pytest.raises(fpstore.errors.StaleStoreError) as error:
         pickle.loads(pickled)
     assert (error.value.expected, error.value.found) == (1, 2)
-    # If a store was replaced by a store of another recipe, the earlier states are kept.
+    # If a store was replaced by a store of another recipe, a refresh fails and keeps the open
+    # snapshots.
     fpstore.build(paths[0], [1, 4], ["x", "y"], recipe="minhash", replace=True)
     with pytest.raises(fpstore.errors.InputError, match="cannot be queried together"):
         stores.refresh()

@@ -1,4 +1,4 @@
-"""Functions that take several stores instead of one, and functions that refuse them."""
+"""Some functions accept several stores instead of one, the others refuse them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import fpstore
 
 def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     old = [clustered(400, 21).tolist(), clustered(400, 22).tolist()]
-    # Fingerprints in both stores, some with an id in the second store only.
+    # 20 fingerprints are in both stores.
     old[1][:20] = old[0][:20]
     parts = build(
         tmp_path, [(old[0], [f"a {at:03}" for at in range(400)]), (old[1], list(range(400)))]
@@ -47,7 +47,8 @@ def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
         assert (near_store, near_id) in {(it.store, str(one)) for it in least for one in it.ids}
         seen += 1
     assert seen == 80
-    # The same records in one store are dropped for the same reasons, without the store.
+    # With all records in one store, the same rows are dropped for the same reasons; only
+    # `near_store` is missing.
     ids = [str(at) for at in range(800)]
     both = fpstore.build(tmp_path / "both.fps", old[0] + old[1], ids, id_type="str")
     alone = fpstore.dedup(new, both, 3).read_all()
@@ -81,7 +82,7 @@ def test_clean_names_the_store_of_a_stored_document(tmp_path: Path) -> None:
     alone = fpstore.clean(new, store=fpstore.open(paths[0]))
     assert "other_store" not in alone.removed.column_names
     assert "near_store" not in alone.rows.column_names
-    # New texts are hashed by the recipe of the stores.
+    # New texts are hashed with the common recipe of the stores.
     recipe = stores.text_recipe()
     fingerprint = recipe.fingerprint(texts[1])
     assert fingerprint is not None and stores.query(fingerprint)[0].store == names[1]

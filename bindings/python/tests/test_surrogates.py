@@ -103,7 +103,7 @@ def test_other_errors_keep_their_message_and_take_notes(tmp_path: Path) -> None:
 
 
 def test_names_of_files_that_are_not_utf_8_are_kept(tmp_path: Path) -> None:
-    # Python represents these bytes of a file name as surrogates; they are valid there.
+    # Python represents non-UTF-8 bytes of a file name as surrogates, so paths with them are valid.
     path = tmp_path / "caf\udce9.fps"
     store = fpstore.build(path, [1, 2], ["a", "b"])
     assert store.path == str(path) and store.info().path == str(path)

@@ -1,4 +1,4 @@
-"""Tables of all libraries are cleaned like files: by the rule of the program."""
+"""Tables of all supported libraries are cleaned with the same decisions as files by the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ sql: Any = duckdb.sql
 
 
 def chains(folder: Path) -> list[Path]:
-    """Chains of texts with a small change at each step, so that the ends of a chain differ."""
+    """Writes chains of texts with a small change at each step, so that the ends of a chain
+    differ."""
     numbers = np.random.default_rng(5)
     lines: list[str] = []
     for start in range(40):
@@ -156,7 +157,7 @@ def test_groups_cleaned_alone_keep_the_rows_of_one_cleaning(
         alone = fpstore.clean(table.take(rows), **options).rows
         assert alone is not None
         for row, of in zip(rows, alone.to_pylist(), strict=True):
-            # Leaves out `near_id`, which is a row number.
+            # Omits `near_id`, which is a row number here.
             told[row] = (of[0], of[1] if of[0] else rows[of[1]], *of[3:])
     assert told == [(*row[:2], *row[3:]) for row in whole.to_pylist()]
     assert all(len(rows) > 1 for rows in groups.values())
@@ -306,7 +307,7 @@ def test_dates_with_times_are_ordered(tmp_path: Path) -> None:
 
 
 def test_two_columns_of_one_name_are_refused() -> None:
-    """With two such columns, one would be compared, and documents of the other removed."""
+    """Otherwise the texts of one column would be compared, and documents of the other removed."""
     texts, others = ["one two three", "four five six"], ["z", "z"]
     tables = {
         "text": pa.table([pa.array(["a", "b"]), pa.array(texts), pa.array(others)],

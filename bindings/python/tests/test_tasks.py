@@ -21,7 +21,7 @@ Pairs = list[tuple[Any, ...]]
 
 
 def parts_of(values: U64, count: int, folder: Path, scheme: str) -> list[tasks.Receipt]:
-    """The values in segments, each written as a task would."""
+    """Writes the values as `count` segments, each with a call of the task function."""
     return [
         tasks.write_segment(
             folder / f"part-{number:02}.fps",
@@ -35,7 +35,7 @@ def parts_of(values: U64, count: int, folder: Path, scheme: str) -> list[tasks.R
 
 
 def built(values: U64, count: int, folder: Path, scheme: str) -> fpstore.Store:
-    """A store of that many segments."""
+    """A store of the values in `count` segments."""
     folder.mkdir()
     receipts = parts_of(values, count, folder, scheme)
     done = tasks.commit(folder / "all.fps", receipts, label="2026-11")
@@ -83,7 +83,7 @@ def test_groups_are_disjoint_and_complete(k: int, groups: int) -> None:
     plan = tasks.JoinPlan(k, groups)
     assert plan.group_count >= groups and plan.group_count % (k + 1) == 0
     payloads: dict[int, list[bytes]] = {}
-    # The repeated batch stands for a task that ran again.
+    # The first values are sent twice, like by a task that ran again.
     for part in [*np.array_split(values, 5), values[:10]]:
         for group, payload in tasks.scatter(part, plan):
             payloads.setdefault(group, []).append(payload)
@@ -171,7 +171,7 @@ def test_forests_have_the_components_of_all_pairs(values: U64) -> None:
     whole = pa.table(tasks.forest(iter(links)))
     pairs = pa.table(fpstore.near_pairs(values, k=5))
     assert whole == pa.table(tasks.forest(pairs))
-    # Spark sends signed numbers.
+    # Spark passes fingerprints as signed numbers.
     signed = [pairs[name].combine_chunks().view(pa.int64()) for name in ("first", "second")]
     assert whole == pa.table(tasks.forest(pa.table(signed, ["first", "second"])))
     expected = fpstore.components(pairs["first"], pairs["second"])
@@ -256,7 +256,7 @@ def test_receipts_come_as_rows_and_texts(tmp_path: Path, values: U64, program: s
     commit = [program, "commit", str(tmp_path / "receipts"), "-s", str(tmp_path / "program.fps")]
     subprocess.run(commit, check=True, capture_output=True)
     assert len(fpstore.open(tmp_path / "program.fps").info().segments) == 2
-    # The same for files written by the program.
+    # Segment files that the program wrote can be committed, too.
     (tmp_path / "few").write_text("1\n2\n")
     build = [
         program,
@@ -287,7 +287,7 @@ def test_a_foreign_segment_is_refused_before_anything_moves(tmp_path: Path, valu
     with pytest.raises(fpstore.FpstoreError, match="zz.fps"):
         tasks.commit(store, [other, foreign])
     assert sorted(store.iterdir()) == files
-    # A second run of the task replaced the file of the receipt.
+    # A second task replaces the file for which the receipt was made.
     tasks.write_segment(tmp_path / "yy.fps", [3], recipe=None, scheme="blocks-4")
     with pytest.raises(fpstore.errors.InputError, match="not the file of its receipt"):
         tasks.commit(store, [other])

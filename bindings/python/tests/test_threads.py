@@ -79,7 +79,7 @@ def test_an_older_generation_is_opened_where_it_was_kept(tmp_path: Path) -> None
     for kept in (tmp_path / "kept.fps", linked.path):
         again = fpstore.open(kept, generation=1)
         assert again.query(1, 1) == [fpstore.types.Match(1, 0, ["a"])] and again.generation == 1
-    # The requested state remains, although the store changes.
+    # The requested generation remains open, although the store changes.
     fixed = fpstore.open(store.path, generation=2)
     with fpstore.Writer(store.path) as writer:
         writer.add([4], ["c"])
@@ -206,7 +206,7 @@ def test_progress_is_told_and_its_errors_come_out(
 
 
 def threads_of_rust() -> int:
-    """The number of threads of streams and of their child threads, which inherit the name."""
+    """The number of threads with the name of stream threads, which their child threads inherit."""
     tasks = Path("/proc/self/task")
     if not tasks.exists():
         pytest.skip("the system does not tell")
@@ -214,7 +214,8 @@ def threads_of_rust() -> int:
 
 
 def threads_end() -> bool:
-    """Whether these threads end soon: the system can list a joined thread for a moment."""
+    """Whether all stream threads end within seconds: the system lists a joined thread for a
+    moment."""
     for _ in range(500):
         if threads_of_rust() == 0:
             return True
@@ -235,7 +236,7 @@ def test_a_stream_ends_when_it_is_closed(large: fpstore.Store) -> None:
     stream.close()
     with pytest.raises(ValueError, match="closed"):
         stream.__arrow_c_stream__()
-    # A consumer of Arrow that stops early ends the work, too.
+    # An Arrow consumer that stops reading early ends the stream's threads, too.
     import pyarrow as pa
 
     reader = pa.RecordBatchReader.from_stream(large.pairs(20))

@@ -1,8 +1,9 @@
-"""Near pairs of a store in Dask, in shares.
+"""Finds the near pairs of a store with Dask: each worker computes shares of the join.
 
     python dask_shares.py STORE.fps SHARES PAIRS.parquet
 
-The workers get the path and generation of the store: the job fails if the store changes meanwhile.
+The workers receive the path and generation of the store, so the job fails if the store changes
+meanwhile.
 """
 
 from __future__ import annotations

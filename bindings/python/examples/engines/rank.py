@@ -1,4 +1,5 @@
-"""Near pairs in a job of many ranks: each task has its number and the number of tasks.
+"""Finds near pairs in a job of many ranks: each task knows its number (RANK) and the number of
+tasks (WORLD).
 
     python rank.py build WORK FINGERPRINTS.npy RANK WORLD   # each rank, anywhere
     python rank.py commit WORK                              # one process
@@ -29,7 +30,7 @@ K = 3
 def build(work: Path, fingerprints: str, rank: int, world: int) -> None:
     values = np.load(fingerprints, mmap_mode="r")[rank::world]
     rows = np.arange(rank, rank + world * len(values), world)
-    # With these tables a share reads only its part of the store.
+    # With the tables of the scheme "blocks-4", a share reads only its part of the store.
     receipt = tasks.write_segment(
         work / f"{rank:05}.fps", np.array(values), rows, recipe=None, scheme=f"blocks-{K + 1}"
     )
@@ -44,7 +45,8 @@ def commit(work: Path) -> None:
 def pairs(work: Path, rank: int, world: int) -> None:
     store = fpstore.open(work / "store.fps")
     plan = tasks.JoinPlan.of(store, K)
-    # Clusters need only the links of the pairs, at most one for each fingerprint.
+    # To find clusters, the links of a share suffice: at most one for each fingerprint, not all
+    # pairs.
     links = tasks.forest(tasks.join_share(store, plan, rank, world))
     pq.write_table(pa.table(links), work / f"{rank:05}.links.new")
     os.replace(work / f"{rank:05}.links.new", work / f"{rank:05}.links")

@@ -1,4 +1,4 @@
-"""Near pairs of fingerprints in Ray Data, without a store: pack, group, join.
+"""Finds near pairs of fingerprints with Ray Data, without a store: packs, groups and joins them.
 
     python ray_pairs.py FINGERPRINTS.parquet PAIRS_FOLDER
 

@@ -2,9 +2,9 @@
 
     spark-submit spark_clean.py SOURCE TARGET [RULES]
 
-SOURCE has the columns id and text. TARGET/kept gets the kept rows with all columns, TARGET/removed the
-ids of the removed rows, each with the row kept in its place. RULES select the row to keep among near
-rows, such as newest:date,longest; the default is the smallest id.
+SOURCE has the columns id and text. The kept rows are written to TARGET/kept with all columns, the
+ids of removed rows to TARGET/removed, each with the id of the row kept instead. RULES select the
+row to keep of near rows, such as newest:date,longest; the default is the smallest id.
 """
 
 from __future__ import annotations

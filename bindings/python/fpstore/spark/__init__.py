@@ -7,9 +7,9 @@
 | build a store of fingerprints and ids | `build` |
 | query a store | `query` |
 | find all near pairs, of a store or of a DataFrame | `pairs` |
-| find their components | `clusters`, `components` |
+| find the connected components of near pairs | `clusters`, `components` |
 | keep one row of each cluster of fingerprints, with all columns | `dedup` |
-| compare today's rows with yesterday's store, and add the kept ones | `add` |
+| compare today's rows with yesterday's store, and add the kept rows | `add` |
 | print, parse and compare fingerprints | `to_hex`, `from_hex`, `distance` |
 | check the settings of a session | `check` |
 

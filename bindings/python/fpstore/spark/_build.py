@@ -1,4 +1,5 @@
-"""Stores of DataFrames: each task writes a segment, the driver commits all segments in one step."""
+"""Builds stores of DataFrames: each task writes a segment, the driver commits all segments in one
+step."""
 
 from __future__ import annotations
 
@@ -48,17 +49,18 @@ def build(
     threads: int | None = None,
     memory: int | str | None = None,
 ) -> tasks.SegmentsCommitted:
-    """Makes a store of fingerprints, with the ids in the column `id_field`; without ids for `None`, or if
-    there is no column of that name.
+    """Makes a store of fingerprints with the ids in the column `id_field`. The store has no ids if
+    `id_field` is `None`, or if there is no column of that name.
 
     Each task writes a segment next to `path`, and the driver commits all segments in one step, so the
-    store is complete or missing. `segments` is their number, by default the number of partitions.
+    store is complete or missing. `segments` is the number of segments, by default of partitions.
     A query probes each segment, so fewer segments are faster; merge them with `Writer.compact`.
 
-    `recipe` is required: the recipe of the texts, or `None` for ready-made fingerprints. `append`
-    adds the segments to an existing store, by default with its tables. `run` is the name of the job:
-    repeated after its commit, it changes nothing. `scheme="blocks-4"` makes the tables that shares
-    of a join within 3 bits need; `k` is by default the usual distance of the recipe.
+    `recipe` is required: the recipe that made the fingerprints, or `None` for ready-made
+    fingerprints. `append` adds the segments to an existing store, by default with its table scheme.
+    `run` is the name of the job: repeated after its commit, the job changes nothing.
+    `scheme="blocks-4"` makes the tables that shares of a join within 3 bits need; `k` is by default
+    the usual distance of the recipe.
 
     A row without a fingerprint or with an invalid id ends the job: filter such rows first.
     """
@@ -99,7 +101,7 @@ def build(
 
 
 def generation_of(store: str) -> int | None:
-    """The generation of a store, or `None` without a store."""
+    """The generation of the store at a path, or `None` if there is no store."""
     try:
         return open(store).generation
     except NoStoreError:
@@ -107,7 +109,7 @@ def generation_of(store: str) -> int | None:
 
 
 def tables_of(store: Store) -> tuple[str, int]:
-    """The tables of a store, as a scheme for more segments, and their distance."""
+    """The table scheme of a store, for more segments, and the distance for which it is tuned."""
     segments = store.info().segments
     first = next((of for of in segments if of.fingerprints), segments[0])
     return "".join(f"{table.mask:016x}\n" for table in first.tables), first.tuned_k
@@ -124,8 +126,8 @@ def write_and_commit(
     wait: float | None,
     **how: Any,
 ) -> tasks.SegmentsCommitted:
-    """Writes rows of fingerprints, or of fingerprints and ids, as segments, and commits them,
-    unless the store has changed since its generation `before`."""
+    """Writes rows of fingerprints, or of fingerprints and ids, as segments, and commits them. Fails
+    if the store has changed since the generation `before`."""
     folder = Path(f"{store}.parts-{uuid.uuid4().hex[:12]}")
     folder.mkdir(parents=True)
     try:
@@ -187,7 +189,7 @@ def _write(
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     place = _Place(partition)
-    # Each attempt has its own file, because an abandoned attempt may still run.
+    # Each attempt at a task has its own file, because an abandoned attempt may still run.
     path = os.path.join(folder, f"part-{partition:06}-{attempt}.fps")
     try:
         receipt = tasks.write_segment(
@@ -239,5 +241,5 @@ class _Place:
 
 
 def opened(store: Store | str | os.PathLike[str]) -> Store:
-    """An open store, or the store of a path."""
+    """The store in an argument, which may be a path."""
     return store if isinstance(store, Store) else open(check_store_path(store))

@@ -1,11 +1,12 @@
-"""Documents without near-duplicates, by the rule of `fpstore.clean`.
+"""Removes near-duplicate documents with Spark, by the rule of `fpstore.clean`.
 
 There are three steps:
 
 1. Each task describes its documents: fingerprint, features, merit.
-2. One task compares all documents, best first, and finds groups: a kept document and the documents
-   near it.
-3. The texts of a group are sent to one task, which cleans them as `fpstore.clean` cleans a table.
+2. One task compares all documents, in descending order of merit, and finds groups: a kept document
+and the documents near it.
+3. The texts of each group are sent to one task, which cleans them like a table, with
+`fpstore.clean`.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# The columns with the decision on a row.
+# The columns of the decision on a row.
 TOLD = ["keep", "near_id", "distance", "similarity", "reason"]
-# The maximum length of a text in Spark: no text is refused for its length.
+# The maximum document length, which is Spark's limit: no text is refused for its length.
 LONGEST = (1 << 31) - 1
 
 
 class _Order(NamedTuple):
-    """The ranking of near documents."""
+    """How near documents are ranked."""
 
     keep: str
     source_field: str | None
     fields: list[str]
-    """The columns that the rules read."""
+    """The columns that the rules `keep` read."""
     keeps_last: bool
     rule_count: int
     """The number of rules in a merit."""
     rule_len: int
-    """The number of bytes for each rule."""
+    """The number of bytes of each rule in a merit."""
 
     @classmethod
     def of(cls, keep: str, source_field: str | None) -> _Order:
@@ -67,23 +68,23 @@ def clean(
     threads: int | None = None,
     memory: int | str | None = None,
 ) -> DataFrame:
-    """The rows with a decision on each: `keep`, and for a removed row `near_id`, the id of the kept row
-    that it duplicates, `distance`, `similarity` if features were compared, and `reason`.
-    `.where("keep")` selects the kept rows.
+    """The rows with the decision on each row: `keep`, and for a removed row `near_id` (the id of
+    the kept row that it duplicates), `distance`, `similarity` if features were compared, and
+    `reason`. `.where("keep")` selects the kept rows.
 
-    The answer and the options are the same as with `fpstore.clean` on the rows in the order of
-    their ids. `confirm` is the minimum Jaccard similarity of the features of near texts, by default
-    0.8 unless `k` is given; with `k` alone, rows are near if their fingerprints are within `k`
-    bits. `keep` is the rule for the kept row: `"first"` keeps the smallest id, numbers by value,
-    texts by their bytes; rules such as `"newest:date"` read the named columns. Rows without text are
-    kept.
+    The answer and the options are the same as for `fpstore.clean` on the rows, sorted by their ids.
+    `confirm` is the minimum Jaccard similarity of the features of near texts, by default 0.8 unless
+    `k` is given; with `k` alone, rows are near if their fingerprints are within `k` bits. `keep`
+    selects the row to keep: `"first"` keeps the smallest id, numbers by value, texts by their
+    bytes; rules such as `"newest:date"` read the named columns. Rows without text are kept.
 
     `id_field` is a column of distinct texts or whole numbers. Rows without an id, repeated ids, and fields
     that a rule cannot read are errors that name the row.
 
-    Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
-    a third time. One task receives the features of all texts, 8 bytes each, and compares them; texts
-    that have near-duplicates are shuffled to the tasks that decide; see docs/spark.md.
+    Runs jobs that read `df` twice, and the result reads `df` a third time: persist or write `df`
+    first if it is expensive. One task receives the features of all texts, 8 bytes each, and
+    compares them; texts with near-duplicates are shuffled to the tasks that decide; see
+    docs/spark.md.
     """
     from pyspark.sql import functions as F
 
@@ -141,7 +142,7 @@ def clean(
 
 
 def _check_options(order: _Order, options: dict[str, Any]) -> None:
-    """Refuses invalid options, as a cleaning in one process does."""
+    """Refuses the options that `fpstore.clean` refuses."""
     import pyarrow as pa
 
     names = ["text", *order.fields]
@@ -158,7 +159,7 @@ def _described(
     compared: bool,
     given: dict[str, Any],
 ) -> DataFrame:
-    """The description of each row; or, instead of the rows of a batch, a row with an error."""
+    """The description of each row. A batch with an error becomes a single row with the error."""
     names = list(dict.fromkeys([id, text, *order.fields]))
     work = partial(
         _describe,
@@ -186,7 +187,8 @@ def _describe(
     compared: bool,
     given: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """Describes the rows of each batch. `names` are the names of the columns, ids first."""
+    """Describes the rows of each batch. `names` are the column names: the ids, the texts, then the
+    fields."""
     import pyarrow as pa
 
     threads = resolved(given)["threads"]
@@ -213,8 +215,8 @@ def _describe(
             columns = columns_of(batch)
             fault = pa.nulls(len(batch), pa.string())
         except InputError:
-            # Spark would retry a task that raises an error. So the error is a row, and the driver
-            # raises it.
+            # Spark would retry a task that raises an error, so the error is returned as a row,
+            # which the driver raises.
             batch, message = _first_fault(batch, columns_of)
             empty = pa.array([b""], pa.binary())
             columns = [pa.nulls(1, pa.int64()), empty, empty]
@@ -237,7 +239,7 @@ def _first_fault(batch: pa.RecordBatch, columns_of: Any) -> tuple[pa.RecordBatch
 
 
 def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Order) -> None:
-    """Raises the errors of rows, and refuses rules whose field no row has."""
+    """Raises the errors that tasks returned as rows, and refuses rules whose field no row has."""
     from pyspark.sql import functions as F
 
     fault = F.when(F.col("fault").isNotNull(), F.struct("id", "fault"))
@@ -271,7 +273,7 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
 def _group(
     batches: Iterator[pa.RecordBatch], *, rule: dict[str, Any], given: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of groups: `id`, `group`, `merit`."""
+    """Yields the rows of groups: `id`, `group`, `merit`."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -292,7 +294,7 @@ def _group(
 def _decide(
     batches: Iterator[pa.RecordBatch], *, options: dict[str, Any], given: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The removed rows of some groups. Each group must be complete and in order."""
+    """Yields the removed rows of some groups. Each group must be complete and sorted by merit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -301,7 +303,7 @@ def _decide(
     def texts() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             held.append(batch.column("id"))
-            # Without a column of ids, the answer identifies rows by their numbers.
+            # The ids are omitted, so that the answer identifies rows by their numbers.
             yield batch.select(["text"])
 
     table = Documents(texts(), max_document=LONGEST)

@@ -1,4 +1,4 @@
-"""Fingerprints as columns of Spark: conversions, distances, checks of types."""
+"""Spark columns of fingerprints: conversions, distances, checks of types."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ ID_TYPES = ("string", "bigint", "int", "smallint", "tinyint")
 
 
 def to_hex(fingerprint: Column | str) -> Column:
-    """A column of fingerprints as 16 hex digits each, the format in all output of fpstore."""
+    """Converts a column of fingerprints to texts of 16 hex digits, the format of all output of
+    fpstore."""
     from pyspark.sql import functions as F
 
     return F.lower(F.lpad(F.hex(_column(fingerprint)), 16, "0"))
 
 
 def from_hex(text: Column | str) -> Column:
-    """A column of texts of 1 to 16 hex digits as fingerprints. Any other text ends the job."""
+    """Converts a column of texts of 1 to 16 hex digits to fingerprints. Any other text ends the
+    job."""
     from pyspark.sql import functions as F
 
     given = _column(text)
@@ -47,7 +49,7 @@ def _column(given: Column | str) -> Column:
 
 
 def check_column(df: DataFrame, name: str, types: tuple[str, ...], what: str) -> str:
-    """Checks that there is one column of this name with one of these types, and returns its
+    """Checks that exactly one column is named `name` and has one of `types`, and returns its
     type."""
     if df.columns.count(name) != 1:
         many = "no column" if name not in df.columns else "more than one column"
@@ -59,7 +61,7 @@ def check_column(df: DataFrame, name: str, types: tuple[str, ...], what: str) ->
 
 
 def check_fingerprints(df: DataFrame, name: str) -> None:
-    """Checks that a column can have fingerprints."""
+    """Checks that a column has a type for fingerprints."""
     if name in df.columns and df.schema[name].dataType.simpleString() == "string":
         message = f"column '{name}' is string: make fingerprints of hex digits with from_hex"
         raise InputError(message)
@@ -67,7 +69,7 @@ def check_fingerprints(df: DataFrame, name: str) -> None:
 
 
 def kept_columns(df: DataFrame, keep: list[str] | None, new: list[str]) -> list[str]:
-    """The columns to keep. They must not have the names of new columns."""
+    """The columns to keep. Fails if one has the name of a new column."""
     kept = df.columns if keep is None else list(keep)
     for name in kept:
         if df.columns.count(name) != 1:

@@ -1,4 +1,5 @@
-"""One row of each cluster, and today's rows against yesterday's store."""
+"""Keeps one row of each cluster (`dedup`), and adds today's new rows to yesterday's store
+(`add`)."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def dedup(
     threads: int | None = None,
     memory: int | str | None = None,
 ) -> DataFrame:
-    """The kept rows, with all columns: the row with the smallest id of each cluster of rows within `k`
-    bits, directly or through others. Rows without a fingerprint are kept.
+    """The kept rows, with all columns: the row with the smallest id of each cluster. A cluster is
+    connected by pairs of rows within `k` bits. Rows without a fingerprint are kept.
 
     `id_field` is a column of texts or whole numbers that identifies rows. Rows with the same id and
     `fingerprint` are kept or dropped together. A row without an id is never dropped.
@@ -58,14 +59,14 @@ def dedup(
 
 
 def _keys(df: DataFrame, id: str, fingerprint: str) -> DataFrame:
-    """The columns that decide which rows are kept."""
+    """The columns that decide which rows are kept, renamed to `id` and `fp`."""
     rows = _of(df, [id, fingerprint]).toDF("id", "fp")
     return rows.where("id is not null and fp is not null")
 
 
 def _dropped(rows: DataFrame, found: DataFrame) -> DataFrame:
-    """The rows of `rows` that are not the first of their cluster, with the first row: `id`, `fp`,
-    `near_id`, `near`."""
+    """The rows of `rows` that are not the first of their cluster, each with that first row: `id`,
+    `fp`, `near_id`, `near`."""
     from pyspark.sql import functions as F
 
     named = found.toDF("fp", "cluster")
@@ -91,7 +92,7 @@ def _dropped(rows: DataFrame, found: DataFrame) -> DataFrame:
 
 
 def _without(df: DataFrame, dropped: DataFrame, id: str, fingerprint: str) -> DataFrame:
-    """The rows of `df` that are not in the list."""
+    """The rows of `df` that are not in `dropped`."""
     keys = dropped.select("id", "fp").toDF("__fpstore_id", "__fpstore_fp")
     same = (df[f"`{id}`"] == keys["__fpstore_id"]) & (
         df[f"`{fingerprint}`"] == keys["__fpstore_fp"]
@@ -105,7 +106,7 @@ class Added(NamedTuple):
     rows: DataFrame
     """The kept rows, with all columns."""
     dropped: DataFrame
-    """The dropped rows: `id`, `fp`, and `near`, `near_id` and `distance` of the row that each
+    """The dropped rows: `id`, `fp`, and `near`, `near_id` and `distance` of the record that each
     duplicates: the nearest stored record, or the kept row of its cluster."""
     commit: tasks.SegmentsCommitted
 
@@ -130,18 +131,21 @@ def add(
     threads: int | None = None,
     memory: int | str | None = None,
 ) -> Added:
-    """Adds rows without a near record in the store, one of each cluster: today's crawl to yesterday's
-    store. Returns the kept rows, with all columns, and the list of dropped rows.
+    """Adds the rows without a near record in the store, one row of each cluster, such as today's
+    crawl to yesterday's store. Returns the kept rows, with all columns, and the list of dropped
+    rows.
 
     Rows without a fingerprint are kept and not stored; a row without an id ends the job. The list
-    of rows to drop is written to the folder `work`, by default the path of the store with `.run`
-    at the end, before the store changes: `rows` reads it, so keep it until they are written. `run`
-    is the name of the job: repeated after its commit, it changes nothing and returns the same rows.
+    of rows to drop is written to the folder `work` (by default the path of the store followed by
+    `.run`) before the store changes. The result `rows` reads this folder, so keep it until you have
+    written `rows`. `run` is the name of the job: repeated after its commit, the job changes nothing
+    and returns the same rows.
 
-    The new segments have by default the tables of the store, see `scheme` and `budget`. `k` is by
-    default the tuned distance of the store. Rows are compared with the current state of the store,
-    and with each other: a chain of near rows is one cluster with one kept row, even if its ends are
-    far from each other. If another writer changes the store meanwhile, the job ends without a change.
+    The new segments have by default the table scheme of the store, see `scheme` and `budget`. `k`
+    is by default the tuned distance of the store. Rows are compared with the current snapshot of
+    the store, and with each other: a chain of near rows is one cluster with one kept row, even if
+    its ends are far from each other. If another writer changes the store meanwhile, the job ends
+    without a change.
     """
     from pyspark.sql import functions as F
 
@@ -209,7 +213,7 @@ def add(
 
 
 def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str) -> Added:
-    """The result of a committed run."""
+    """The result of `add` for a run that was committed before."""
     if not os.path.exists(target.removeprefix("file://")):
         raise KnownRunError(
             f"the run '{run}' is in {store} already, and its list of rows to drop, {target}, is "

@@ -1,4 +1,4 @@
-"""Jobs with descriptions and clear errors, and tables that move between driver and tasks."""
+"""Runs jobs with descriptions and clear errors, and moves tables between the driver and tasks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 PAIRS = "first bigint, second bigint, distance int"
 LINKS = "first bigint, second bigint"
-# Rows of a table in one message to a task.
+# Maximum number of rows in one message to a task.
 ROWS_SENT = 1 << 18
 
 
 @contextmanager
 def job(spark: SparkSession, description: str) -> Iterator[None]:
-    """Sets the description of enclosed jobs in the user interface of Spark, and raises the error of a
-    task with its original class."""
+    """Sets the description of the enclosed Spark jobs in Spark's user interface, and raises the
+    error of a task with its original class."""
     context = spark.sparkContext
     before = context.getLocalProperty("spark.job.description")
     context.setLocalProperty("spark.job.description", f"fpstore: {description}")
@@ -48,7 +48,7 @@ def own_error(error: Exception) -> FpstoreError | None:
 
 
 def open_in_task(path: str, generation: int) -> Store:
-    """Opens the store of a job in a task."""
+    """Opens a store in a task, at the generation of the job."""
     import platform
 
     try:
@@ -61,7 +61,7 @@ def open_in_task(path: str, generation: int) -> Store:
 
 
 def signed(rows: Rows) -> list[pa.RecordBatch]:
-    """Rows with types of Spark: fingerprints as signed numbers with the same bits."""
+    """Converts rows to Spark types: fingerprints become signed numbers with the same bits."""
     import pyarrow as pa
 
     table = pa.table(rows)
@@ -73,7 +73,7 @@ def signed(rows: Rows) -> list[pa.RecordBatch]:
         elif pa.types.is_uint8(column.type) or pa.types.is_uint32(column.type):
             column = column.cast(pa.int32())
         elif pa.types.is_uint64(column.type):
-            # An id, whose value must not change.
+            # The column contains ids, whose values must not change.
             column = column.cast(pa.int64())
         columns.append(column)
     batches: list[pa.RecordBatch] = pa.table(columns, table.column_names).to_batches()
@@ -81,13 +81,13 @@ def signed(rows: Rows) -> list[pa.RecordBatch]:
 
 
 def signed_stream(stream: RowStream) -> Iterator[pa.RecordBatch]:
-    """As `signed`, for a stream."""
+    """Like `signed`, but for a stream."""
     for rows in stream:
         yield from signed(rows)
 
 
 def sent(tables: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Tables as messages of bytes."""
+    """Converts tables to messages of bytes, for `received`."""
     import pyarrow as pa
 
     for table in tables:
@@ -98,7 +98,7 @@ def sent(tables: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
 
 
 def received(messages: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-    """The tables of messages."""
+    """Reads the tables in messages from `sent`."""
     import pyarrow as pa
 
     for message in messages:
@@ -118,13 +118,13 @@ def _from_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def to_driver(df: DataFrame) -> Iterator[pa.RecordBatch]:
-    """All rows of a DataFrame, on the driver, as Arrow, in all versions of Spark."""
+    """Collects all rows of a DataFrame on the driver as Arrow batches, in all versions of Spark."""
     rows = df.mapInArrow(_to_messages, "message binary").collect()
     return received(bytes(row[0]) for row in rows)
 
 
 def to_frame(spark: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """A DataFrame of a table of the driver."""
+    """Makes a DataFrame of an Arrow table on the driver."""
     messages: list[tuple[Any, ...]] = [
         (bytearray(message),) for message in sent(table.combine_chunks().to_batches(ROWS_SENT))
     ]

@@ -1,4 +1,4 @@
-"""All near pairs of a store or of a DataFrame, and their components."""
+"""Finds all near pairs of a store or of a DataFrame, and the connected components of pairs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# Number of fingerprints that a task packs at a time.
+# Maximum number of fingerprints that a task packs at a time.
 PACKED = 1 << 22
-# Size of the sample that shows which bits vary.
+# Number of fingerprints in the sample from which the plan learns which bits vary.
 SAMPLE = 10_000
 
 
@@ -41,17 +41,18 @@ def pairs(
     """All pairs of different fingerprints within `k` bits: `first`, `second`, `distance`. In each pair,
     the first is the smaller one as an unsigned number.
 
-    For a store, one task finds them with all cores of an executor, which is the cheapest way if the
-    store fits on the disk of a machine. `shares=N` divides the join into N tasks. Together they cost as
-    much as one join if the segments have tables for it (`scheme="blocks-4"` for `k` = 3); otherwise
-    each reads everything, and a warning is issued.
+    For a store, one task finds the pairs with all cores of an executor, which is the cheapest way
+    if the store fits on the disk of a machine. `shares=N` divides the join into N tasks. Together
+    they cost as much as one join if the segments have tables for it (`scheme="blocks-4"` for `k` =
+    3); otherwise each task reads the whole store, and a warning is issued.
 
     For a DataFrame, fingerprints are packed, 8 (`k` + 1) bytes each, and shuffled into groups. A
     group should fit into the memory of a task, 16 bytes a fingerprint: increase `groups` for more
     than 10^9 fingerprints. `k` is 3 by default.
 
-    `max_pairs` is the maximum number of pairs of a task: with more the job fails. A join returns no
-    ids: join the pairs with the rows, or get ids from the store with `query(..., k=0)`.
+    `max_pairs` is the maximum number of pairs of a task: if a task finds more, the job fails. A
+    join returns no ids: join the pairs with the rows, or get ids from the store with `query(...,
+    k=0)`.
     """
     return _Join(k, fingerprint, shares, groups, max_pairs, threads, memory).of(source, spark)
 
@@ -133,13 +134,13 @@ class _Join:
         grouped = packed.groupBy("group")
         if hasattr(grouped, "applyInArrow"):
             return grouped.applyInArrow(_of_group(join), self._schema)
-        # Groups are in order, so a task holds one at a time.
+        # Sorted by group, so that a task needs memory for one group at a time.
         ordered = packed.repartition("group").sortWithinPartitions("group")
         return ordered.mapInArrow(_plain(join), self._schema)
 
 
 def _found(streams: Iterable[RowStream], links: bool) -> Iterator[pa.RecordBatch]:
-    """The pairs of streams, or the links of the components of all pairs."""
+    """Yields the pairs of streams, or the links of the components of all these pairs."""
     if links:
         yield from signed(tasks.forest(iter(streams)))
     else:
@@ -169,7 +170,7 @@ def _join_shares(
 
 
 def _of_group(join: Any) -> Any:
-    """The function for one group, as a table."""
+    """Makes the function that joins one group, given as a table."""
 
     def run(group: pa.Table) -> pa.Table:
         import pyarrow as pa
@@ -218,7 +219,7 @@ def _join_groups(
 
 
 def _by_group(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.ChunkedArray]]:
-    """The payloads of each group, from rows in the order of groups."""
+    """Yields each group with its payloads, from rows that are sorted by group."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -248,11 +249,13 @@ def clusters(
     memory: int | str | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
-    """The components of all pairs within `k` bits: `fingerprint` and `cluster`, the smallest
-    fingerprint of its component as an unsigned number. Fingerprints without neighbours are omitted.
+    """The connected components of all pairs within `k` bits: rows of `fingerprint` and `cluster`,
+    which is the smallest fingerprint of the component as an unsigned number. Fingerprints without
+    neighbours are omitted.
 
-    The options are the same as for `pairs`. Each task sends the links of its pairs to the driver, one
-    for each fingerprint with a pair, 16 bytes each; the driver takes about 30 bytes for each.
+    The options are the same as for `pairs`. Each task sends the links of its pairs to the driver:
+    at most one for each fingerprint in a pair, 16 bytes each. The driver takes about 30 bytes of
+    memory for each fingerprint in a pair.
     """
     if isinstance(source, (str, PathLike, Store)):
         spark = spark or _active()
@@ -263,7 +266,8 @@ def clusters(
 
 
 def components(pairs: DataFrame) -> DataFrame:
-    """The components of pairs of any origin, with columns `first` and `second`: as `clusters`."""
+    """The connected components of given pairs, with the columns `first` and `second`. The result
+    has the columns of `clusters`."""
     spark = pairs.sparkSession
     check(spark)
     for name in ("first", "second"):

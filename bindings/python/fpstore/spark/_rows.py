@@ -1,4 +1,4 @@
-"""Work on each row: fingerprints of texts, and queries to a store."""
+"""Work on each row: makes fingerprints of texts, and queries a store."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def fingerprint(
     keep: list[str] | None = None,
     threads: int | None = None,
 ) -> DataFrame:
-    """The rows with a column of fingerprints of their texts; null for a text without features and
-    for a null.
+    """The rows with a new column: the fingerprint of their text; null for a text without features
+    and for a null text.
 
     `recipe` is a `Recipe` or its name. `keep` is the list of columns to keep, by default all.
     Sending texts back to Spark takes a third of the time: make fingerprints with `keep=["id"]`,
     write them once, and use them often.
 
-    The result is lazy, and each job that uses it repeats the work: persist or write a result that
-    is used twice.
+    The result is lazy, and each job that uses it repeats the work: persist or write the result if
+    you use it twice.
     """
     text = text_field
     check_column(df, text, ("string",), "texts")
@@ -59,7 +59,7 @@ def _of(df: DataFrame, names: list[str]) -> DataFrame:
 
 
 def _plain(work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Any:
-    """A function in the form that Spark accepts."""
+    """Wraps a function in the form that Spark accepts."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return work(batches)
@@ -96,13 +96,15 @@ def query(
     threads: int | None = None,
     memory: int | str | None = None,
 ) -> DataFrame:
-    """The stored fingerprints within `k` bits of the fingerprint of each row: the row with the new
-    columns `near`, `distance` and, if the store has ids, `near_id`, once for each match and id.
+    """The stored fingerprints within `k` bits of the fingerprint of each row. The result repeats
+    the row for each match and id, with the new columns `near`, `distance` and, if the store has
+    ids, `near_id`.
 
-    Rows without a match and rows without a fingerprint are omitted. `nearest` keeps one match and
-    one id of each row. `keep` is the list of columns of `df` to keep, by default all. `k` is by
-    default the tuned distance of the store. The query uses the current state of the store: if it
-    changes before the job runs, the job fails with `StaleStoreError`.
+    Rows without a match and rows without a fingerprint are omitted. `nearest` keeps only the
+    nearest match of each row, with one id. `keep` is the list of columns of `df` to keep, by
+    default all. `k` is by default the tuned distance of the store. The query uses the current
+    snapshot of the store: if the store changes before the job runs, the job fails with
+    `StaleStoreError`.
     """
     check_fingerprints(df, fingerprint)
     opened = store if isinstance(store, Store) else open(store)
@@ -133,7 +135,7 @@ def query(
 
 
 def id_type_of(store: Store) -> str | None:
-    """The type of the ids of a store in Spark."""
+    """The Spark type for the ids of a store."""
     kinds = {segment.id_kind for segment in store.info().segments}
     if "text" in kinds:
         return "string"
@@ -177,7 +179,7 @@ def _ask(
 
 
 def _schema(ids: bool, rows: Any) -> pa.Schema:
-    """The schema of answers in Spark, which also describes empty answers."""
+    """The schema of answers with Spark types, which is needed for empty answers."""
     import pyarrow as pa
 
     fields = [("query", pa.int32()), ("fingerprint", pa.int64()), ("distance", pa.int32())]
@@ -188,7 +190,7 @@ def _schema(ids: bool, rows: Any) -> pa.Schema:
 
 
 def check_store_path(path: str | PathLike[str]) -> str:
-    """The absolute path of a store, for tasks."""
+    """Checks the path of a store, and makes it absolute, for tasks."""
     import os
 
     text = os.path.abspath(os.fspath(path))

@@ -1,4 +1,4 @@
-"""The resources of a task in a session of Spark, checked before the first job."""
+"""Determines the resources of a task in a Spark session, and checks them before the first job."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 MIB = 1 << 20
-# The memory of an interpreter with numpy and pyarrow.
+# The memory that a Python interpreter with numpy and pyarrow takes.
 INTERPRETER = 192 * MIB
 LEAST = 64 * MIB
-# The memory of a task without other limits.
+# The memory of a task if no option of the session limits it.
 USUAL = 256 * MIB
 
 
 class Settings(NamedTuple):
-    """The resources of a task of fpstore in a session."""
+    """The resources that a task of fpstore may use in a Spark session."""
 
     threads: int
     """Cores of each task: `spark.task.cpus`."""
     memory: int
-    """Bytes of each task, in addition to the interpreter."""
+    """Bytes of memory of each task, in addition to the interpreter."""
     cores: int
     """Cores of an executor; 0 if the session does not set them, as in a standalone cluster."""
     executor_memory: int
-    """Bytes of a task that is alone in its executor."""
+    """Bytes of memory of a task that is alone in its executor."""
     address_space: int | None
-    """The limit on all memory of a task, maps of stores included:
+    """The limit on the address space of a task, maps of stores included:
     `spark.executor.pyspark.memory`."""
 
 
@@ -90,7 +90,7 @@ def _check_loopback(master: str, options: dict[str, str]) -> None:
 
 
 def settings_of(master: str, options: dict[str, str]) -> Settings:
-    """The resources of a task that follow from the options of a session."""
+    """Computes the resources of a task from the options of a session."""
     threads = int(options.get("spark.task.cpus", "1"))
     cores = _cores(master, options)
     slots = max(1, cores // threads)
@@ -137,7 +137,7 @@ def _cores(master: str, options: dict[str, str]) -> int:
 def _overhead(options: dict[str, str]) -> int:
     given = options.get("spark.executor.memoryOverhead")
     if given is not None:
-        # Without a unit it is in MiB.
+        # Spark reads this option in MiB if it has no unit.
         return bytes_of(given, MIB)
     factor = float(options.get("spark.executor.memoryOverheadFactor", "0.1"))
     heap = bytes_of(options.get("spark.executor.memory", "1g"), MIB)
@@ -145,7 +145,7 @@ def _overhead(options: dict[str, str]) -> int:
 
 
 def bytes_of(text: str, unit: int = MIB) -> int:
-    """An amount of memory in the notation of Spark, such as `2g`."""
+    """Parses an amount of memory in Spark's notation, such as `2g`, to bytes."""
     found = re.fullmatch(r"\s*(\d+)\s*([bkmgtp]?)b?\s*", text.lower())
     if not found:
         raise InputError(f"'{text}' is not an amount of memory")
@@ -194,7 +194,7 @@ def _explained(error: Exception) -> Exception:
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Accepts keywords under their old names, too, with a warning."""
+    """Makes a function accept keyword arguments under their old names, too, with a warning."""
 
     def of(call: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(call)
@@ -213,7 +213,8 @@ def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def limits(
     settings: Settings, threads: int | None, memory: int | str | None, *, alone: bool = False
 ) -> dict[str, Any]:
-    """The limits of a task as keywords. A task that is `alone` has all cores of an executor."""
+    """The limits of a task as keyword arguments. A task that is `alone` gets all cores of an
+    executor."""
     memory = bytes_of(memory) if isinstance(memory, str) else memory
     cores = settings.cores or 0
     usual = (cores, settings.executor_memory) if alone else (settings.threads, settings.memory)
@@ -224,7 +225,7 @@ def limits(
 
 
 def resolved(limits: dict[str, Any]) -> dict[str, Any]:
-    """The limits inside a task. If the session does not set the cores, they are counted here."""
+    """The limits as seen inside a task: cores that the session does not set are counted here."""
     if limits["threads"]:
         return limits
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,4 +1,4 @@
-"""A session of Spark with two executors in separate processes. Run by tools/python/check_spark.sh."""
+"""A Spark session with two executors in separate processes. Run by tools/python/check_spark.sh."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
 
 def killed_once(df: Any, folder: Path) -> Any:
-    """The same rows, but the first task that reads a batch then kills its executor."""
+    """Returns the same rows, but the first task that reads a batch kills its executor."""
     marker = str(folder / "killed")
 
     def run(batches: Any) -> Any:

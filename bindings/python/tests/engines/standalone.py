@@ -1,8 +1,8 @@
-"""A standalone cluster of a master and two workers, whose executors have nothing but a packed
-environment: fpstore is on the path of the driver only. Run by tools/python/check_spark.sh.
+"""A standalone Spark cluster of a master and two workers. Its executors have fpstore only in a
+packed environment; the driver has it on its path. Run by tools/python/check_spark.sh.
 
 The workers have different hosts, because Spark runs no second attempt of a slow task on the host of
-the first attempt. The log of events shows that second attempts ran, and that sorts were spilled.
+the first attempt. The tests check Spark's event log: second attempts ran, and sorts were spilled.
 
     python standalone.py ENVIRONMENT.tar.gz FOLDER
 """
@@ -114,7 +114,8 @@ def run(master: str, archive: str, folder: Path) -> None:
 
 
 def clean_under_pressure(session: Any, folder: Path) -> None:
-    """Documents are cleaned as in one process, though tasks are slow and sorts are spilled."""
+    """Documents are cleaned with the same result as in one process, though tasks are slow and sorts
+    are spilled."""
     import pyarrow as pa
 
     import fpstore
@@ -140,7 +141,7 @@ def clean_under_pressure(session: Any, folder: Path) -> None:
 
 
 def slow_first(folder: str) -> Any:
-    """A function of partitions; one of them takes half a minute the first time."""
+    """Makes a function of partitions whose first call on one partition takes half a minute."""
 
     def run(batches: Any) -> Any:
         from pyspark import TaskContext
@@ -158,7 +159,7 @@ def slow_first(folder: str) -> Any:
 
 
 def seen(events: Path) -> tuple[int, int]:
-    """The number of second attempts of slow tasks and of spilled bytes, from the log of events."""
+    """The number of second attempts of slow tasks, and of spilled bytes, from Spark's event log."""
     speculative = spilled = 0
     for path in events.rglob("events_*"):
         for line in path.read_text().splitlines():

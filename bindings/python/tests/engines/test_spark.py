@@ -26,7 +26,8 @@ SCHEMA = "id bigint, fingerprint bigint, name string"
 
 
 def frame(spark: Any, values: Any = VALUES, parts: int = 6) -> Any:
-    """A DataFrame of fingerprints; every third fingerprint occurs twice, some are missing."""
+    """A DataFrame of fingerprints: every third fingerprint occurs twice, and some rows have
+    none."""
     signed = values.view(np.int64).tolist()
     rows = [(at, value, f"row {at}") for at, value in enumerate(signed)]
     rows += [(len(values) + at, value, "again") for at, value in enumerate(signed[::3])]
@@ -273,7 +274,7 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     store = fpstore.open(path)
     new = [segment for segment in store.info().segments if segment.label == "today"]
     assert sum(segment.ids for segment in new) == len(kept) == store.info().ids - COUNT // 2
-    # Every dropped row has a near row as its reason.
+    # For every dropped row, a near row is named as the reason.
     dropped = done.dropped.collect()
     assert len(dropped) + len(kept) == len(table)
     assert all((row["fp"] ^ row["near"]) % (1 << 64) >= 0 for row in dropped)
@@ -281,9 +282,9 @@ def test_todays_rows_are_added_to_yesterdays_store(spark: Any, tmp_path: Path) -
     again = fs.add(df, path, run="today", recipe=None)
     assert again.commit.known_run and fpstore.open(path).generation == store.generation
     assert {row["id"] for row in again.rows.collect()} == set(rows)
-    # By default new segments have the tables of the store.
+    # By default new segments have the table scheme of the store.
     assert tasks.JoinPlan.of(store, 3).reads == "ranges"
-    # The same rows another day: only ends of chains are without a near kept row.
+    # Adding the same rows again the next day only adds ends of chains, which have no near kept row.
     tomorrow = fs.add(df, path, run="tomorrow", recipe=None)
     late = {row["id"] for row in tomorrow.rows.collect()}
     assert late >= {10**9 + at for at in range(5)} and not late & set(kept)

@@ -25,7 +25,7 @@ SCHEMA = "id string, text string"
 
 
 def sent(spark: Any, frame: pd.DataFrame, schema: str = SCHEMA, parts: int = 5) -> Any:
-    """The rows in another order, in some partitions."""
+    """A DataFrame of the rows in another order, in `parts` partitions."""
     mixed = frame.sample(frac=1.0, random_state=7)
     rows = [tuple(None if pd.isna(of) else of for of in row) for row in mixed.itertuples(index=False)]
     return spark.createDataFrame(rows, schema).repartition(parts)
@@ -57,7 +57,8 @@ def gone(told: Told) -> int:
 
 
 def templates(count: int) -> pd.DataFrame:
-    """Few templates with a few changed words, so that each row is near very many others."""
+    """Texts made from few templates, with a few changed words, so that each row is near very many
+    other rows."""
     numbers = np.random.default_rng(9)
     words = [[f"t{at}w{word}" for word in range(150)] for at in range(3)]
     rows = []
@@ -130,7 +131,7 @@ def test_an_executor_that_ends_while_rows_are_compared(spark: Any, tmp_path: Pat
     df = sent(spark, frame).persist()
     df.count()
     found = fs.clean(df, confirm=0.8)
-    # Executors hold the removed rows, and one executor ends before they are read.
+    # Executors keep the removed rows in memory, and one executor ends before they are read.
     kept = killed_once(found.where("keep"), tmp_path).collect()
     assert (tmp_path / "killed").exists()
     assert {row["id"] for row in kept} == {id for id, row in expected.items() if row[0]}
