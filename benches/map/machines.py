@@ -21,9 +21,6 @@ REQUEST_MICROS = 17.5
 # Bytes of temporary files for each fingerprint: `build` of 10^7 in 64 MiB reports 162.5 MiB. Each
 # byte is written and read.
 TEMPORARY_BYTES = 17.0
-# docs/measurements/shares.md, 10^7 on two executors: processor seconds of `pairs(DataFrame)`, of
-# `build(DataFrame)`, of an idle Spark session, and of each task.
-SPARK_PAIRS, SPARK_BUILD, SPARK_SESSION, SPARK_TASK = 21.3, 28.6, 8.5, 0.1
 # The paper: map processes, seconds and input bytes of 10^6 queries against 8 * 10^9 fingerprints.
 PAPER_MAPPERS, PAPER_SECONDS, PAPER_BYTES = 200, 100, 32e9
 
@@ -102,26 +99,11 @@ def one_small(model):
     }
 
 
-def spark(model):
-    """Spark: each task joins or builds as many values as one core can handle, plus the Spark overhead."""
-    each = lambda seconds: (seconds - SPARK_SESSION) / 1e7 * N
-    # k + 1 = 4 tasks for each 10^7 values.
-    tasks = N // 10**7 * 4
-    return {
-        "bytes": f"{model.bytes(N) / 1e9:.1f} GB in segments; 256 GB shuffled for pairs",
-        "build": f"{each(SPARK_BUILD):.0f} s",
-        "query": "not its work",
-        "batch": "one process for each store, as above",
-        "pairs": f"{each(SPARK_PAIRS) + tasks * SPARK_TASK:.0f} s",
-        "cold": "",
-    }
-
-
 def report(model, factors):
     """Prints the costs of each way, and the main figure of the paper for comparison."""
     scaled = Scaled(model, factors)
     ways = {"128 GiB": one_large(scaled), "eight of 10^9": eight(scaled),
-            "32 GiB, NVMe": one_small(scaled), "Spark": spark(scaled)}
+            "32 GiB, NVMe": one_small(scaled)}
     print("\nfactors by the rows at 10^9:", {what: round(each, 2) for what, each in factors.items()})
     print(f"\n## 8 * 10^9, processor seconds of one core\n\n| what | {' | '.join(ways)} |")
     print("|---|" + "---|" * len(ways))

@@ -5,6 +5,7 @@ Processor time is user plus system time, as the system reports it for the proces
 All fingerprints are random with a fixed seed.
 """
 
+import contextlib
 import ctypes
 import json
 import mmap
@@ -94,6 +95,22 @@ def resident(path):
         del whole
         mapped.close()
     return int((pages & 1).sum())
+
+
+@contextlib.contextmanager
+def control_group(limit):
+    """A control group with a memory limit that includes the page cache."""
+    base = pathlib.Path("/sys/fs/cgroup/memory")
+    name = "memory.limit_in_bytes"
+    if not base.is_dir():
+        base, name = pathlib.Path("/sys/fs/cgroup"), "memory.max"
+    group = base / f"fpstore-bench-{os.getpid()}"
+    group.mkdir()
+    try:
+        group.joinpath(name).write_text(str(limit))
+        yield group
+    finally:
+        group.rmdir()
 
 
 class At:

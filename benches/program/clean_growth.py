@@ -30,9 +30,9 @@ BATCH = 10_000
 def write(path, count, length):
     """Writes `count` documents from a fixed seed; a smaller corpus is a prefix of a larger one."""
     source = numpy.random.default_rng(SEED)
-    words = numpy.array([f"w{number}" for number in range(VOCABULARY)], dtype=object)
+    words = numpy.array([f"w{number:05} " for number in range(VOCABULARY)], dtype="S7")
     before = None
-    with open(path, "w") as out:
+    with open(path, "wb") as out:
         for start in range(0, count, BATCH):
             drawn = source.integers(0, VOCABULARY, (BATCH, length))
             if before is not None:
@@ -42,8 +42,13 @@ def write(path, count, length):
                 new = source.integers(0, VOCABULARY, BATCH)
                 drawn[copies, places[copies]] = new[copies]
             before = drawn
-            for at, row in enumerate(words[drawn[: count - start]], start):
-                out.write(f'{{"id":"{at}","text":"{" ".join(row)}"}}\n')
+            rows = min(BATCH, count - start)
+            line = [("head", "S7"), ("id", "S10"), ("middle", "S10"), ("text", "S7", length), ("end", "S3")]
+            lines = numpy.empty(rows, line)
+            lines["head"], lines["middle"], lines["end"] = b'{"id":"', b'","text":"', b'"}\n'
+            lines["id"] = numpy.char.zfill(numpy.arange(start, start + rows).astype("S10"), 10)
+            lines["text"] = words[drawn[:rows]]
+            lines.tofile(out)
 
 
 def clean(program, folder, options):

@@ -52,28 +52,12 @@ def nothing_in_memory(at, store, rounds):
     return [statistics.median(column) for column in zip(*rows)]
 
 
-@contextlib.contextmanager
-def control_group(limit):
-    """A control group with a memory limit that includes the page cache."""
-    base = pathlib.Path("/sys/fs/cgroup/memory")
-    name = "memory.limit_in_bytes"
-    if not base.is_dir():
-        base, name = pathlib.Path("/sys/fs/cgroup"), "memory.max"
-    group = base / f"fpstore-cold-{os.getpid()}"
-    group.mkdir()
-    try:
-        group.joinpath(name).write_text(str(limit))
-        yield group
-    finally:
-        group.rmdir()
-
-
 def partly_in_memory(at, part, count):
     """Pages and microseconds of a query in a full group with memory for a part of the store."""
     segment = at.segment()
     measured.evict(segment)
     # The process itself needs some megabytes in addition.
-    with control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
+    with measured.control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
         enter = lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))
         # The first run fills the group. The second run has other queries, whose pages are in memory
         # only by chance.

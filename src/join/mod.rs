@@ -9,7 +9,7 @@
 //! | a few pairs of every distance, for people to judge | [`sampled_pairs`] |
 //! | clusters of near documents, and the document of each to keep | [`clusters`] |
 //! | new documents that are near stored ones or one another | [`dedup`] |
-//! | the answers to very many queries | [`search_many`], [`nearest_many`] |
+//! | the answers to very many queries | [`search_many`], [`batch_count`], [`nearest_many`] |
 //! | near pairs by many processes | [`JoinPlan`] |
 //! | the connected components of near pairs | [`Components`] |
 //! | the groups of many fingerprints in memory | [`Groups`] |
@@ -46,7 +46,7 @@ pub(crate) mod tests;
 #[cfg(feature = "write")]
 pub use crate::base::judged::JudgedPairs;
 pub use batch::batch_mode::BatchMode;
-pub use batch::{nearest_many, search_many};
+pub use batch::{batch_count, nearest_many, search_many};
 #[cfg(feature = "write")]
 pub use fpstore_base::labels::{BadLabel, LabelFile};
 #[cfg(feature = "write")]

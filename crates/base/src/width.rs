@@ -149,6 +149,15 @@ impl HexFingerprint {
         let bits = u32::try_from(4 * text.len()).unwrap_or(0);
         Ok(Width::new(bits).unwrap_or_default().hex(fingerprint))
     }
+
+    /// Passes the digits to `write`, without the cost of formatting.
+    pub fn write<T>(&self, write: impl FnOnce(&str) -> T) -> T {
+        let value = self.fingerprint.value();
+        let nibble = |at: usize| (value >> (60 - 4 * at)) as usize & 15;
+        let digits: [u8; 16] = std::array::from_fn(|at| b"0123456789abcdef"[nibble(at)]);
+        let start = (16 - self.width.digits()).min(value.leading_zeros() as usize / 4);
+        write(str::from_utf8(&digits[start..]).expect("digits are ASCII"))
+    }
 }
 
 /// Converts to a fingerprint that is written as 64 bits.
@@ -160,7 +169,7 @@ impl From<Fingerprint> for HexFingerprint {
 
 impl fmt::Display for HexFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:0digits$x}", self.fingerprint.value(), digits = self.width.digits())
+        self.write(|digits| f.write_str(digits))
     }
 }
 

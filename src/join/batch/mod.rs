@@ -8,7 +8,7 @@ pub(in crate::join) mod batch_mode;
 pub(in crate::join) mod query_batch;
 pub(in crate::join) mod ranks;
 
-use crate::base::error::Error;
+use crate::base::error::{Error, Result};
 use crate::join::options::JoinOptions;
 use crate::search::{Answer, Limits};
 use crate::store::Store;
@@ -34,12 +34,12 @@ const SURPLUS: f64 = 64.0;
 /// The answers are the same as from a [`Searcher`](crate::Searcher); of the `limits` only `limit`
 /// has an effect.
 ///
-/// Queries are taken in chunks of up to a million. The queries of a chunk are sorted in the order
+/// Queries are taken in chunks, see [`batch_count`]. The queries of a chunk are sorted in the order
 /// of each table. If there are many queries, each table is then walked once from its first page to
 /// its last, so that a store larger than the memory is read once; if there are few, each thread
-/// probes the table in its order. Or the queries are joined with all stored fingerprints in a few
-/// passes, if that is expected to be faster: for very many queries, or for a distance for which the
-/// tables are not tuned. Segments are answered one after the other.
+/// probes the table in its order. Or the queries are joined with all stored fingerprints in a few passes, if that is
+/// expected to be faster: for very many queries, or for a distance for which the tables are not
+/// tuned. Segments are answered one after the other.
 ///
 /// # Errors
 ///
@@ -110,6 +110,18 @@ pub fn search_many<E: From<Error>>(
         batch.watch.tick(range.len() as u64).map_err(Error::from)?;
     }
     Ok(())
+}
+
+/// The number of queries that [`search_many`] answers together: the more, the less often a store
+/// that is larger than the memory is read. Depends on the memory and on the size of the store. A
+/// caller that reads queries from a stream passes this many at once.
+///
+/// # Errors
+///
+/// [`Error::InvalidOptions`] if the memory is too little for the threads.
+pub fn batch_count(store: &Store, options: &JoinOptions) -> Result<usize> {
+    let (watch, mode) = (options.watch(Phase::Search, None), BatchMode::Auto);
+    Ok(QueryBatch::new(store, usize::MAX, options, Limits::default(), mode, watch)?.chunk_max)
 }
 
 /// Finds the `count` nearest fingerprints of a store within the distance of the options for each

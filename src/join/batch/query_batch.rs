@@ -22,13 +22,14 @@ use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// Maximum number of queries in a chunk. It is large, as each chunk takes a pass over the store.
-const CHUNK_COUNT: usize = 1 << 20;
-/// Maximum number of queries in a chunk of probes, if the store is small: larger chunks would take
-/// memory and save no time. In a large store more queries share pages, see `STORED_PER_PROBE`.
-const PROBE_CHUNK_COUNT: usize = 1 << 18;
-/// In larger chunks of probes there are at least this many stored fingerprints for each query.
-const STORED_PER_PROBE: u64 = 64;
+/// Maximum number of queries in a chunk of a pass, which reads the whole store for each chunk.
+const PASS_CHUNK_COUNT: usize = 1 << 20;
+/// Maximum number of queries in a chunk of probes or walks.
+const CHUNK_COUNT: usize = 1 << 18;
+/// In a large store, chunks have one query for this many stored fingerprints even if that exceeds
+/// the maximum, so that the store is read less often. In a small store such chunks would take memory
+/// and save no time.
+const STORED_PER_QUERY: u64 = 64;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 96;
 /// Bytes of memory for each match of a chunk, including intermediate lists.
@@ -90,7 +91,7 @@ impl<'a> QueryBatch<'a> {
             options,
             limits,
             threads: resources.threads,
-            chunk_max: of_memory(4, QUERY_LEN).clamp(1, CHUNK_COUNT),
+            chunk_max: of_memory(4, QUERY_LEN).max(1),
             match_max: of_memory(2, MATCH_LEN).max(1),
             mode,
             watch,
@@ -98,11 +99,13 @@ impl<'a> QueryBatch<'a> {
             steps: AtomicU64::new(0),
         };
         batch.tables = batch.filled().map(|(_, plan)| plan.table_count()).sum::<u64>().max(1);
-        if count > PROBE_CHUNK_COUNT && !batch.is_in_passes(count.min(batch.chunk_max)) {
-            let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
-            let shared = usize::try_from(stored / STORED_PER_PROBE).unwrap_or(usize::MAX);
-            batch.chunk_max = batch.chunk_max.min(shared.max(PROBE_CHUNK_COUNT));
-        }
+        let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
+        let shared = usize::try_from(stored / STORED_PER_QUERY).unwrap_or(usize::MAX);
+        let together = match batch.is_in_passes(count.min(PASS_CHUNK_COUNT).min(batch.chunk_max)) {
+            true => PASS_CHUNK_COUNT,
+            false => CHUNK_COUNT,
+        };
+        batch.chunk_max = batch.chunk_max.min(shared.max(together));
         Ok(batch)
     }
 

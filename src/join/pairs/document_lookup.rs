@@ -1,13 +1,15 @@
-//! Looks up the documents of fingerprints by exact search: for one fingerprint at a time, or for a
-//! batch of pairs.
+//! Looks up the documents of fingerprints: of one fingerprint at a time by exact search, or of a
+//! batch of pairs by looking up the sorted fingerprints in the first table of each segment.
 
 use std::ops::Range;
 
 use super::Pair;
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
-use crate::base::section::StoreIndex;
-use crate::search::Searcher;
+use crate::base::section::{StoreIndex, TableIndex};
+use crate::join::batch::ranks::RankSearch;
+use crate::search::snapshot::{SegmentHit, Snapshot};
+use crate::search::{Hit, Searcher};
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id};
 
@@ -50,7 +52,8 @@ impl DocumentLookup {
         if self.fingerprint != Some(fingerprint) {
             self.fingerprint = Some(fingerprint);
             self.found.clear();
-            read_documents(&mut self.searcher, fingerprint, &mut self.found, usize::MAX)?;
+            let answer = self.searcher.search(fingerprint, 0)?;
+            read_documents(answer.hits().next(), &mut self.found, usize::MAX)?;
         }
         Ok(())
     }
@@ -58,14 +61,8 @@ impl DocumentLookup {
 
 /// Appends the documents of a fingerprint to `found`, until it has `most` documents. Returns
 /// whether all documents were appended.
-fn read_documents(
-    searcher: &mut Searcher,
-    fingerprint: Fingerprint,
-    found: &mut Vec<Document>,
-    most: usize,
-) -> Result<bool> {
-    let answer = searcher.search(fingerprint, 0)?;
-    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+fn read_documents(hit: Option<Hit<'_>>, found: &mut Vec<Document>, most: usize) -> Result<bool> {
+    for (store, hit) in hit.iter().flat_map(Hit::stores) {
         let before = found.len();
         for id in hit.ids() {
             if found.len() >= most {
@@ -115,8 +112,8 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     let stores = stores.into();
     let seconds_of = stores.seconds.unwrap_or(stores.firsts);
     let worker = || {
-        let mut searchers = [stores.firsts, seconds_of].map(Store::searcher);
-        move |pairs| LookedUp::of(pairs, stores, &mut searchers)
+        let (firsts, seconds) = (stores.firsts.snapshot(), seconds_of.snapshot());
+        move |pairs| LookedUp::of(pairs, stores, &firsts, &seconds)
     };
     let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
         let mut batch = Vec::with_capacity(BATCH_COUNT);
@@ -161,22 +158,32 @@ impl LookedUp {
     fn of(
         pairs: Vec<Pair>,
         stores: PairStores<'_>,
-        [searcher, second_searcher]: &mut [Searcher; 2],
+        first_snapshot: &Snapshot,
+        second_snapshot: &Snapshot,
     ) -> Result<Self> {
+        let mut firsts: Vec<Fingerprint> = pairs.iter().map(|pair| pair.first).collect();
+        let seconds = pairs.iter().filter(|pair| stores.has_seconds(**pair));
+        let mut seconds: Vec<Fingerprint> = seconds.map(|pair| pair.second).collect();
+        if stores.seconds.is_none() {
+            firsts.append(&mut seconds);
+        }
+        let firsts = Places::of(firsts, first_snapshot)?;
+        let seconds = Places::of(seconds, second_snapshot)?;
+        let seconds = if stores.seconds.is_none() { &firsts } else { &seconds };
         let mut looked_up = LookedUp { places: Vec::with_capacity(pairs.len()), ..Self::default() };
         let mut last = None;
         for pair in &pairs {
             let known = looked_up.places.last().filter(|_| last == Some(pair.first));
             let firsts = match known.map(|[firsts, _]| firsts.clone()) {
                 Some(firsts) => firsts,
-                None => match looked_up.add(pair.first, searcher)? {
+                None => match looked_up.add(firsts.hit(pair.first))? {
                     Some(firsts) => firsts,
                     None => break,
                 },
             };
             let seconds = match stores.has_seconds(*pair) {
                 false => 0..0,
-                true => match looked_up.add(pair.second, second_searcher)? {
+                true => match looked_up.add(seconds.hit(pair.second))? {
                     Some(seconds) => seconds,
                     None => break,
                 },
@@ -190,13 +197,9 @@ impl LookedUp {
 
     /// Adds the documents of a fingerprint, and returns their positions; `None` if there are too
     /// many documents.
-    fn add(
-        &mut self,
-        fingerprint: Fingerprint,
-        searcher: &mut Searcher,
-    ) -> Result<Option<Range<usize>>> {
+    fn add(&mut self, hit: Option<Hit<'_>>) -> Result<Option<Range<usize>>> {
         let (start, documents) = (self.documents.len(), &mut self.documents);
-        let is_added = read_documents(searcher, fingerprint, documents, DOCUMENTS_MAX)?;
+        let is_added = read_documents(hit, documents, DOCUMENTS_MAX)?;
         Ok(is_added.then_some(start..self.documents.len()))
     }
 
@@ -210,5 +213,36 @@ impl LookedUp {
     /// The pairs that were not looked up.
     fn rest(&self) -> &[Pair] {
         &self.pairs[self.places.len()..]
+    }
+}
+
+/// The positions of some fingerprints in the segments of a snapshot, by fingerprint and segment.
+struct Places<'a> {
+    snapshot: &'a Snapshot,
+    places: Vec<SegmentHit>,
+}
+
+impl<'a> Places<'a> {
+    fn of(mut fingerprints: Vec<Fingerprint>, snapshot: &'a Snapshot) -> Result<Self> {
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        let mut ranks = RankSearch::new(&fingerprints);
+        let mut places = Vec::with_capacity(fingerprints.len());
+        let (distance, table) = (0, TableIndex(0));
+        for (segment, open) in snapshot.segments().iter().enumerate() {
+            ranks.for_each_rank(open, |at, rank| {
+                let fingerprint = fingerprints[at];
+                places.push(SegmentHit { distance, fingerprint, segment, table, rank });
+            })?;
+        }
+        places.sort_unstable_by_key(SegmentHit::key);
+        Ok(Places { snapshot, places })
+    }
+
+    fn hit(&self, fingerprint: Fingerprint) -> Option<Hit<'_>> {
+        let start = self.places.partition_point(|place| place.fingerprint < fingerprint);
+        let mut same = self.places[start..].chunk_by(|a, b| a.fingerprint == b.fingerprint);
+        let same = same.next().filter(|same| same[0].fingerprint == fingerprint)?;
+        Some(Hit::new(self.snapshot, same))
     }
 }

@@ -110,7 +110,7 @@ impl RowForm {
                 _ if is_kept == Some(false) => continue,
                 Cell::Absent if is_kept.is_none() => continue,
                 _ if is_first => is_first = false,
-                _ => write!(out, "{}", self.separator)?,
+                _ => out.extend_from_slice(self.separator.encode_utf8(&mut [0; 4]).as_bytes()),
             }
             // An id in the last column is printed without escapes, because no column follows.
             let is_last_id = matches!(cell, Cell::Id(_)) && at + 1 == cells.len();
@@ -123,7 +123,7 @@ impl RowForm {
                     Some(from) if self.is_colored => {
                         write!(out, "{}", Marked { fingerprint, from })?
                     }
-                    _ => write!(out, "{fingerprint}")?,
+                    _ => fingerprint.write(|digits| out.extend_from_slice(digits.as_bytes())),
                 },
                 Cell::Number(number) | Cell::Id(Some(IdRef::U64(number))) => {
                     write!(out, "{number}")?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
-use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::join::{BatchMode, JoinOptions, batch_count, search_many};
 use fpstore::{Fingerprint, Store};
 use fpstore_base::parallel::{Feed, Parallel};
 
@@ -19,10 +19,8 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 
-/// The number of queries in a batch.
-const BATCH_COUNT: usize = 1 << 20;
-/// A batch also ends when its ids have this total length, in bytes.
-const BATCH_IDS_LEN: usize = 64 << 20;
+/// A batch ends early if the mean length of its ids would exceed this number of bytes.
+const MEAN_ID_LEN: usize = 64;
 
 /// The number of queries that a thread takes at once in a nearest-neighbour search.
 const NEAREST_COUNT: usize = 64;
@@ -75,6 +73,8 @@ pub(crate) struct QueryBatch<'a> {
     join: JoinOptions,
     monitor: &'a Monitor,
     threads: usize,
+    /// The number of queries in a batch.
+    count: usize,
     answered: u64,
     queries: Vec<Fingerprint>,
     ids: String,
@@ -97,10 +97,12 @@ impl<'a> QueryBatch<'a> {
         monitor: &'a Monitor,
         out: RowWriter,
     ) -> anyhow::Result<Self> {
+        let join = resources.join_options(options.k, monitor)?;
         Ok(QueryBatch {
             store,
             options,
-            join: resources.join_options(options.k, monitor)?,
+            count: batch_count(store, &join)?,
+            join,
             monitor,
             threads: resources.threads()?.unwrap_or(0),
             answered: 0,
@@ -161,7 +163,7 @@ impl<'a> QueryBatch<'a> {
         self.sketches.extend_from_slice(sketch);
         self.ids.push_str(id.unwrap_or_default());
         self.id_ends.push(self.ids.len());
-        if self.queries.len() == BATCH_COUNT || self.ids.len() >= BATCH_IDS_LEN {
+        if self.queries.len() == self.count || self.ids.len() >= self.count * MEAN_ID_LEN {
             self.answer()?;
         }
         Ok(())

@@ -141,6 +141,9 @@ impl Rendered {
         query: Query<'_>,
         answer: &Answer<'_>,
     ) -> anyhow::Result<()> {
+        if answer.is_empty() && form.format != TableFormat::Json {
+            return Ok(());
+        }
         let row = query.row(answer)?;
         self.found |= !row.matches.is_empty();
         match form.format {
