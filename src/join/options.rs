@@ -8,8 +8,8 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters, setters};
 
-/// However much memory the caller of a join uses, the join gets at least one in this many parts of
-/// the memory budget.
+/// However much memory the caller of a join uses, the join gets at least the memory budget divided
+/// by this number.
 const RESERVED_DIVISOR: u64 = 4;
 
 /// The fingerprints to join. A fingerprint that occurs several times counts once.

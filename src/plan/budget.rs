@@ -29,8 +29,8 @@ impl Budget {
         let n = fingerprint_count as f64;
         match *self {
             Budget::Default => {
-                // The family of two halves fits. For a large `k` three blocks fit as well, which
-                // reduce the time of a query to a half or two thirds.
+                // 12 bytes are enough for two halves, 18.5 bytes also for three blocks, which for a
+                // large `k` reduce the time of a query to a half or two thirds.
                 let each = if k < LARGE_K { 12.0 } else { 18.5 };
                 n * each + DEFAULT_FOR_ALL
             }

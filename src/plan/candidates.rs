@@ -8,8 +8,8 @@ use crate::plan::syndromes::{Syndromes, suitable_bits, with_syndromes};
 use crate::scheme::designs::{Design, Member, even_widths};
 use crate::scheme::{FAMILIES, Scheme, member};
 
-/// Designs of up to this number of tables are considered in every layout, larger ones only in the
-/// natural and the dealt one: there the other layouts gain less, and take as long to estimate.
+/// Designs of up to this number of tables are considered in every layout, larger designs only in
+/// the natural and the dealt one: other layouts gain less there, but take as long to estimate.
 const TABLES_IN_ALL_LAYOUTS: usize = 8;
 /// Designs with more tables than this are not considered.
 const TABLES_MAX: usize = 64;

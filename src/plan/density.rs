@@ -16,16 +16,16 @@ pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 pub(crate) struct Neighbour {
     /// The bits in which the values differ from the query, permuted like the values of the table.
     pub(crate) diff: u64,
-    /// The mean number of such values for a query.
+    /// The mean number of values in the group, over all queries.
     pub(crate) count: f64,
 }
 
 /// How unevenly the values of a table are distributed over its blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Crowding {
-    /// The probability that two values lie in blocks of one entry of the prefix index.
+    /// The probability that two values lie in blocks of the same entry of the prefix index.
     pub(crate) in_entry: f64,
-    /// The probability that two values lie in one block.
+    /// The probability that two values lie in the same block.
     pub(crate) in_block: f64,
 }
 

@@ -5,16 +5,16 @@
 
 use super::scheme_estimate::SchemeEstimate;
 
-/// Schemes within this factor of the least time count as fast; the smallest of them is preferred.
+/// Schemes within this factor of the least time count as fast; of these, small ones are preferred.
 const AS_FAST: f64 = 1.05;
-/// Of the fast schemes, those within this factor of the least length count as small, because
-/// estimates from samples are not exact; the fastest of them is preferred.
+/// Fast schemes within this factor of the least length count as small (estimates from samples are
+/// not exact); of these, the fastest are preferred.
 const AS_SMALL: f64 = 1.02;
-/// Of the small schemes within this factor of the least time the simplest is chosen: for evenly
+/// Of the small schemes within this factor of the least time, the simplest is chosen: for evenly
 /// distributed bits all layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// If `k` is above this, a scheme with syndromes is chosen only if its masks with whole values
+/// If `k` is above this, a scheme with syndromes is chosen only if the same masks without syndromes
 /// exceed the budget: a syndrome then stands for so many possible values that an estimate from a
 /// sample is unreliable.
 const SYNDROMES_K_MAX: u32 = 3;
@@ -30,7 +30,7 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEsti
         fastest = fastest.min(estimate.hot_micros);
     }
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    // Whether the scheme with the same masks and whole values is within the budget, too.
+    // Whether the scheme with the same masks but without syndromes also fits into the budget.
     let whole_fits = |of: &SchemeEstimate| {
         let is_whole = |e: &&SchemeEstimate| {
             e.within_budget

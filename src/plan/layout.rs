@@ -76,7 +76,8 @@ impl Layout {
         for (bit, entropy) in bits {
             let at = match self {
                 Layout::Live => {
-                    // A bit starts the next block if less than half of its information fits.
+                    // A bit starts the next block if less than half of its information fits into
+                    // this one.
                     let full = held[current] + entropy / 2.0 > wanted[current];
                     current += usize::from(full && current + 1 < blocks.len());
                     current

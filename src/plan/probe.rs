@@ -23,7 +23,7 @@ use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
 use crate::scheme::combinations_up_to;
 
-/// The cost of one step of binary search in the restart points, as a share of the cost of a range.
+/// The cost of a step of binary search in restart points, as a share of the cost of a whole range.
 const RANGES_PER_HALVING: f64 = 0.4;
 /// Heads skipped at a time: a word contains eight gaps of one byte.
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
@@ -47,7 +47,7 @@ pub(crate) struct TableModel {
     pub(crate) value_count: u64,
     /// Bytes of the prefix index and the heads, which probes read in random order.
     pub(crate) hot_len: f64,
-    /// Mean number of bytes after the first byte of a gap between heads.
+    /// Mean number of bytes of a gap between heads in addition to its first byte.
     pub(crate) extra_len: f64,
     pub(crate) density: Density,
     /// The syndromes of the table, if it does not hold whole values.
@@ -85,20 +85,20 @@ struct BlockModel {
     filled: f64,
     /// Values in a block that is not empty.
     held: f64,
-    /// Blocks for each value of the naming bits: several if the block number is longer than the
+    /// Blocks for each value of the `naming_bits`: several if the block number is longer than the
     /// prefix.
     per_prefix: f64,
-    /// The number of these blocks that hold values.
+    /// The number of the `per_prefix` blocks that hold values.
     used_per_prefix: f64,
 }
 
-/// The blocks that the same number of flips in the naming bits leads to.
+/// The blocks that a probe reaches by the same number of flips in the block number.
 struct Ring {
     /// Flips that are left for the prefix bits inside a block.
     remaining: u32,
-    /// Number of ways to flip the naming bits.
+    /// Number of ways to place the flips in the block number.
     prefixes: f64,
-    /// Sum over these ways, each weighted by the density of values at the flipped prefix.
+    /// Like `prefixes`, but each way is weighted by the density of values at the flipped prefix.
     weighted: f64,
     /// Blocks that hold values.
     blocks: f64,
@@ -261,7 +261,7 @@ impl TableModel {
         }
     }
 
-    /// The number of heads in the blocks of a ring that are within the radius.
+    /// The number of heads within the radius in the blocks of a ring.
     fn wanted(&self, block: &BlockModel, ring: &Ring) -> f64 {
         let flipped = self.density.ways(block.inner_bits, ring.remaining).iter().sum::<f64>();
         block.in_range * ring.weighted * flipped
@@ -320,7 +320,7 @@ fn whole_share(surviving: f64) -> f64 {
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }
 
-/// Mean number of bytes after the first byte of a gap, computed from the length of all heads.
+/// Mean number of bytes of a gap in addition to its first, computed from the length of all heads.
 pub(crate) fn extra_len(heads_len: f64, value_count: u64) -> f64 {
     (heads_len / value_count.max(1) as f64 - 1.0).max(0.0)
 }
@@ -352,7 +352,7 @@ mod tests {
         assert!((steps.blocks - 19.0).abs() < 1e-6);
         assert!(steps.chunks >= steps.blocks && steps.chunks < 1.01 * steps.blocks);
         // The lowest byte of one head in 256 equals the lowest byte of the query. In the block of
-        // the query itself one of its 8 bits may be flipped, too: 18 + 9 = 27.
+        // the query itself, one of the 8 bits of this byte may also be flipped: 18 + 9 = 27.
         assert!((steps.heads_compared / (27.0 * 38.15 / 256.0) - 1.0).abs() < 0.05, "{steps:?}");
         assert!(steps.whole_chunks < 0.01 * steps.chunks);
     }

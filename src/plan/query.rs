@@ -68,7 +68,7 @@ fn models(segment: &Segment) -> Vec<TableModel> {
 
 /// How unevenly the values of a table are distributed over its blocks, estimated from its overflow
 /// entries: an index entry overflows if its blocks contain several times the mean number of values.
-/// `None` if there are no overflow entries, or if they are damaged, which queries will report.
+/// `None` if there are no overflow entries, or if they are damaged: queries report that.
 fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     let n = value_count as f64;
     let overflow_count = table.overflow_entries.len / OVERFLOW_ENTRY_LEN;

@@ -121,8 +121,8 @@ impl ProbeCosts {
     }
 }
 
-/// Sets of usable tables whose radii are then lowered: the set of all tables, and sets of tables
-/// with disjoint masks, which lowering one radius at a time would not reach in a large scheme.
+/// Sets of usable tables, from each of which a search for the cheapest radii starts: the set of all
+/// tables, and sets with disjoint masks, which the first search would miss in a large scheme.
 fn starts(masks: &[u64], usable: &[bool]) -> Vec<Vec<bool>> {
     let mut starts = vec![usable.to_vec()];
     for first in 0..masks.len().min(DISJOINT_STARTS) {
@@ -160,7 +160,8 @@ fn cheapest_from(
         }
     }
     let mut radii = radii?;
-    // A table whose radius could not be lowered is not tried again: other radii only get lower.
+    // A table whose radius could not be lowered is not tried again: the other radii only get lower,
+    // so its radius is still needed.
     let mut open = members;
     loop {
         let saving = |t: usize| costs.of(t, radii[t]) - costs.of(t, lowered(radii[t]));

@@ -39,7 +39,7 @@ pub(crate) struct SampleModel {
     value_count: u64,
     /// For each bit, 0 the least significant: the probability that two values agree in it.
     agree: [f64; 64],
-    /// How near neighbours of a query differ from it.
+    /// The near neighbours of a query, grouped by the bits in which they differ from it.
     near: Vec<Near>,
 }
 
@@ -156,8 +156,8 @@ fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> 
     each_near_pair(values, queries, |distance, _| seen_at[distance] += 1);
     let pairs = queries as f64 * (values.len() - 1) as f64;
     let by_chance = distribution(agree);
-    // Compares sums up to a distance, since hashes that always set half of their bits have only
-    // even distances. A sum of zero counts as one pair.
+    // Compares the numbers of pairs up to a distance, not at it: hashes that always set half of
+    // their bits have only even distances. A number of zero counts as one pair.
     let common = |d: usize| {
         let seen = seen_at[..=d].iter().sum::<usize>() as f64;
         seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs
@@ -200,8 +200,8 @@ fn each_near_pair(values: &[u64], queries: usize, mut take: impl FnMut(usize, u6
 /// sample.
 ///
 /// `grown` times as many values need log2(grown) more bits of information to differ. So prefixes of
-/// the collection with some entropy repeat as often as prefixes of the sample with log2(grown) bits
-/// of entropy less.
+/// the collection with some entropy repeat as often as prefixes of the sample with an entropy that
+/// is smaller by log2(grown) bits.
 fn grown_distinct(groups: &GroupCounts, depth: &[f64; 65], grown: f64, bits: u32) -> f64 {
     let wanted = depth[bits as usize] - grown.log2();
     if wanted <= 0.0 {

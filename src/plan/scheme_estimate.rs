@@ -150,7 +150,7 @@ impl<'a> Estimator<'a> {
         planner.price(reader.choose(self.k).path, self.k)
     }
 
-    /// What a plan reads: candidates, pages, and the largest prefix group.
+    /// The candidates and pages that a query with this plan reads, and the largest prefix group.
     fn usage(&self, plan: &PathPlan, tables: &[TableEstimate]) -> Usage {
         let radii = match &plan.path {
             AccessPath::Probe { radii } => radii,
@@ -173,8 +173,7 @@ impl<'a> Estimator<'a> {
         let pages = |(table, radius): (&TableEstimate, u32)| {
             table.model.pages(&table.model.probe(radius, self.k, 1.0), radius)
         };
-        // A random query has the same distances to all prefixes, however the values are
-        // distributed.
+        // However the values are distributed, a random query has the same expected candidates.
         let uniform = Density::uniform();
         let random = |(table, radius): (&TableEstimate, u32)| {
             let (prefix, head) =
@@ -190,7 +189,7 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// What a query reads. See the fields of the same name in [`SchemeEstimate`].
+/// The fields of the same names in [`SchemeEstimate`], where they are explained.
 struct Usage {
     random_candidates: f64,
     largest_group: f64,

@@ -9,7 +9,7 @@ use crate::plan::cut;
 use crate::plan::density::Density;
 use crate::plan::probe::{SyndromeModel, TableModel, extra_len};
 
-/// Groups of fewer values in a sample are not scaled up: they may be in the sample by chance.
+/// Groups of fewer sampled values are not scaled up: they may be in the sample by chance.
 const CROWD_MIN: usize = 8;
 
 /// The estimated table of a mask.
@@ -72,7 +72,6 @@ impl TableEstimate {
         let mut table =
             TableEstimate::cut(prefix_bits, value_count, distinct, crowded_lens, density);
         let largest = groups(prefix_bits).max().unwrap_or(0);
-        // A small group of a sample may be in the sample by chance, so it is not scaled up.
         let seen = if largest >= CROWD_MIN || grown <= 1.0 { largest as f64 * grown } else { 0.0 };
         let spread = 1.0 + by_chance + 4.0 * by_chance.sqrt();
         table.largest_group = seen.max(spread).min(value_count as f64);

@@ -11,7 +11,7 @@ const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 /// Cache lines touched to look up a value: one of the index, one of heads, one of tails.
 const LINES_PER_LOOK_UP: f64 = 3.0;
 
-/// The cost of a cache miss that a query waits for, in prefetched touches, which overlap.
+/// The cost of a cache miss that a query waits for, as a multiple of a prefetched touch.
 const TOUCHES_PER_MISS: f64 = 12.0;
 
 /// The cost of each step of a query in nanoseconds, on one thread.

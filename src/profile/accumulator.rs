@@ -15,8 +15,8 @@ use fpstore_base::Fingerprint;
 const PAIR_SAMPLE_MAX: u64 = 1 << 20;
 /// Minimum absolute correlation of a reported pair of bits.
 const CORRELATION_MIN: f64 = 0.3;
-/// Minimum correlation of a reported pair of bits, in standard deviations: chance causes 7 in one
-/// of 10^11 pairs.
+/// Minimum correlation of a reported pair of bits, in standard deviations: by chance, one of 10^11
+/// pairs exceeds 7.
 const CORRELATION_DEVIATIONS: f64 = 7.0;
 /// Both bits of a reported pair have at least this many zeros and this many ones.
 const SCARCE: u64 = 16;

@@ -3,8 +3,8 @@
 use crate::plan::profile::distances::distribution;
 use crate::scheme::combinations_up_to;
 
-/// The mean number of `fingerprint_count` stored fingerprints within `k` bits of a random query:
-/// n * (C(64,0) + ... + C(64,k)) / 2^64, whatever is stored.
+/// The mean number of stored fingerprints, of `fingerprint_count`, within `k` bits of a random
+/// query: n * (C(64,0) + ... + C(64,k)) / 2^64, whatever is stored.
 ///
 /// ```
 /// let by_chance = fpstore::profile::random_matches(1_000_000_000, 8);

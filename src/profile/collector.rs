@@ -80,8 +80,8 @@ impl Collector {
         }
     }
 
-    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons, and from which
-    /// reports derive no problem.
+    /// Leaves out [`Statistics::nearest`]: it takes up to 2^30 comparisons, and reports derive no
+    /// problem from it.
     #[must_use]
     pub fn without_nearest(mut self) -> Self {
         self.wants_nearest = false;
@@ -173,8 +173,8 @@ fn table_of(
     table.finish(None, index, scale)
 }
 
-/// The fingerprints with the most records, found in a sample of the records. Counts are estimated
-/// if `exact` has none.
+/// The fingerprints with the most records, found in a sample of the records. A count for which
+/// `exact` returns `None` is estimated.
 fn heaviest(
     sample: Sampler,
     record_count: u64,

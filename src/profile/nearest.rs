@@ -14,7 +14,7 @@ use fpstore_base::watch::Watch;
 
 /// Maximum distance at which a nearest fingerprint is searched for.
 const DISTANCE_MAX: u32 = 24;
-/// A k is proposed only if this many fingerprints have another one within it.
+/// A k is proposed only if this many fingerprints have another one within k bits.
 const NEAR_MIN: u64 = 8;
 /// Maximum share of queries that find a stranger within the proposed k.
 const CHANCE_MAX: f64 = 0.01;
@@ -96,12 +96,12 @@ fn count(counts: &mut [u64], distance: u32) {
     }
 }
 
-/// The k at the gap between near copies and strangers.
+/// Proposes the k at the gap between near copies and strangers; `None` without a gap.
 ///
-/// It is the smallest distance where the counts, each averaged with its two neighbours, are about
-/// lowest. Some count before it must be four times as high, and some count beyond it twice as high.
-/// `strangers` is the number of fingerprints without another one within the counted distances.
-/// Within the proposed distance, chance must cause almost no neighbours.
+/// The gap is the smallest distance at which the counts, each averaged with its two neighbours, are
+/// about lowest. An average before it must be four times as high, and one beyond it, or
+/// `strangers`, twice as high. `strangers` is the number of fingerprints without another one within
+/// the counted distances. By chance, almost no fingerprint may have another one up to the gap.
 fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let smooth = |at: usize| {
         let around = counts.iter().skip(at.saturating_sub(1)).take(if at == 0 { 2 } else { 3 });

@@ -52,9 +52,9 @@ pub struct Statistics {
     pub duplicates: Vec<SizeClass>,
     /// Entry `i`, 0 to 64: the number of fingerprints with `i` ones.
     pub popcounts: Vec<u64>,
-    /// Fingerprints that a number of double precision, as in JavaScript, represents exactly.
+    /// The number of fingerprints that a 64-bit float, as in JavaScript, represents exactly.
     pub double_count: u64,
-    /// Fingerprints with hex digits 0 to 9 only.
+    /// The number of fingerprints whose hex digits are all 0 to 9.
     pub decimal_looking_count: u64,
     /// The least and the greatest fingerprint.
     pub range: Option<(Fingerprint, Fingerprint)>,
@@ -72,7 +72,7 @@ pub struct Statistics {
     pub(crate) scheme_sample: Option<Sample>,
 }
 
-/// What statistics count as a record.
+/// The things that statistics count as records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

@@ -124,8 +124,8 @@ pub(super) struct TableAccumulator {
     before: Option<u64>,
     value_count: u64,
     groups: SizeCounts,
-    /// The largest groups, ascending by count, then descending by prefix: a larger one replaces the
-    /// first.
+    /// The largest groups, ascending by count, then descending by prefix: a larger group replaces
+    /// the first.
     largest: Vec<(u64, std::cmp::Reverse<u64>)>,
     /// The number of ordered pairs of values in the same prefix group.
     pairs: f64,

@@ -14,7 +14,7 @@ pub type Radius = Option<u32>;
 ///
 /// A counterexample puts at least `radius + 1` flips into the mask of every table that has a
 /// radius. The search takes a table that still lacks flips and tries a flip in each atom of its
-/// mask. A tried atom is closed for the next atoms, so no pattern occurs twice.
+/// mask. A tried atom gets no more flips when the next atoms are tried, so no pattern occurs twice.
 pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
@@ -163,7 +163,7 @@ impl<'a> Search<'a> {
         Some(false)
     }
 
-    /// The unmet table with the fewest atoms left to try; `None` if some table cannot be met.
+    /// The unmet table with the fewest atoms left to try; `None` if one cannot get its flips.
     fn scarcest(&self, unmet: TableSet, open: u64, budget: u32) -> Option<usize> {
         let mut scarcest = None;
         let mut fewest = u32::MAX;

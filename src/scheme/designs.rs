@@ -9,7 +9,7 @@ use crate::bytes::permutation::{Permutation, Permuted};
 /// How blocks of bits are joined to masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Design {
-    /// Disjoint blocks, as many as the number, with one table for each.
+    /// This number of disjoint blocks, with one table for each.
     Blocks(u32),
     /// A mask for every choice of all blocks except k. As k flips touch at most k blocks, some mask
     /// contains no flip.

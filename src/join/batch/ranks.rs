@@ -1,9 +1,9 @@
 //! Finds the ranks of many fingerprints in the first table of a segment. A rank leads to the ids of
 //! a fingerprint, and to whether it is deleted.
 //!
-//! A join yields fingerprints without their ranks. A few fingerprints are looked up one by one,
-//! many are found in a pass over the table: with very many segments, each contains only a few of
-//! the fingerprints, but all of them would have to be looked up in each.
+//! A join yields fingerprints without their ranks. If they are few compared with the values of the
+//! table, each is looked up; otherwise the whole table is read. In a store of many small segments,
+//! looking up each fingerprint in each segment would take longer.
 
 use crate::base::error::Result;
 use crate::base::section::Rank;
@@ -15,7 +15,7 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
-/// Finds the ranks of the same fingerprints in several segments, one after the other.
+/// Finds the ranks of some fingerprints in one segment after the other.
 pub(in crate::join) struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
     /// The mask of the last table read in a pass, and the sorted permuted fingerprints with their

@@ -18,7 +18,7 @@ use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Id};
 
-/// The similarities of a cluster of up to this many members are computed by one thread.
+/// Maximum number of members of a cluster whose similarities a single thread computes.
 const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
 
 /// A member of a cluster: one or more documents with equal features and equal fingerprints.
@@ -27,7 +27,7 @@ const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
 pub struct ConfirmedMember {
     /// The fingerprint of these documents.
     pub fingerprint: Fingerprint,
-    /// The distance from the fingerprint of the representative, in bits.
+    /// The distance between this fingerprint and the one of the representative, in bits.
     pub distance: u32,
     /// The Jaccard similarity of these documents and the representative.
     pub similarity: f64,
@@ -47,7 +47,7 @@ pub struct ConfirmedCluster {
     pub size: u64,
     /// The largest distance between two fingerprints of the cluster, or a lower bound of it.
     pub diameter: u32,
-    /// Whether the diameter is exact; always for up to 4096 members.
+    /// Whether `diameter` is exact; it is always exact for up to 4096 members.
     pub diameter_is_exact: bool,
     /// The members: first the representative, then all others by descending similarity, ties by
     /// their first document. The representative is the member that is similar to the most
@@ -56,7 +56,7 @@ pub struct ConfirmedCluster {
     pub members: Vec<ConfirmedMember>,
 }
 
-/// The representative of a cluster, and a node of the cluster.
+/// A pair of nodes: the representative of a cluster, and a member of the cluster.
 type Member = (u32, u32);
 
 impl Compared {
@@ -94,7 +94,7 @@ impl Compared {
         if method == ClusterMethod::Leader {
             order.sort_unstable_by_key(|&node| first(node));
         } else {
-            // The number of documents similar to each node, including documents of the node.
+            // The number of documents similar to each node, including its own documents.
             let weight = |node: u32| nodes.documents(node).len() as u64;
             let mut degrees: Vec<u64> = order.iter().map(|&node| weight(node)).collect();
             let mut components = DisjointSets::new(nodes.len() as u32);
@@ -107,7 +107,7 @@ impl Compared {
             order.iter().for_each(|&node| component_of[node as usize] = components.find(node));
             order.sort_unstable_by_key(|&node| (Reverse(degrees[node as usize]), first(node)));
         }
-        // For each position in `order`: the position of the representative of the node there.
+        // For each position in `order`: the position of the representative of that node.
         let mut center_of: Vec<u32> = (0..order.len() as u32).collect();
         if method == ClusterMethod::Components {
             let mut centers: HashMap<u32, u32> = HashMap::new();
@@ -115,8 +115,8 @@ impl Compared {
                 center_of[at as usize] = *centers.entry(component_of[node as usize]).or_insert(at);
             }
         } else {
-            // In this order, the centres of stars are leaders: each node that is in no star yet
-            // becomes the centre of a star, and all similar nodes that are in no star yet join it.
+            // In this order, each node that is in no star yet becomes the centre of a star (a
+            // leader), and all similar nodes that are in no star yet join the star.
             let (led, count) = self.lead(&order)?;
             compared_count += count;
             led.iter().for_each(|led| center_of[led.set as usize] = led.leader);
@@ -224,7 +224,7 @@ impl ConfirmedClusters {
         (0..).zip(is_kept).try_for_each(|(number, is_kept)| each(fate(is_kept), number))
     }
 
-    /// The document of a cluster that `rule` keeps.
+    /// The document of a cluster that `rule` keeps; `None` if it keeps or drops all of them.
     fn kept_one(&self, cluster: &ConfirmedCluster, rule: KeepRule) -> Result<Option<u32>> {
         let named = |&number: &u32| {
             let id = if rule.compares_ids() { self.id(number)? } else { None };

@@ -88,7 +88,7 @@ impl Compared {
             batch.clear();
             Ok(())
         };
-        // The caller's observer counts comparisons: this observer only stops the join.
+        // `watch` counts comparisons for the caller: this observer of the join can only end it.
         let own = watch.clone();
         let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),
@@ -103,8 +103,8 @@ impl Compared {
         Ok(compared)
     }
 
-    /// Finds the leaders among the nodes in this order. Returns, for each node with a leader, its
-    /// position and the position of its leader; and the number of compared pairs.
+    /// Finds the leaders among the nodes, in the order `order`. Returns for each other node its
+    /// position in `order` and the position of its leader; and the number of compared pairs.
     pub(super) fn lead(&self, order: &[u32]) -> Result<(Vec<LedSet>, u64)> {
         let Compared { nodes, sets, options, threshold, .. } = self;
         match sets.kind() {

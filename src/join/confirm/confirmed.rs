@@ -9,7 +9,7 @@ use crate::writing::sort::{RecordSorter, SortResources, SortedRecords};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// The sorter of the pairs gets one in this many parts of the memory, the join the rest.
+/// The sorter of pairs gets the memory divided by this number, the join gets the rest.
 const SORTER_DIVISOR: u64 = 4;
 
 /// Two documents with similar features.
@@ -41,7 +41,7 @@ pub struct Confirmed {
     options: JoinOptions,
     /// Pairs of similar nodes, the smaller node first, with their similarity.
     edges: SortedRecords,
-    /// The number of pairs of documents; `equal_count` counts those with equal fingerprints.
+    /// The number of pairs of documents; `equal_count` of them have equal fingerprints.
     pair_count: u64,
     equal_count: u64,
     candidate_count: u64,

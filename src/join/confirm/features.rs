@@ -23,18 +23,18 @@ pub(super) enum FeatureKind {
     Sketches,
 }
 
-/// The number of bytes that are written at once.
+/// Number of buffered bytes that are written together.
 const BUFFER_LEN: usize = 1 << 16;
 
-/// The contents of documents, written by document and read by node.
+/// The contents of documents in a temporary file: written in order, then read for any node.
 #[derive(Debug)]
 pub(super) struct FeatureFile {
     kind: FeatureKind,
     file: ScratchFile,
     buffer: Vec<u8>,
-    /// The end of each document in the file, in bytes.
+    /// The position in the file after the content of each document.
     ends: Vec<u64>,
-    /// The first document of each node.
+    /// The first document of each node, which has the content of the node.
     documents: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// Ends the list of documents. After this call, contents can be read by node.
+    /// Ends the list of documents. After this call, the contents of nodes can be read.
     pub(super) fn group(&mut self, nodes: &Nodes) -> Result<()> {
         self.documents = (0..nodes.len() as u32).map(|node| nodes.documents(node)[0]).collect();
         self.flush()
@@ -132,7 +132,7 @@ impl FeatureSets for InOrder<'_> {
         features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
         let mut left = features.as_mut_slice();
         let range_of = |set: u32| self.file.range_of(self.nodes[set as usize]);
-        // Sets that are neighbours in the file are read at once.
+        // Adjacent sets in the file are read at once.
         for run in sets.chunk_by(|one, next| range_of(*one).end == range_of(*next).start) {
             let (start, end) = (range_of(run[0]).start, range_of(run[run.len() - 1]).end);
             let own;

@@ -7,7 +7,7 @@
 //! than other sets.
 //!
 //! If the leaders do not fit into memory, the remaining sets are compared in further passes, each
-//! with an index of the next leaders: memory affects the time, never the result.
+//! with an index of further leaders: memory affects the time, never the result.
 
 use std::fmt;
 use std::ops::Range;
@@ -26,11 +26,11 @@ use fpstore_base::watch::{Phase, Watch};
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
 /// Maximum number of features in a block, unless its only set has more.
 const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
-/// The number of sets in the sample for the estimate.
+/// Number of sampled sets from which the number of comparisons is estimated.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
-/// This many equal tokens cost about as much as one comparison of two sets.
+/// Finding this many sets by a common token costs about as much as comparing two sets.
 const MEETINGS_PER_COMPARISON: u64 = 16;
-/// The index gets one in this many parts of the memory.
+/// The index gets the memory divided by this number.
 pub(super) const INDEX_DIVISOR: u64 = 2;
 /// Bytes of memory that each set adds to the memory of the options.
 const SET_LEN: u64 = 64;
@@ -51,12 +51,11 @@ pub struct LedSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeadingCosts {
-    /// The number of tokens of sets found in the index, counted for each indexed set with the
-    /// token.
+    /// How often a token of a set was also a token of an indexed set.
     pub meetings: u64,
-    /// Pairs of sets whose features were compared.
+    /// The number of pairs of sets whose features were compared.
     pub compared: u64,
-    /// Passes over the sets that had no leader yet.
+    /// The number of passes over the sets that had no leader yet.
     pub passes: u64,
 }
 
@@ -76,7 +75,7 @@ pub struct LeadingCosts {
 /// # Errors
 ///
 /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) for an invalid likeness.
-/// * Errors of reading the features, and of `options`.
+/// * The errors of [`FeatureSets::read`], and an error for invalid `options`.
 pub fn lead_sets(
     sets: &(impl FeatureSets + ?Sized),
     likeness: Likeness,
@@ -139,7 +138,7 @@ pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> 
     numbers.iter().take(BLOCK_COUNT).take_while(fits).count().max(1)
 }
 
-/// The rule by which sets are similar, and the features of the sets.
+/// The condition for sets to be similar, and the features of the sets.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'a, S: ?Sized> {
     pub(super) sets: &'a S,
@@ -164,7 +163,7 @@ pub(super) struct Buffers {
 
 impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
     /// Calls `each` with each set in `buffers.found` that is similar to a set with the features
-    /// `own`, and with the similarity, until `each` returns false.
+    /// `own`, and with their similarity, until `each` returns false.
     pub(super) fn each_similar(
         &self,
         own: &[u64],
@@ -284,7 +283,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         Ok(rest)
     }
 
-    /// Estimates from a sample how many comparisons will find that two sets are not similar. The
+    /// Estimates from a sample how many comparisons will find that two sets are not similar. This
     /// number grows with the square of the number of sets.
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
@@ -304,7 +303,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     }
 
     /// Compares sets with the indexed leaders. Returns the sets without a similar leader, and the
-    /// others.
+    /// sets with a leader.
     fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Prepared, Vec<LedSet>)> {
         let (mut unled, mut led) = (Prepared::default(), Vec::new());
         let (mut buffers, matcher) = (Buffers::default(), &self.matcher);

@@ -1,9 +1,9 @@
 //! Finds leaders among documents with sketches: pairs with near fingerprints are candidates, their
 //! sketches are compared.
 //!
-//! The algorithm is the one of [`leaders`](crate::join::grouping::leaders), with the similarity of
-//! sketches as the condition. Documents are compared with leaders only, so a dense cluster, which
-//! has few leaders, is cheap.
+//! Uses the algorithm of [`leaders`](crate::join::grouping::leaders), with similar sketches as the
+//! condition. Documents are compared with leaders only, so a dense cluster, which has few leaders,
+//! is cheap.
 
 use super::led_sets::{LedSet, Unlike};
 use super::similarity::{check_threshold, sketch_similarity};
@@ -15,7 +15,7 @@ use fpstore_base::watch::Phase;
 /// Callback that replaces the contents of a buffer by the sketch of a document.
 pub type ReadSketch<'a> = dyn Fn(u32, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 
-/// The number of documents in the sample for the estimate.
+/// Number of sampled documents from which the number of comparisons is estimated.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
 /// Finds the leaders among documents. In the order of their numbers, a document that is similar to

@@ -3,7 +3,7 @@
 use super::similarity::check_threshold;
 use crate::base::error::{Error, Result};
 
-/// The condition, on their features, for a document to be similar to a leader.
+/// The condition on features for a document to be similar to a leader.
 ///
 /// ```
 /// use fpstore::join::confirm::Likeness;
@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Likeness {
-    /// The minimum Jaccard similarity, above 0 and at most 1; or 0 if `contained` is set.
+    /// The minimum Jaccard similarity, above 0 and at most 1; 0 for none if `contained` is set.
     pub similarity: f64,
     /// The minimum part of the features of the document that the leader must also have, above 0 and
     /// at most 1. The leader must then have at least as many features as the document. `None`: no
@@ -29,7 +29,7 @@ impl From<f64> for Likeness {
 }
 
 impl Likeness {
-    /// The same condition, with this minimum part of the features that the leader must also have.
+    /// The same condition with the field `contained` set to `part`.
     #[must_use]
     pub fn contained(self, part: impl Into<Option<f64>>) -> Self {
         Likeness { contained: part.into(), ..self }
@@ -43,7 +43,8 @@ impl Likeness {
         let Some(part) = self.contained.filter(|part| !(*part > 0.0 && *part <= 1.0)) else {
             return Ok(());
         };
-        let reason = format!("part {part}, expected a number above 0 and at most 1");
+        let reason =
+            format!("minimum contained part is {part}, expected a number above 0 and at most 1");
         Err(Error::InvalidOptions { reason })
     }
 }

@@ -1,7 +1,7 @@
 //! Nodes: groups of documents with equal fingerprints and equal features.
 //!
 //! The documents of a node are compared once, as one document. Documents are grouped by sorting;
-//! each takes [`DOCUMENT_LEN`] bytes of memory.
+//! each document takes [`DOCUMENT_LEN`] bytes of memory.
 
 use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;

@@ -47,7 +47,7 @@ impl Postings {
         Postings { slots: vec![NONE; 2], postings: Vec::new(), sets: Vec::new(), most }
     }
 
-    /// Whether a set with these tokens fits into the memory. The first set always fits.
+    /// Whether the postings of a set with these tokens fit into memory; always for the first set.
     pub(super) fn fits(&self, tokens: &[Token]) -> bool {
         self.sets.is_empty() || self.postings.len() + tokens.len() <= self.most
     }
@@ -85,7 +85,7 @@ impl Postings {
 
     /// Replaces `found` by the numbers of the indexed sets, from position `since` on, that may be
     /// similar to a set of `len` features with these tokens, ascending. Returns the number of
-    /// postings with an equal token.
+    /// postings with one of these tokens.
     pub(super) fn meet(
         &self,
         since: u32,

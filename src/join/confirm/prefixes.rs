@@ -78,7 +78,7 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// The number of sets with a feature, up to 3: an upper bound, exact for most rare features.
+/// The number of sets with each feature, counted up to 3: never too low, mostly exact if rare.
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
@@ -87,7 +87,7 @@ pub(super) struct Rarity {
 /// The maximum of a counter: 3 stands for 3 or more sets.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
-/// The counters get at most one in this many parts of the memory.
+/// The counters get at most the memory divided by this number.
 const MEMORY_DIVISOR: u64 = 4;
 /// The number of counters for each feature, if memory allows.
 const COUNTERS_PER_FEATURE: usize = 4;
@@ -152,14 +152,14 @@ pub(super) struct Token {
 
 /// Computes the prefixes of sets for a condition of similarity.
 ///
-/// If the condition is only `contained`, a set that contains another one can have the common
-/// features at any position, so all features of a set are indexed.
+/// If the condition is only `contained`, the common features can be at any position in the
+/// containing set, so all features of a set are indexed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefixes(pub(super) Likeness);
 
 impl Prefixes {
-    /// The length of the probed prefix of a set of `len` features: similar sets have at least one
-    /// of the features in it.
+    /// The length of the probed prefix of a set of `len` features: every similar set has at least
+    /// one of the features in it.
     pub(super) fn probed(self, len: usize) -> usize {
         let Likeness { similarity, contained } = self.0;
         let part = if similarity > 0.0 { similarity } else { contained.unwrap_or(1.0) };
@@ -178,7 +178,7 @@ impl Prefixes {
     pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
         let left = |it: (usize, u32)| it.0 - it.1 as usize;
         if self.0.similarity == 0.0 {
-            // The indexed set must be able to contain the required part of the own set.
+            // The indexed set must be large enough to contain the required part of the other set.
             let least = least_contained(own.0, self.0.contained.unwrap_or(1.0));
             return own.0 <= indexed.0
                 && (own.1 as usize) < self.probed(own.0)

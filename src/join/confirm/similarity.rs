@@ -59,7 +59,7 @@ pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     least
 }
 
-/// The minimum number of elements that is at least the part `part` of a set of `len` elements.
+/// The smallest number of elements that is at least `part * len`, for a part from 0 to 1.
 pub(super) fn least_contained(len: usize, part: f64) -> usize {
     let mut least = ((part * len as f64) as usize).saturating_sub(1);
     while least < len && (least as f64 / len as f64) < part {

@@ -17,14 +17,14 @@ use std::sync::OnceLock;
 use super::costs::{Costs, Descent, Hashed};
 use super::cut::{even_blocks, led_blocks};
 
-/// With hash tables, a blocking with more combinations than this is never the cheapest.
+/// Maximum number of combinations of a blocking with hash tables: more are never cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
-/// If values are divided block by block, a blocking with more combinations is never the cheapest.
+/// Maximum number of combinations of a blocking by which values are divided block by block.
 const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
-/// Maximum number of agreeing blocks of a blocking with hash tables; `AGREEING_MAX` without them.
+/// Maximum number of agreeing blocks with hash tables; otherwise `AGREEING_MAX`.
 const HASHED_AGREEING_MAX: u32 = 4;
 const AGREEING_MAX: u32 = 6;
-/// Values are divided only by blocks of at most this many bits: they give `2^bits` groups.
+/// Maximum length of a block by which values are divided: `bits` bits give `2^bits` groups.
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
@@ -125,7 +125,7 @@ impl Blocking {
                     choices: firsts as usize,
                     levels: agreeing as usize,
                 };
-                // For the first block values move twice: to a partition, and to a group in it.
+                // For the first block, values move twice: to a partition, and to a group in it.
                 descent.nanos(count as f64, pairs, costs.compare)
                     + count as f64 * f64::from(firsts) * NANOS_PER_MOVE
             });
@@ -187,7 +187,7 @@ impl Blocking {
         f64::from(bits) / self.blocks.len() as f64
     }
 
-    /// Nanoseconds for each pair when all pairs of adjacent values are compared.
+    /// Nanoseconds to compare a pair, if all pairs of a list of values are compared.
     pub(in crate::join) fn nanos_per_comparison(&self) -> f64 {
         self.costs.compare
     }
@@ -224,7 +224,7 @@ impl Blocking {
         &self.blocks[..=self.blocks.len() - self.agreeing]
     }
 
-    /// The number of combinations whose first agreeing block is at `first`: their relative cost.
+    /// The number of combinations whose first agreeing block is at `first`: a measure of the work.
     pub(in crate::join) fn steps(&self, first: usize) -> u64 {
         combination_count((self.blocks.len() - 1 - first) as u32, self.agreeing as u32 - 1) as u64
     }
@@ -266,8 +266,8 @@ pub(in crate::join) struct OfFirst<'a> {
     pub(in crate::join) blocking: &'a Blocking,
     /// The position of this block.
     pub(in crate::join) first: usize,
-    /// Computed on first use: a blocking by which values are divided block by block can have very
-    /// many combinations, and does not use them.
+    /// Computed on first use: combinations can be very many, and dividing values block by block
+    /// needs none.
     combinations: OnceLock<Vec<Combination>>,
 }
 
@@ -280,7 +280,7 @@ impl<'a> OfFirst<'a> {
         self.blocking.blocks[self.first]
     }
 
-    /// The agreeing bits of the first combination: the first block and those directly after it.
+    /// The bits of the first combination: its first block and the blocks directly after it.
     pub(super) fn agreed(&self) -> u64 {
         let blocks = &self.blocking.blocks[self.first..][..self.blocking.agreeing];
         blocks.iter().fold(0, |agreed, block| agreed | block)

@@ -7,9 +7,9 @@
 use super::hashing::bucket;
 use super::sides::Sides;
 
-/// With more comparisons for each value than this, values count as skewed and are given up.
+/// With more comparisons for each value than this, values count as skewed, and comparing ends.
 const COMPARISONS_PER_VALUE: u64 = 16;
-/// Number of comparisons that are always allowed.
+/// Values never count as skewed before this number of comparisons.
 const COMPARISONS_FREE: u64 = 4096;
 /// Binary logarithm of the number of buckets for each value: most buckets are empty.
 const BUCKETS_PER_VALUE_LOG: u32 = 2;

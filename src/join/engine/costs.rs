@@ -1,4 +1,4 @@
-//! The costs of the steps of a join, from which a blocking is chosen.
+//! The costs of the steps of a join, used to choose the cheapest blocking.
 
 use super::hash_table::LINES_MAX;
 use crate::search::kernel::Kernel;
@@ -8,9 +8,9 @@ use crate::search::kernel::Kernel;
 pub(super) struct Costs {
     /// Costs of a hash table of few values, which fits the cache of a core.
     pub(super) few: Hashed,
-    /// Costs of a hash table of more values than that.
+    /// Costs of a larger hash table.
     many: Hashed,
-    /// Nanoseconds for each pair when all pairs of adjacent values are compared.
+    /// Nanoseconds to compare a pair, if all pairs of a list of values are compared.
     pub(super) compare: f64,
 }
 
@@ -51,7 +51,7 @@ impl Costs {
 
 /// Nanoseconds to count a value and move it to its group.
 const NANOS_PER_MOVE: f64 = 2.5;
-/// Nanoseconds for each value in a group that is compared, independent of the size of the group.
+/// Nanoseconds for each value of a compared group, in addition to the cost of the pairs.
 const NANOS_PER_COMPARED: f64 = 6.0;
 /// Nanoseconds for each group of a division, independent of its size.
 const NANOS_PER_GROUP: f64 = 12.0;

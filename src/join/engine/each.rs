@@ -36,7 +36,7 @@ pub(super) fn compare_range(
     kernel.run(CompareEach { probe, at, build, k, emit });
 }
 
-/// Compares value `i` of `probe` with the first `at + i` values of `build`, or with all values.
+/// Compares value `i` of `probe` with the first `at + i` values of `build`, or all if it has fewer.
 struct CompareEach<'a, E> {
     probe: &'a [u64],
     at: usize,
@@ -68,7 +68,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
                 }
                 from += more + 1;
             }
-            // Each value is also compared with the values after these lines, up to its limit.
+            // Each value is also compared with the values after these lines, `count` values in all.
             for (more, &value) in some.iter().enumerate() {
                 let count = first.saturating_add(more).min(build.len());
                 for number in whole..count.div_ceil(LINE_LEN) {

@@ -30,13 +30,13 @@ const BATCH_COUNT: usize = 1 << 12;
 /// work ends within some milliseconds.
 pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
-/// A group of a descent with more values is sampled before it is compared, as it may be dense.
+/// A group of a descent with more values than this is sampled first, because it may be dense.
 const GROUP_COUNT: usize = 512;
 /// A group of at most `GROUP_COUNT` values is passed to [`Connect`] if it has more than this many
 /// near pairs for each value.
 const CONNECTED_PAIRS: usize = 4;
 
-/// Which values a partition by a first block contains.
+/// The rule by which values were divided into partitions by a first block.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Division {
     /// The values for which [`partition_of`] with `bits` bits returns the same number.
@@ -226,7 +226,7 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        // Taken out of `self`, because the search in a part may divide skewed values, too.
+        // The buffers are taken out of `self`: the search in a part may divide skewed values, too.
         let mut level = std::mem::take(&mut self.divided);
         let of_partition = |value| partition_of(value, block, skipped, bits);
         let found = level.by(sides, bits, of_partition).try_for_each(|mut group| {
@@ -249,7 +249,7 @@ impl<'a> PairFinder<'a> {
             return Ok(());
         }
         for combination in combinations {
-            // Used for the first combination only: afterwards, skewed values may be sorted into
+            // `agreed` applies to the first combination only: after it, skewed values may be in
             // another order.
             let lies_together = agreed.take() == Some(combination.agree);
             let found_before = self.found.len();
@@ -330,7 +330,8 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Compares all pairs of values; passes them to [`Connect`] instead if too many pairs are near.
+    /// Compares all pairs of values, or passes the values to [`Connect`] if too many pairs are
+    /// near.
     pub(super) fn compare_group(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         let count = sides.value_count();
         let (Some(connect), SidesMut::Within(values)) = (self.connect, sides) else {

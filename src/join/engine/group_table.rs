@@ -13,8 +13,8 @@ use crate::search::kernel::Vector;
 
 /// Number of values compared at once.
 const LINE_LEN: usize = 8;
-/// Binary logarithm of the number of buckets, except for very few or very many values. Their counts
-/// fit the cache of a core.
+/// Binary logarithm of the number of buckets, except for very few or very many values. The counts
+/// of so many buckets fit the cache of a core.
 const BITS: u32 = 14;
 /// Binary logarithm of the maximum mean number of values in a bucket: with very many values, there
 /// are more buckets.

@@ -17,8 +17,8 @@ struct Side {
 }
 
 impl Level {
-    /// Divides values into groups that agree on a block, and iterates over the groups with pairs.
-    /// The bits of the block are the number of the group, so the block must be short.
+    /// Divides values into groups that agree on a block, and iterates over the groups that have
+    /// pairs. The bits of the block are the number of the group, so the block must be short.
     pub(super) fn by_block(&mut self, sides: &SidesMut<'_>, block: u64) -> Groups<'_> {
         let (start, bits) = (block.trailing_zeros(), block.count_ones());
         let last = low_bits(bits);
@@ -98,7 +98,7 @@ fn gather(value: u64, block: u64) -> usize {
     gathered as usize
 }
 
-/// Iterates over the groups with pairs.
+/// Iterates over the groups that have pairs: two values, or a value on each side.
 pub(super) struct Groups<'a> {
     is_one: bool,
     rests: [&'a mut [u64]; 2],

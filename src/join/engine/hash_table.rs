@@ -31,7 +31,8 @@ pub(in crate::join) struct HashTable {
     tables: Tables,
 }
 
-/// The kinds of tables, each for few and for many values: lines and groups, or two kinds of chains.
+/// The tables for few and for many values: `lines` and `groups` if the processor compares eight
+/// values at once, otherwise `small` and `large`.
 #[derive(Debug, Default)]
 struct Tables {
     lines: LineTable,
@@ -41,7 +42,7 @@ struct Tables {
 }
 
 impl HashTable {
-    /// An empty table for the instructions of a kernel.
+    /// An empty table that uses the instructions of `kernel`.
     pub(in crate::join) fn new(kernel: Kernel) -> Self {
         HashTable { kernel, lines_max: LINES_MAX, tables: Tables::default() }
     }
@@ -232,7 +233,8 @@ mod tests {
                 }
             }
         }
-        // Only 1500 values count as skewed, and only for masks of one or few varying bits.
+        // Only lists made of 1500 values may count as skewed, and only for masks of few varying
+        // bits.
         assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
     }
 

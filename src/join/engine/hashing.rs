@@ -6,8 +6,8 @@ const BUCKET_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// into few buckets.
 const PARTITION_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// The bucket of a value, out of `2^bits`, the same for all that agree on `mask`. `bits` is 1 to
-/// 63.
+/// The bucket of a value, out of `2^bits`; the same for all values that agree on `mask`. `bits` is
+/// 1 to 63.
 #[inline(always)]
 pub(super) fn bucket(value: u64, mask: u64, bits: u32) -> usize {
     ((value & mask).wrapping_mul(BUCKET_FACTOR) >> (64 - bits)) as usize

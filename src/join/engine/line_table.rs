@@ -3,7 +3,7 @@
 //! A bucket is a line of eight adjacent values. A new value is compared with all of them at once,
 //! whether or not they agree on the mask. The only branch is whether one of them is near or the
 //! line is full, which is rare. The lines have room for two to four times the number of values, so
-//! few buckets need more than one line. These continue in lines of a pool.
+//! few buckets need more than one line. Longer buckets continue in lines of a pool.
 //!
 //! Compared with chains, a value costs a constant number of instructions instead of one dependent
 //! memory access and one unpredictable branch for each value of its bucket. The figures are in
@@ -19,7 +19,7 @@ const LINE_LEN: u8 = 8;
 const MORE: u8 = LINE_LEN + 1;
 /// Values count as skewed if more lines of the pool than this are compared for each value.
 const LINES_PER_VALUE: u64 = 8;
-/// Number of lines of the pool that may always be compared.
+/// Values never count as skewed before this number of lines of the pool was compared.
 const LINES_FREE: u64 = 512;
 
 /// Maximum number of pool lines that `count` values may compare; with more, they count as skewed.

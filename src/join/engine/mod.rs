@@ -150,7 +150,7 @@ impl Join<'_> {
         self.join_partitions(blocking, &[first], &counts, emit)
     }
 
-    /// Finds the near pairs of the combinations with these first blocks, by partition.
+    /// Finds the near pairs of the combinations with these first blocks, partition by partition.
     fn join_partitions(
         &self,
         blocking: &Blocking,

@@ -28,12 +28,12 @@ impl<'a> Node<'a> {
         Node { blocking, depth: 0, next: first, even: 0.0 }
     }
 
-    /// The child node: its path has the block at `next` in addition. `count` is the number of
-    /// values of the group that agrees on this block.
+    /// The child node: its path also contains the block at `next`. `count` is the number of values
+    /// of the group that agrees on this block.
     pub(super) fn with(self, next: usize, count: usize) -> Self {
         let even = if self.depth == 0 {
-            // Not computed from the parent, because its values may be only one of many partitions
-            // by the first block.
+            // Counted, not estimated from the parent: the values of the parent may be only one of
+            // many partitions by the first block.
             count as f64
         } else {
             self.even / (1_u64 << self.blocking.blocks()[next].count_ones()) as f64

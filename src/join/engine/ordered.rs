@@ -33,7 +33,7 @@ impl JoinValues<'_> {
         self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
     }
 
-    /// The values in the order of the table with this mask, if they can be read so.
+    /// The values in the order of the table with this mask, if they can be read in this order.
     pub(super) fn ordered(&self, mask: u64) -> Option<Ordered<'_>> {
         let is_natural = |mask: u64| Permutation::new(mask).is_identity();
         match self {

@@ -29,7 +29,7 @@ pub(super) struct OrderedPass<'a> {
 
 impl Join<'_> {
     /// The masks of tables in whose order all sides can be read. Empty for a skewed partition, and
-    /// for a share of a join, because the other processes may have other tables.
+    /// for a share of a join, because the stores of the other processes may have other tables.
     pub(super) fn orders(&self) -> Vec<u64> {
         let [first, others @ ..] = &self.sides[..] else { return Vec::new() };
         if self.share.count > 1 || !self.partition.is_all() {
@@ -141,7 +141,7 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    /// The positions of the first blocks, of five blocks, that are joined in the order of a table.
+    /// The positions of those of five blocks that are joined in the order of a table.
     fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
         let options = JoinOptions::new(3).threads(2).memory(memory);
         let join = Join::new(vec![values], &options, options.budget().unwrap());
@@ -174,7 +174,7 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(fingerprints(&sorted), [0]);
 
-        // Deletions refer to ranks in the first table.
+        // Deletions refer to ranks in the first table, so only the order of this table can be used.
         let mut writer = Writer::open(folder.path().join("halves")).unwrap();
         writer.delete_fingerprints(&[sorted[5]]).unwrap();
         let halves = writer.finish().unwrap();

@@ -1,8 +1,8 @@
 //! Partition passes: assigns partitions to passes, and runs a pass, in which the values of some
 //! partitions are read into one buffer and joined there.
 //!
-//! If the values exceed the memory budget of a join, it makes several passes for each first block,
-//! each over other partitions than the passes before.
+//! If the values exceed the memory budget of a join, the join makes several passes for each first
+//! block, each over some of the partitions.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

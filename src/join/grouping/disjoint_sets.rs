@@ -46,7 +46,7 @@ impl DisjointSets {
     }
 
     /// All positions in sets of two or more positions, and the positions in `also`, which must
-    /// ascend. Each is returned after the name of its set; sorted by name, then by position.
+    /// ascend. Returns pairs of the name of a set and a position in it, ascending.
     pub(in crate::join) fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
         let count = self.parents.len() as u32;
         let mut members = Vec::new();

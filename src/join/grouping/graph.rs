@@ -6,9 +6,9 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// Maximum number of pairs for each member for which lists of neighbours are kept. A graph with
-/// more pairs has few stars, so the neighbours of their centres are found by comparing each centre
-/// with all members.
+/// Lists of neighbours are kept for up to this many pairs for each member. A graph with more pairs
+/// has few stars, so the neighbours of their centres are found by comparing each centre with all
+/// members.
 const PAIRS_PER_MEMBER: u64 = 32;
 
 /// The graph: its nodes are the members of a component, its edges the near pairs.

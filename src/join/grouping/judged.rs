@@ -22,7 +22,7 @@ use crate::writing::sort::{RecordSorter, SortResources};
 use fpstore_base::labels::Label;
 use fpstore_base::watch::{Phase, Watch};
 
-/// The pairs of a contested component get one in this many parts of the memory.
+/// The pairs of a contested component get the memory divided by this number.
 const PAIRS_DIVISOR: u64 = 4;
 
 /// The numbers of judged pairs that had an effect on the clusters or were skipped.
@@ -37,7 +37,7 @@ pub struct JudgedDocuments {
     pub unknown_count: u64,
 }
 
-/// The judgements of documents of a store.
+/// The judged pairs of documents of a store.
 #[derive(Debug)]
 pub(in crate::join) struct Judged {
     /// The judged documents, ascending.
@@ -161,7 +161,7 @@ impl Judged {
         Ok(clusters.values().map(members_of).collect())
     }
 
-    /// Merges the sets of documents whose fingerprints have this distance, in order of the pairs.
+    /// Merges the sets of documents whose fingerprints have this distance, in the order of pairs.
     fn merge_at(
         &self,
         distance: u32,
@@ -184,7 +184,7 @@ impl Judged {
                 let (one, other) = (position(one.min(other)), position(one.max(other)));
                 for one in nodes.of_member(one) {
                     for other in nodes.of_member(other) {
-                        // For a settled pair a union has no effect, so the pair need not be sorted.
+                        // A pair whose union would have no effect need not be sorted.
                         if !sets.is_settled(one, other) {
                             sorter.push_bare(u64::from(one) << 32 | u64::from(other))?;
                         }
@@ -201,7 +201,7 @@ impl Judged {
     }
 }
 
-/// The part of a member whose documents are in these nodes.
+/// The member with only those of its documents that are in these nodes.
 fn part_of(member: &ClusterMember, nodes: &[&Node]) -> ClusterMember {
     let mut places: Vec<u32> = nodes.iter().flat_map(|node| &node.places).copied().collect();
     if places.len() == member.ids.len() {

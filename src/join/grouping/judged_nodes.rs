@@ -28,7 +28,7 @@ pub(super) struct JudgedNodes {
     pub(super) list: Vec<Node>,
     /// For each member, the end of its nodes in `list`.
     ends: Vec<u32>,
-    /// Pairs of a judged document in the component, given by its number, and its node; ascending.
+    /// For each judged document in the component: its number and its node. Ascending.
     judged: Vec<(u32, u32)>,
 }
 

@@ -133,8 +133,8 @@ impl Clusters {
         let values = self.values();
         self.store().for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            // Clusters may be made of some fingerprints of a store only. All other fingerprints
-            // were dropped before.
+            // `values` may be only a part of the fingerprints of the store: all others were dropped
+            // before clusters were made.
             let among = values.get(position as usize) == Some(&fingerprint.value());
             let kept = match rest.next_if(|(at, _)| among && *at == position) {
                 Some(&(_, kept)) => kept,

@@ -11,7 +11,7 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// If the product of documents and leaders is at most this, a scan takes negligible time.
+/// If documents times leaders is at most this number, a scan takes negligible time.
 const SCAN_FREE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 /// Nanoseconds to compare a document with a leader.
 const NANOS_PER_LEADER: f64 = 1.0;
@@ -112,8 +112,8 @@ pub(in crate::join) fn near_within(
     }))
 }
 
-/// Finds the near pairs of values; `add` appends the pairs of positions of each. `None` if there
-/// are too many.
+/// Finds the near pairs of values; `add` appends the pairs of positions for each pair of values.
+/// `None` if there are too many.
 fn find(
     sides: SidesMut<'_>,
     k: u32,

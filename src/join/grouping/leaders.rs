@@ -21,7 +21,7 @@ use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 use fpstore_base::watch::Watch;
 
-/// Up to this many documents, leaders are found by a scan, one document after the other.
+/// Among up to this many documents, leaders are found by a scan, without a join.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
 /// Maximum number of documents compared with leaders at a time; limits the near pairs in memory.
 const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
@@ -86,7 +86,7 @@ impl Leaders {
         self.values.push(value);
     }
 
-    /// The first leader that is similar to a document, and their bond.
+    /// The first leader that is similar to a document, and the bond of the two.
     fn first_of<J: Judge>(
         &self,
         (document, value): (u32, u64),
@@ -133,7 +133,7 @@ struct Leading<'a, J: Judge> {
 }
 
 impl<J: Judge> Leading<'_, J> {
-    /// Finds the leaders among ascending documents, none of which any other leader represents.
+    /// Finds the leaders among `documents`, which must ascend and be similar to no leader so far.
     fn lead(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let mut rest = documents;
@@ -234,7 +234,7 @@ impl<J: Judge> Leading<'_, J> {
     }
 }
 
-/// The first of these leaders that is similar to a document, and their bond.
+/// The first of these leaders that is similar to a document, and the bond of the two.
 fn first_of<J: Judge>(
     document: u32,
     leaders: impl Iterator<Item = u32>,
@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// Accepts or rejects a pair by its positions; rejects the more pairs the larger the number.
+    /// Accepts or rejects a pair by its positions; a larger number rejects more pairs.
     struct Picky(u32);
 
     impl Judge for Picky {

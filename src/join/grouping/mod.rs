@@ -67,7 +67,7 @@ pub struct Cluster {
     pub size: u64,
     /// The largest distance between two members, or a lower bound of it.
     pub diameter: u32,
-    /// Whether the diameter is exact; always for up to 4096 fingerprints.
+    /// Whether `diameter` is exact; it is always exact for up to 4096 fingerprints.
     pub diameter_is_exact: bool,
     /// The members: first the representative, then all others by distance from the representative,
     /// then by fingerprint. The representative is the member that is near the most documents, of
@@ -107,8 +107,8 @@ pub(in crate::join) fn diameter(values: &[u64]) -> (u32, bool) {
         let most = each.map(|(at, &value)| farthest(value, &values[at + 1..]).0).max();
         return (most.unwrap_or(0), true);
     }
-    // For a lower bound, repeatedly goes to the value that is farthest from the current one. If it
-    // equals the number of varying bits, which is an upper bound, it is exact.
+    // For a lower bound, repeatedly goes to the value that is farthest from the current one. The
+    // bound is exact if it equals the number of varying bits, which is an upper bound.
     let mut from = values[0];
     let mut most = 0;
     for _ in 0..8 {

@@ -83,7 +83,7 @@ pub fn document_pairs(
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
-        // Assumed: a check for fingerprints with several documents would read the store once more.
+        // Assumed: finding the fingerprints with several documents would read the store once more.
         any_copies = true;
     } else if may_have_copies {
         for_each_document_count(store, options, &mut |fingerprint, documents| {
@@ -96,8 +96,7 @@ pub fn document_pairs(
             }
             Ok(())
         })?;
-        // The check is for this share only. Fingerprints of other shares may have several
-        // documents.
+        // Only the fingerprints of this share were checked: others may have several documents.
         any_copies |= options.share.count > 1;
     }
     near_pairs(store, &join_options, |pairs| sorter.push(pairs))?;

@@ -26,7 +26,7 @@ use fpstore_base::Fingerprint;
 /// Two fingerprints within the distance of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// Within one set, the smaller fingerprint; for two sets, the fingerprint of the probe side.
+    /// The smaller fingerprint; in a join of two sets, the fingerprint from the first set.
     pub first: Fingerprint,
     /// The other fingerprint.
     pub second: Fingerprint,

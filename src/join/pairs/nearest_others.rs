@@ -1,7 +1,7 @@
 //! Finds the nearest other fingerprint of each fingerprint of a sample.
 //!
-//! Each one takes a search, which may become a scan. The larger the store, the fewer searches are
-//! made, so that even scans compare about [`COMPARED`] values in all.
+//! Each fingerprint takes a search, which may become a scan. The larger the store, the fewer
+//! searches are made, so that even scans compare about [`COMPARED`] values in all.
 
 use crate::base::error::Result;
 use crate::plan::Sample;

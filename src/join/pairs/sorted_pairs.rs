@@ -62,7 +62,7 @@ struct Partners {
 }
 
 impl Partners {
-    /// Calls `each` with the pairs of the first fingerprint in order, and removes them.
+    /// Calls `each` with the pairs of this first fingerprint in order, and removes the pairs.
     fn flush<E>(&mut self, each: &mut impl FnMut(Pair) -> Result<(), E>) -> Result<(), E> {
         self.seconds.sort_unstable();
         let first = Fingerprint::new(self.first);
@@ -121,7 +121,7 @@ pub fn sorted_pairs_across<'a, 'b>(
     sorter.finish()
 }
 
-/// The sorter gets one in this many parts of the memory, the join the rest.
+/// The sorter gets the memory divided by this number, the join gets the rest.
 const SORTER_DIVISOR: u64 = 4;
 
 /// Sorts the pairs of a join, and limits their number.

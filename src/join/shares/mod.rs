@@ -205,7 +205,7 @@ impl JoinPlan {
         self.blocks.iter().copied().zip(self.tables.iter().copied())
     }
 
-    /// The block at position `first`, which is below `k + 1`: a pair can first agree on it.
+    /// The block at position `first` (0 to `k`): one of the blocks on which a pair can first agree.
     pub(in crate::join) fn first_block(&self, first: usize) -> u64 {
         self.blocks[first]
     }

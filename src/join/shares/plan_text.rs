@@ -77,9 +77,13 @@ impl FromStr for JoinPlan {
             "ranges" => masks(field("tables")?).ok_or_else(|| refuse("tables are not masks"))?,
             _ => return Err(refuse("the field 'reads' is neither 'ranges' nor 'everything'")),
         };
-        let fit = tables.iter().zip(&blocks).all(|(&mask, &block)| leads_with(mask, block));
-        if !fit || !(tables.is_empty() || tables.len() == k as usize + 1) {
-            return Err(refuse("the tables do not lead with the blocks"));
+        if !(tables.is_empty() || tables.len() == k as usize + 1) {
+            return Err(refuse("expected k + 1 tables"));
+        }
+        if !tables.iter().zip(&blocks).all(|(&mask, &block)| leads_with(mask, block)) {
+            return Err(refuse(
+                "the leading bits of each table mask must be the block at the same position",
+            ));
         }
         if words.next().is_some() {
             return Err(refuse("there is text after the plan"));
