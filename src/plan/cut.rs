@@ -110,8 +110,8 @@ pub(crate) fn gaps_of_bits(value_count: f64, distinct: impl Fn(u32) -> f64) -> [
         let next = match bits {
             0 => 1.0,
             64 => 0.0,
-            // Interpolates between the means below and above 2^bits, taken as the shares at 3/4 and
-            // at 3/2 of 2^bits.
+            // Interpolates between the mean shares below and above 2^bits, which approximate the
+            // shares at 3/4 and at 3/2 of 2^bits.
             _ => share(bits - 1).powf(2.0 / 3.0) * share(bits.min(63)).powf(1.0 / 3.0),
         };
         let next = f64::min(next, above);

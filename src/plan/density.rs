@@ -73,7 +73,7 @@ impl Density {
         let [prefix, block, head] = [prefix_bits, block_bits, head_bits].map(f64::from);
         let entry = f64::from(block_bits.saturating_sub(ENTRY_BITS));
         let information = |shared: f64| -shared.max(f64::MIN_POSITIVE).log2();
-        // The knots are pairs of a number of leading bits and the information in them; it grows
+        // The knots are pairs of a number of leading bits and the information in them, which grows
         // linearly between knots.
         let (in_entry, in_block) = match crowding {
             Some(crowding) => (

@@ -20,7 +20,7 @@ pub(crate) enum Layout {
     /// From the most significant on, each bit is assigned to the block that lacks the most
     /// information.
     Dealt,
-    /// Like [`Layout::Dealt`], but in the order of the information of bits, the most first.
+    /// Like [`Layout::Dealt`], but bits with more information are assigned first.
     Sorted,
 }
 

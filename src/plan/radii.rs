@@ -175,7 +175,7 @@ fn cheapest_from(
         radii[table] = lowered(kept);
         let mut allowed = LOWERING_STEPS.min(*steps);
         *steps -= allowed;
-        // A radius without a proof in time stays unchanged.
+        // Without a proof, or if the proof takes too many steps, the radius is not lowered.
         if covers(masks, &radii, k, &mut allowed) != Some(true) {
             radii[table] = kept;
             open[table] = false;

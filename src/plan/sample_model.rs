@@ -25,8 +25,8 @@ const NEAR_MAX: usize = 24;
 /// Pairs within this distance are near-duplicates: their number for each value does not grow with
 /// the collection.
 const DUPLICATE_MAX: usize = 8;
-/// Pairs count as neighbours up to the distance within which there are this many times more pairs
-/// than by chance.
+/// Pairs count as neighbours up to the greatest distance within which there are at least this many
+/// times as many pairs as by chance.
 const OVER_CHANCE: f64 = 2.0;
 /// Minimum number of sampled pairs with common leading bits from which their share is measured;
 /// with fewer pairs, the share is computed from the agreement of single bits.
@@ -61,7 +61,7 @@ impl SampleModel {
         all.iter().for_each(|&value| counts.push(value, |_| {}));
         let (ones, count) = counts.finish(|_, _| {});
         let agree = ones.map(|ones| agreement(ones, count));
-        // The first values are a sample of the sample.
+        // The first values of a sample are a random sample, too.
         let values = all[..all.len().min(VALUES_MAX)].to_vec();
         let thinned = all.len() as f64 / values.len() as f64;
         let grown = value_count as f64 / all.len() as f64;

@@ -101,7 +101,7 @@ impl UnitCosts {
             + self.touch_at(footprint) * touched
     }
 
-    /// The cost of a touch, interpolated over the logarithm of the footprint.
+    /// The cost of touching a cache line, interpolated over the logarithm of the footprint.
     pub(super) fn touch_at(&self, footprint: f64) -> f64 {
         let first = f64::from(TOUCH_BITS[0]);
         let place = ((footprint.max(1.0).log2() - first) / 2.0).clamp(0.0, 6.0);

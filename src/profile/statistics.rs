@@ -18,10 +18,11 @@ use fpstore_base::Fingerprint;
 pub struct Statistics {
     /// The unit of [`record_count`](Self::record_count) and of the record counts of fingerprints.
     pub counted: Counted,
-    /// Distinct fingerprints; estimated if [`sampling`](Self::sampling) describes a sample.
+    /// The number of distinct fingerprints; estimated if [`sampling`](Self::sampling) describes a
+    /// sample.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
-    /// Records over all fingerprints, always exact.
+    /// The number of records of all fingerprints, always exact.
     #[cfg_attr(feature = "serde", serde(rename = "records"))]
     pub record_count: u64,
     /// The sample, if there were too many distinct fingerprints to keep all of them in memory.
@@ -41,12 +42,12 @@ pub struct Statistics {
     /// The fingerprints with the most records, sorted by descending number of records, then by
     /// fingerprint. At most ten, and only fingerprints with several records.
     pub heaviest: Vec<HeavyFingerprint>,
-    /// Records of the fingerprint 0, always exact.
+    /// The number of records of the fingerprint 0, always exact.
     pub zero_count: u64,
-    /// Records of the fingerprint of 64 ones, always exact.
+    /// The number of records of the fingerprint of 64 ones, always exact.
     pub all_ones_count: u64,
-    /// Deleted fingerprints that remain in the tables until their segments are compacted. Only
-    /// [`tables`](Self::tables) counts them, all other statistics do not.
+    /// The number of deleted fingerprints that remain in tables until a compaction of their
+    /// segments. Only [`tables`](Self::tables) counts them; all other statistics do not.
     pub deleted_in_tables: u64,
     /// The number of fingerprints in each class of record counts; `total` is the number of records.
     pub duplicates: Vec<SizeClass>,
@@ -105,7 +106,7 @@ impl Counted {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Sampling {
-    /// Distinct fingerprints in the sample.
+    /// The number of distinct fingerprints in the sample.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// One distinct fingerprint in this number is in the sample.

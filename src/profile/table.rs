@@ -23,8 +23,8 @@ pub struct TableStatistics {
     pub mask: u64,
     /// The number of bits of the mask.
     pub prefix_bits: u32,
-    /// The bits of the syndromes that replace the bits outside the mask; 0 if those bits are
-    /// stored.
+    /// The length in bits of the syndromes that replace the bits outside the mask; 0 without
+    /// syndromes.
     pub syndrome_bits: u32,
     /// The number of counted values. Statistics of a sample count only a part of the values; then
     /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.

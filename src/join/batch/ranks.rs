@@ -1,9 +1,9 @@
 //! Finds the ranks of many fingerprints in the first table of a segment. A rank leads to the ids of
 //! a fingerprint, and to whether it is deleted.
 //!
-//! A join yields fingerprints without their ranks. If they are few compared with the values of the
-//! table, each is looked up; otherwise the whole table is read. In a store of many small segments,
-//! looking up each fingerprint in each segment would take longer.
+//! A join yields fingerprints without their ranks. A few fingerprints are looked up one by one; for
+//! many, the whole table is read. In a store of many small segments, looking up each fingerprint in
+//! each segment would take longer.
 
 use crate::base::error::Result;
 use crate::base::section::Rank;

@@ -1,4 +1,4 @@
-//! The confirmed pairs of a run, sorted in a temporary file.
+//! The confirmed pairs of documents, sorted in a temporary file.
 
 use super::ids::DocumentIds;
 use super::nodes::{Nodes, pairs_within};

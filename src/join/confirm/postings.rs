@@ -26,7 +26,7 @@ pub(super) struct Indexed {
     len: u32,
 }
 
-/// The index. Sets are added in ascending order of their numbers.
+/// The inverted index. Sets are added in ascending order of their numbers.
 pub(super) struct Postings {
     /// The last added posting of each slot. The number of slots is a power of two.
     slots: Vec<u32>,

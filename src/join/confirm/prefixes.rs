@@ -78,7 +78,7 @@ pub(super) fn each_set(
     Ok(())
 }
 
-/// The number of sets with each feature, counted up to 3: never too low, mostly exact if rare.
+/// Counts, up to 3, the sets with each feature: never too low, and exact for most rare features.
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,

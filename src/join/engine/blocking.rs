@@ -17,9 +17,9 @@ use std::sync::OnceLock;
 use super::costs::{Costs, Descent, Hashed};
 use super::cut::{even_blocks, led_blocks};
 
-/// Maximum number of combinations of a blocking with hash tables: more are never cheapest.
+/// With hash tables, blockings with more combinations than this are never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
-/// Maximum number of combinations of a blocking by which values are divided block by block.
+/// For division block by block, blockings with more combinations than this are never the cheapest.
 const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
 /// Maximum number of agreeing blocks with hash tables; otherwise `AGREEING_MAX`.
 const HASHED_AGREEING_MAX: u32 = 4;

@@ -40,7 +40,7 @@ impl Join<'_> {
         orders
     }
 
-    /// Finds the near pairs of those first blocks that are leading bits in one of the orders, if
+    /// Finds the near pairs of those first blocks that are leading bits of a mask in `orders`, if
     /// their partitions are even. Returns the positions of the other first blocks.
     pub(super) fn join_in_order(
         &self,
@@ -141,7 +141,7 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    /// The positions of those of five blocks that are joined in the order of a table.
+    /// The positions of the blocks (five in all) that are joined in the order of a table.
     fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
         let options = JoinOptions::new(3).threads(2).memory(memory);
         let join = Join::new(vec![values], &options, options.budget().unwrap());

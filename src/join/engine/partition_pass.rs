@@ -118,8 +118,8 @@ impl PartitionPass<'_> {
         buffer: &mut Vec<AtomicU64>,
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
-        // Positions in the buffer: partition by partition, and in each partition piece by piece.
-        // The pieces of a side are adjacent.
+        // The buffer is filled partition by partition, and in each partition piece by piece. The
+        // pieces of a side are adjacent.
         let mut at = 0;
         let mut starts = vec![Vec::with_capacity(self.partitions.len()); counts.pieces.len()];
         let mut ranges: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.partitions.len());

@@ -16,8 +16,8 @@ pub(in crate::join) enum Sides<'a> {
 pub(in crate::join) enum SidesMut<'a> {
     /// Distinct values, compared with one another.
     Within(&'a mut [u64]),
-    /// Each value of the probe side, compared with each value of the build side; each side is
-    /// distinct.
+    /// Each value of the probe side, compared with each value of the build side; the values of a
+    /// side are distinct.
     Across { probe: &'a mut [u64], build: &'a mut [u64] },
 }
 

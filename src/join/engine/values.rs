@@ -258,7 +258,8 @@ impl<'a> JoinValues<'a> {
             })?;
         }
         if self.may_repeat() {
-            // The values of a segment nearly always ascend. The stable sort merges ascending runs.
+            // The values of a segment nearly always ascend, and a stable sort merges ascending runs
+            // fast.
             values.sort();
             values.dedup();
         }

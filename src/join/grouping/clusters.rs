@@ -30,8 +30,7 @@ use fpstore_base::watch::{Phase, Watch};
 
 /// The clusters of a store.
 ///
-/// Contains the members of connected components, which [`Clusters::for_each`] divides into
-/// clusters.
+/// Contains connected components; [`Clusters::for_each`] divides them into clusters.
 #[derive(Debug)]
 pub struct Clusters {
     store: Store,

@@ -55,9 +55,9 @@ impl Judge for AcceptAll {
 /// leader), and the bond of document and leader.
 pub(in crate::join) type LeaderAndBond<B> = (u32, B);
 
-/// Finds the first leader that represents each document. `values` are the fingerprints of the
-/// documents, in the order in which documents may become leaders; values may repeat. `judges` has
-/// one judge for each thread.
+/// Finds for each document the first leader that is similar to it. `values` are the fingerprints of
+/// the documents, in the order in which documents may become leaders; values may repeat. `judges`
+/// has one judge for each thread.
 ///
 /// The result does not depend on the number of threads.
 pub(in crate::join) fn lead<J: Judge>(

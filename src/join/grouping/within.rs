@@ -45,7 +45,7 @@ fn order_of<I: Ord>(
     Ok(order.into_iter().map(|(.., at)| at).collect())
 }
 
-/// The leader of each new fingerprint, both given by their positions in ascending order.
+/// The leader of each new fingerprint. Fingerprints are given as positions in ascending order.
 #[derive(Debug)]
 pub(in crate::join) struct NewLeaders {
     leader_of: Vec<u32>,

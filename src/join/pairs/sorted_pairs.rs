@@ -12,7 +12,7 @@ use fpstore_base::{Fingerprint, IdRef};
 
 /// Near pairs, sorted by first, then by second fingerprint; in memory or in temporary files.
 ///
-/// The pairs with the same first fingerprint are in memory together; at k = 3 at most 43 744.
+/// The pairs with the same first fingerprint are in memory together: at most 43 744 pairs at k = 3.
 #[derive(Debug)]
 pub struct SortedPairs {
     records: SortedRecords,

@@ -215,8 +215,8 @@ impl JoinPlan {
 fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     let firsts = k as usize + 1;
     let mut plans = Vec::new();
-    // Plans with the blocks of `blocks-M`: those that are leading bits of tables, whose masks may
-    // be longer, come first.
+    // Plans with the blocks of `blocks-M`: blocks that are leading bits of a table (its mask may be
+    // longer) come first.
     for agreeing in 1..=AGREEING_MAX.min(64 - k) {
         let Ok(scheme) = Scheme::named(&format!("blocks-{}", k + agreeing), k) else { continue };
         let lead = |block: u64| masks.iter().copied().find(|&mask| leads_with(mask, block));

@@ -10,7 +10,8 @@ use fpstore_base::Fingerprint;
 /// is not such a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The fingerprints, ascending by rank (a hash): the first ones are a sample of the sample.
+    /// The fingerprints, ascending by rank (a hash): any number of first ones is a random sample,
+    /// too.
     values: Vec<u64>,
     origin: Origin,
 }
@@ -45,7 +46,7 @@ impl Sample {
         self.values.len()
     }
 
-    /// The fingerprints of the sample. The first ones are a sample of the sample.
+    /// The fingerprints of the sample. Any number of first ones is a random sample, too.
     pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
         self.values.iter().copied().map(Fingerprint::new)
     }
