@@ -19,10 +19,11 @@ const VALUES_PER_BLOCK_MIN: u64 = 32;
 const VALUES_PER_SMALL_BLOCK_MIN: u64 = 26;
 const LARGE_TABLE_MIN: u64 = 10_000_000;
 
-/// Added to the length of a gap of several bytes, in bits, because such gaps are slow: a kernel
-/// skips eight one-byte gaps in the time of one longer gap. With 8 or more, nearly all gaps between
-/// evenly distributed values take one byte. For unevenly distributed values a higher number makes
-/// tables faster and larger: with 16, real digests gave 3 times the speed and a fifth more bytes.
+/// This number of bits is added to the length of a gap of several bytes, because it is slow: a
+/// kernel skips eight one-byte gaps in the time of one longer gap. With 8 or more, nearly all gaps
+/// between evenly distributed values take one byte. For unevenly distributed values a higher number
+/// makes tables faster and larger: with 16, real digests gave 3 times the speed and a fifth more
+/// bytes.
 const BITS_PER_LONG_GAP: f64 = 16.0;
 
 /// The codec of new tables.

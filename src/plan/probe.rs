@@ -238,7 +238,8 @@ impl TableModel {
     /// The steps to read long blocks: each range is found by binary search in the restart points.
     fn search_ranges(&self, block: &BlockModel, ring: &Ring, ranges: f64) -> CostEstimate {
         const INTERVAL: f64 = RESTART_INTERVAL as f64;
-        // Each step of the binary search reads a cache line and costs a part of a range.
+        // Each step of the binary search reads a cache line and costs a part of the time of a
+        // range.
         let halvings = (block.held / INTERVAL).max(1.0).log2();
         // On average, half of the block is before the range, or half of the restart interval in a
         // block with several restart points.

@@ -30,7 +30,7 @@ pub(super) struct Accumulator {
     /// Pairs of bits are counted in one of every `pair_stride` blocks of 64 fingerprints.
     pair_stride: u64,
     blocks: u64,
-    /// For each bit, the number of records with a one, the first record of a fingerprint excluded.
+    /// For each bit, the number of records with a one, except the first of each fingerprint.
     more_ones: [u64; 64],
     record_count: u64,
     duplicates: SizeCounts,

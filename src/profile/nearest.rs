@@ -213,7 +213,7 @@ mod tests {
         let fading = [0, 90, 60, 30, 10, 4, 2, 3, 9, 20, 50];
         let certain = [0.0; 11];
         assert_eq!(propose(&fading, 0, &certain), Some(6));
-        // Random pairs are too frequent at the gap.
+        // Random pairs are too frequent at the gap, so no k is proposed.
         let chance = [0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
         assert_eq!(propose(&fading, 0, &chance), None);
         // Unrelated values alone, and near copies without a gap.

@@ -212,7 +212,7 @@ fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
 }
 
 /// The points of the projective space PG(3,2) are blocks 1 to 15; the mask of table `a` joins the
-/// points with an odd inner product with `a`; they are the complement of a plane.
+/// points with an odd inner product with `a`; these points are the complement of a plane.
 fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
     (1..=15_u32)
         .map(|a| {

@@ -88,7 +88,7 @@ impl Compared {
             batch.clear();
             Ok(())
         };
-        // `watch` counts comparisons for the caller: this observer of the join can only end it.
+        // `watch` counts comparisons for the caller: this observer can only end the join.
         let own = watch.clone();
         let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),

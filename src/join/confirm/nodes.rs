@@ -102,7 +102,6 @@ impl Nodes {
         self.firsts.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// The fingerprint of a node.
     pub(super) fn fingerprint(&self, node: u32) -> Fingerprint {
         Fingerprint::new(self.nodes[node as usize].fingerprint)
     }

@@ -171,7 +171,6 @@ impl Blocking {
             && divided.nanos(count, pairs, self.costs.compare) + count * NANOS_PER_MOVE < hashed
     }
 
-    /// The blocks, in order.
     pub(in crate::join) fn blocks(&self) -> &[u64] {
         &self.blocks
     }

@@ -257,7 +257,7 @@ impl<'a> PairFinder<'a> {
             self.differ.extend_from_slice(&combination.differ);
             let complete = self.find_agreeing(sides.shared(), combination.agree, lies_together);
             if !complete {
-                // The pairs of this combination found so far will be found again in groups.
+                // Drops the pairs of this combination found so far: groups will find them again.
                 self.found.truncate(found_before);
                 if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
                     && is_cluster(&sides.sample(SAMPLE_COUNT), self.k)

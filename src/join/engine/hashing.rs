@@ -2,7 +2,7 @@
 
 /// An odd number whose bits are well mixed: 2^64 divided by the golden ratio.
 const BUCKET_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// An odd number unlike `BUCKET_FACTOR`: with the same one, the values of a partition would fall
+/// An odd number unlike `BUCKET_FACTOR`: with the same factor, the values of a partition would fall
 /// into few buckets.
 const PARTITION_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 

@@ -88,8 +88,7 @@ impl<'a> SidesMut<'a> {
             SidesMut::Across { probe, build } => any(probe) ^ any(build),
         });
         match self {
-            // Values are distinct, so a difference of 0 is of a value with itself, which is no
-            // pair.
+            // Values are distinct, so a difference of 0 is a value paired with itself: skip it.
             SidesMut::Within(_) => diffs.filter(|diff| *diff != 0).collect(),
             SidesMut::Across { .. } => diffs.collect(),
         }

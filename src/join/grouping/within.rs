@@ -49,8 +49,7 @@ fn order_of<I: Ord>(
 #[derive(Debug)]
 pub(in crate::join) struct NewLeaders {
     leader_of: Vec<u32>,
-    /// The fingerprints with at least one dropped document, sorted by leader, then by distance from
-    /// the leader, then by fingerprint.
+    /// The result of [`NewLeaders::listed`].
     listed: Vec<u32>,
 }
 

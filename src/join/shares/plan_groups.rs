@@ -20,9 +20,8 @@ use std::sync::Mutex;
 const PACKED_LEN: usize = 8;
 
 impl JoinPlan {
-    /// Packs fingerprints for the groups in which they are compared with near ones. Calls `each`
-    /// with the number of a group and a payload, at most once for each group, in ascending order of
-    /// groups.
+    /// Packs fingerprints for the groups in which they will be compared. Calls `each` with the
+    /// number of a group and a payload, at most once for each group, in ascending order of groups.
     ///
     /// A payload consists of the values of fingerprints, each as eight bytes, least significant
     /// byte first. Payloads of one group can be joined in any order, and whole payloads can be
