@@ -71,7 +71,7 @@ pub fn days_since_label(label: &str) -> Option<u64> {
     Some(since.get_days().try_into().unwrap_or(0))
 }
 
-/// Whether two labels have the same form, or one has the form of a prefix of the other.
+/// Whether two labels have the same form, or one label has the same form as the start of the other.
 pub(super) fn is_like(one: &str, other: &str) -> bool {
     let mut pairs = runs(one).zip(runs(other));
     pairs.all(|(one, other)| match (kind(one), kind(other)) {

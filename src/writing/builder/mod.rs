@@ -279,8 +279,8 @@ impl Builder {
     /// * [`Error::StoreExists`] if another process made a store at the path in the meantime.
     /// * [`Error::Io`] if a file operation fails, [`Error::Interrupted`] if the observer ends the
     ///   build. Then no new store is made, and an existing store is unchanged.
-    /// * [`Error::InEffect`] if a file operation failed after the last step: the new store or
-    ///   segment exists.
+    /// * [`Error::InEffect`] if a file operation failed after the build took effect: the new store
+    ///   or segment exists.
     pub fn finish(self) -> Result<Store> {
         self.finish_and_report().map(|(store, _)| store)
     }

@@ -49,7 +49,7 @@ impl Default for BuildOptions {
 
 impl BuildOptions {
     setters! {
-        /// Sets the scheme with its tuned distance, or how both are chosen.
+        /// Sets the scheme with its tuned distance, or the rule that chooses both.
         scheme: impl Into<SchemeChoice>,
         /// Sets the kind of ids that the store keeps.
         ids: IdPolicy,

@@ -54,8 +54,8 @@ pub struct SegmentReceipt {
     pub id_count: u64,
     /// The length of the sketch of each id in bytes; 0 without sketches.
     pub sketch_len: u8,
-    /// The masks of the tables. The shares of a join can read ranges only if all segments have the
-    /// same masks for their tables with whole values.
+    /// The masks of the tables. If the tables with whole values have different masks in two
+    /// segments, each share of a join reads the whole store instead of ranges.
     pub masks: Vec<u64>,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
@@ -73,7 +73,7 @@ impl SegmentReceipt {
         Ok(SegmentReceipt::for_segment(path, &map(path)?))
     }
 
-    /// The receipt of an open segment with a given path.
+    /// The receipt of an open segment, with `path` as its path.
     pub(crate) fn for_segment(path: &Path, segment: &Segment) -> Self {
         let header = segment.header();
         SegmentReceipt {

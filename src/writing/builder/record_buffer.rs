@@ -48,7 +48,7 @@ impl RecordBuffer {
         RecordBuffer { width, ..self }
     }
 
-    /// Announces `count` records, so that progress has a total.
+    /// Announces `count` records, so that progress reports contain a total.
     pub(crate) fn expect(&mut self, count: u64) {
         self.watch = self.watch.next(Phase::Read, Some(count));
     }

@@ -56,10 +56,9 @@ fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     if in_memory(input, memory) {
         return Needs { store, temporary: 0 };
     }
-    // Temporary files while sorting: the runs of all records, and the distinct values. While
-    // writing: the distinct values, two copies of a table during its merge, and the preceding
-    // table, unless that is the distinct values themselves. Runs without ids are removed before
-    // writing.
+    // The sort needs temporary files for the runs of all records and for the distinct values. Runs
+    // without ids are then removed. Writing needs the distinct values, two copies of a table during
+    // its merge, and the preceding table, unless it consists of the distinct values themselves.
     let records = values_len + input.id_len + 2 * input.id_count;
     let tables = values_len * [0, 0, 2, 3][table_count.min(3) as usize];
     let kept = if input.id_count > 0 { records } else { 0 };

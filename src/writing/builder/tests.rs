@@ -257,8 +257,8 @@ fn no_store_is_harmed_whichever_operation_fails() {
                     let was_hit = steps.len() as u64 >= fails_at;
                     site.check();
                     let failed_at = steps.get(fails_at as usize - 1).copied();
-                    // A failed removal of old files is not reported, and a directory that cannot be
-                    // locked is created again.
+                    // A build succeeds even if it cannot remove old files. If it cannot lock a new
+                    // directory, it creates another one.
                     let may_pass =
                         matches!(failed_at, None | Some(FailPoint::Remove | FailPoint::Lock));
                     assert!(was_hit || built.is_ok(), "{name}, no operation failed");

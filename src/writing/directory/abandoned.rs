@@ -47,8 +47,8 @@ enum Outcome {
 }
 
 fn remove(directory: &Path) -> Outcome {
-    // An empty directory contains no lock file: its builder died, or has just made the directory
-    // and makes another one if it is removed.
+    // An empty directory can be removed without a lock: its builder died, or has just made it and
+    // will make another one.
     if remove_empty_directory(directory).is_ok() || !directory.exists() {
         return Outcome::Gone;
     }

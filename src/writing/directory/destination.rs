@@ -42,7 +42,7 @@ pub(crate) struct Destination {
     left: Vec<PathBuf>,
 }
 
-/// Whether a directory exists at the path of a destination.
+/// What exists at the path of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Free,
@@ -148,7 +148,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        // If the path is a file, the error depends on the system.
+        // Systems report different errors for a path that is a file.
         Err(IoError { source, .. })
             if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
         {

@@ -3,8 +3,8 @@
 //!
 //! A writer holds the writer lock for its whole life. A program that merges segments holds the
 //! compaction lock during the merge. Each of them holds the publication lock during a transaction.
-//! Locks are taken in this order. A lock is `flock`: the system releases it when the process ends
-//! in any way. Only a forked child that runs no other program keeps a copy after the process ended.
+//! Locks are taken in this order. They use `flock`: the system releases them when the process ends
+//! in any way, except copies in a forked child that has not started another program.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -157,7 +157,7 @@ impl StoreLock {
         }
     }
 
-    /// Records that the directory of the lock has moved.
+    /// Sets the path of the lock after its directory has moved.
     pub(super) fn moved_to(&mut self, directory: &Path) {
         if let Some(name) = self.path.file_name() {
             self.path = directory.join(name);
@@ -291,7 +291,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    /// A server merges in one thread and adds in another one.
+    /// A wait for a lock that another thread of this process holds is reported as 0 seconds.
     #[test]
     fn a_wait_for_a_lock_of_this_process_is_not_a_wait_for_another_process() {
         let folder = tempfile::tempdir().unwrap();
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// A forked child has a copy of the lock and of its open file.
+    /// Dropping the copy of a lock in a forked child must not release the lock of the parent.
     #[test]
     fn a_copy_in_another_process_does_not_let_go_of_the_lock() {
         let folder = tempfile::tempdir().unwrap();

@@ -17,8 +17,8 @@ use fpstore_disk::system;
 
 /// The maximum length of a lock file: a process id of ten digits, and a newline.
 const NOTE_LEN_MAX: u64 = 11;
-/// The number of attempts to open a lock file without permission: right after another process made
-/// it, it does not have its final access rights yet.
+/// The number of attempts to open a lock file if permission is denied: another process may just
+/// have made it, and not yet set its final access rights.
 const DENIED_TRIES: u32 = 5;
 const DENIED_PAUSE: Duration = Duration::from_millis(5);
 

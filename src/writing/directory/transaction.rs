@@ -182,14 +182,14 @@ impl Transaction {
         Ok(Manifest { generation: before.generation + 1, segments, ..before })
     }
 
-    /// Writes a manifest under a temporary name, and makes everything that it lists durable.
+    /// Writes a manifest under a temporary name, and makes it and the names of new files durable.
     fn prepare(&self, name: &str, manifest: &Manifest) -> Result<TemporaryFile> {
         let path = self.directory.join(name);
         let mut temporary =
             TemporaryFile::create_in_store(&self.directory, self.owner.temporary_prefix())?;
         temporary.write_all(&manifest.encode()).map_err(Error::io("write", &path))?;
-        // The names of new files must be durable before a manifest uses them. Neither sync depends
-        // on the other, and a slow disk does both in the time of one.
+        // The names of new files must be durable before a manifest uses them. The directory and the
+        // temporary file are synced in parallel, which takes a slow disk the time of one sync.
         let sync_names = || sync_directory(&self.directory);
         let (bytes, names) = std::thread::scope(|scope| {
             match std::thread::Builder::new().spawn_scoped(scope, sync_names) {

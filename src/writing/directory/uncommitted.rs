@@ -48,7 +48,7 @@ impl SegmentFile {
         self.file.path()
     }
 
-    /// Limits the rate of later writes.
+    /// Limits the rate of writes from now on.
     pub(crate) fn throttle(&mut self, throttle: Option<Throttle>) {
         self.throttle = throttle;
     }

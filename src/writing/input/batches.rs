@@ -69,7 +69,7 @@ pub(crate) fn read_batches(
     }
 }
 
-/// Pushes all chunks of an input. After an error of reading, pushes the error and ends.
+/// Pushes all chunks of an input to `feed`. After a read error, pushes the error and ends.
 fn push_chunks(mut chunks: ChunkReader, feed: &mut Feed<io::Result<Chunk>, ParseResult>) {
     while let Some(chunk) = chunks.next().transpose() {
         let is_last = chunk.is_err();

@@ -57,7 +57,7 @@ pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<Inpu
         parsed_len += chunk.bytes.len() as u64;
         options.parse(&chunk, &mut counter);
         if parsed_len >= SAMPLE_LEN {
-            // A decompressor may have read a little more of the file than it passed on for parsing.
+            // Slightly too low if the decompressor has read more of the file than was parsed.
             break file_len as f64 / source.taken.load(Ordering::Relaxed).max(1) as f64;
         }
     };

@@ -19,10 +19,10 @@ fpstore_base::choices! {
         /// LF.
         ///
         /// Unless [`InputOptions::exact`] is set, tables with other columns or a header are read,
-        /// too. If three of four values of a column have as many digits as a full fingerprint, this
-        /// column is the fingerprint and the other column the id. Shorter numbers next to another
-        /// column are ids. [`InputSummary::guess`](super::InputSummary::guess) names the chosen
-        /// columns.
+        /// too. If three quarters of the values of a column have as many digits as a full
+        /// fingerprint, it is the column of fingerprints and the other one the column of ids. A
+        /// column of shorter numbers next to another column contains ids.
+        /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
         #[default]
         Lines = "lines": "One line for each record: fingerprint and id",
         U64Le = "u64le": "8 bytes for each record, little-endian",

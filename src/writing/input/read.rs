@@ -142,7 +142,7 @@ impl SummaryBuilder {
         SummaryBuilder { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
     }
 
-    /// Stores the guessed columns in the summary. Returns an error if the form is unclear.
+    /// Stores the guessed columns in the summary. Returns an error if the guess failed.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
             LineForm::Documented(_) | LineForm::Guessed(_) => {}

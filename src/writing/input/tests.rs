@@ -73,14 +73,14 @@ fn what_was_read_before_is_read_in_the_same_way() {
     }
 }
 
-/// The error contains the reason, and the columns and the radix to declare.
+/// The error for unclear columns contains the reason, and the columns and the radix to declare.
 #[test]
 fn doubts_are_refused_with_what_would_end_them() {
     for (text, part, columns, radix) in [
         ("x,a.jpg,f2a74de452e6b430\ny,b.jpg,0c1f789bed2eb9b8\n", "2 other columns", (3, 1), None),
         ("a,f2a74de452e6b430,0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
         ("a1\tf2a74de452e6b430\nb2\t0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
-        // The first column can be hashes of 32 bits, or ids of fingerprints of 64 bits.
+        // The first column could contain 32-bit hashes, or the ids of the 64-bit hashes.
         (
             "deadbeef\tf2a74de452e6b430\n00c0ffee\t0c1f789bed2eb9b8\n",
             "could both hold",
@@ -216,7 +216,7 @@ fn row_numbers_never_become_fingerprints() {
             }
         }
     }
-    // A missing value after a tab does not make a number the fingerprint of its line.
+    // A number before a tab and a missing value is not taken for a fingerprint.
     let missing = format!("{}9\t{A:016x}\n", "1\t\n".repeat(120));
     for text in ["1\t\n2\t\n", &missing, "91b7584a2265b1f5\ta\n20\t1027c4d1c386bbc4\n"] {
         assert!(read(text, InputOptions::default()).is_err(), "{text}");
@@ -229,7 +229,7 @@ fn row_numbers_never_become_fingerprints() {
     }
     let hex = InputOptions::default().radix(Radix::Hex);
     assert_eq!(read("ff\tdoc 7\n", hex).unwrap().0, [(255, Some("doc 7".into()))]);
-    // A first line with only the number of rows does not change the columns.
+    // A first line that contains only the number of rows does not change the guessed columns.
     let counted = format!("40\n{}", table(&|_, value| format!("{value:016x}")));
     let (records, summary) = read(&counted, InputOptions::default().skip_bad(true)).unwrap();
     assert_eq!((records[0].0, records.len(), summary.skipped_count), (values[0], 40, 1));
@@ -238,8 +238,7 @@ fn row_numbers_never_become_fingerprints() {
     assert!(read(&late, InputOptions::default()).is_err());
 }
 
-/// The columns of a stream are decided from its first line only: the same as in a file, or an
-/// error.
+/// The columns of a stream are guessed from its first line only: as for a file, or not at all.
 #[test]
 fn a_stream_takes_the_columns_of_a_file() {
     let stream = |text: &str| {

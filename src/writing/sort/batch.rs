@@ -95,8 +95,8 @@ impl RecordBatch {
         (entries + self.arena.len()) as u64
     }
 
-    /// Memory in bytes during the sort: the records, scratch memory for the scattered entries, and
-    /// for pairs half as much again for the stable sort of a large part.
+    /// The memory in bytes during the sort: the records, and scratch memory for the scattered
+    /// entries. A pair takes 16 bytes of it, and 8 more for the stable sort of a large part.
     pub(super) fn sorting_len(&self) -> u64 {
         let pairs = self.numbers.len() + self.texts.len();
         self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64

@@ -20,7 +20,7 @@ const PART_BITS_MAX: u32 = 10;
 pub(super) trait Entry: Copy + Default + Send + Sync {
     fn key(&self) -> u64;
 
-    /// Sorts by key. Entries with equal keys keep their order if they can be distinguished.
+    /// Sorts by key. Entries with equal keys and different payloads keep their order.
     fn sort(entries: &mut [Self]);
 }
 

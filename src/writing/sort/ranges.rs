@@ -11,8 +11,8 @@ use crate::writing::sort::run::SortedRun;
 
 /// The maximum memory of a part in bytes, with few runs: a part should fit in the cache of a core.
 const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
-/// The maximum memory of a part in bytes per run, with many runs. Reading a run can only begin at
-/// its marks, so a part should be much larger than the distance between two marks.
+/// The maximum memory of a part in bytes per run, with many runs. Reading a run can begin only at a
+/// mark (`run::Mark`), so a part should be much larger than the distance between two marks.
 const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
 
 /// Several runs, and the size of the parts into which they are split.
@@ -36,8 +36,8 @@ pub(super) struct KeyRange {
 impl<'a> RunRanges<'a> {
     pub(super) fn new(runs: Vec<&'a SortedRun>, resources: &SortResources) -> Self {
         let run_count = runs.len().max(1);
-        // At most an eighth of the memory is for reading, and another eighth for up to four parts
-        // per thread and their results.
+        // Readers use at most an eighth of the memory; another eighth is for up to four parts per
+        // thread and their results.
         let readers = resources.memory / 8 / (run_count * MERGE_READ_LEN_MIN) as u64;
         let threads = resources.threads.min(readers as usize).max(1);
         let part_weight = resources.memory / 32 / threads as u64;

@@ -121,8 +121,8 @@ impl SortedRun {
         keys: RangeInclusive<u64>,
         buffer_len: usize,
     ) -> RunReader<'_> {
-        // Start at the last mark below the range: its blocks may end with the first key of the
-        // range.
+        // Start at the last mark below the range: the blocks after it may contain the first keys of
+        // the range.
         let below = self.marks.partition_point(|mark| mark.key < *keys.start());
         let offset = below.checked_sub(1).map_or(0, |before| self.marks[before].offset);
         RunReader { run: self, keys, offset, buffer: Vec::new(), at: 0, buffer_len }

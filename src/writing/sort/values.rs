@@ -22,8 +22,8 @@ const READ_LEN: usize = 1 << 20;
 pub(crate) struct SortedValues {
     storage: Storage,
     pub(crate) count: u64,
-    /// For each number of significant bits from 0 to 64: the number of gaps between neighbours with
-    /// so many bits. The first value counts as a gap from 0.
+    /// For each number of significant bits from 0 to 64: how many gaps between neighbouring values
+    /// have that number of bits. The first value counts as a gap from 0.
     pub(crate) gaps_of_bits: [u64; 65],
 }
 

@@ -80,11 +80,11 @@ impl Writer {
         Err(Error::InvalidId { reason })
     }
 
-    /// Takes a record by [`Writer::push_sketched`], or by [`Writer::push_bare`] if it has no id.
+    /// Takes a record: calls [`Writer::push_sketched`], or [`Writer::push_bare`] if it has no id.
     ///
     /// # Errors
     ///
-    /// The errors of these methods.
+    /// The errors of these two methods.
     pub fn push_record(&mut self, record: &NewRecord) -> Result<()> {
         match &record.id {
             Some(id) => self.push_sketched(record.fingerprint, id.as_ref(), &record.sketch),
@@ -165,7 +165,7 @@ impl Writer {
     /// After these errors the store is unchanged, and the pushed records are dropped, including
     /// replacements: push them again to retry. The run is recorded by the commit that succeeds.
     ///
-    /// * [`Error::InEffect`] if a file operation failed after the last step: the records are added.
+    /// * [`Error::InEffect`] if a file operation failed after the commit took effect.
     pub fn commit(&mut self) -> Result<Committed> {
         let mut committed = self.commit_alone()?;
         if self.options.compact && committed.segment.is_some() {

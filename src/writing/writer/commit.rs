@@ -83,8 +83,8 @@ pub struct SegmentsCommitted {
     pub copied: u64,
     /// Whether the store had already recorded the run, so that nothing was checked.
     pub known_run: bool,
-    /// Whether the tables with whole values have other masks in some segments than in others; then
-    /// each share of a join reads the whole store.
+    /// Whether the tables with whole values have different masks in two segments; then each share
+    /// of a join reads the whole store.
     pub tables_differ: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct SegmentsCommitted {
 ///
 /// After these errors nothing is changed.
 ///
-/// * [`Error::InEffect`] if a file operation failed after the last step: everything is committed.
+/// * [`Error::InEffect`] if a file operation failed after the commit took effect.
 ///
 /// # Examples
 ///
@@ -259,7 +259,7 @@ impl<'a> Agreed<'a> {
                 known.is_some_and(|known| known.label != label || known.deletions.is_some()),
             );
             let whole_masks = match check_file(receipt) {
-                // The file was removed after an earlier commit.
+                // An earlier commit added the segment and removed the file.
                 Err(Error::Io(IoError { source, .. }))
                     if is_live && source.kind() == std::io::ErrorKind::NotFound =>
                 {

@@ -196,8 +196,8 @@ impl Writer {
         Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
     }
 
-    /// Lets `choose` add deletions to the set of each segment, and publishes all sets in one step,
-    /// or only counts them.
+    /// Lets `choose` add deletions for each segment, and publishes all of them in one step, or only
+    /// counts them.
     fn delete(
         &mut self,
         mode: Mode,

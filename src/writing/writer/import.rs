@@ -110,8 +110,7 @@ impl Writer {
     ///
     /// After these errors nothing is imported.
     ///
-    /// * [`Error::InEffect`] if a file operation failed after the last step: everything is
-    ///   imported.
+    /// * [`Error::InEffect`] if a file operation failed after the import took effect.
     ///
     /// # Examples
     ///
@@ -168,8 +167,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Rejects labels that an expiry of the labels of the store would never select. All segments
-    /// get the label `given`; if it is empty, each segment keeps its own label.
+    /// Rejects imported labels of another form if the labels of the store are dates of one form.
+    /// All imported segments get the label `given`; if it is empty, each keeps its own label.
     fn check_labels<'a>(
         &self,
         given: &str,

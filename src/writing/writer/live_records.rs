@@ -144,7 +144,7 @@ impl Push<'_> {
         })
     }
 
-    /// Records that `count` more values were read, up to `last`.
+    /// Counts `count` more values as read; the last of them is `last`.
     fn after(&mut self, count: u64, last: u64) -> Result<()> {
         if let Some(throttle) = self.throttle {
             throttle.spend((count as f64 * self.value_len) as u64);

@@ -16,8 +16,8 @@ use crate::writing::writer::scheme::{check_room, scheme_for};
 use fpstore_base::Recipe;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 
-/// The number of attempts to rebase deletions without the publication lock. The next attempt holds
-/// the lock, so that no other process can delete records meanwhile.
+/// The number of attempts to rebase deletions (see `rebase`) without the publication lock. The next
+/// attempt holds the lock, so that no other process can delete records meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
 /// A compaction gives up after this many conflicts: each conflict wastes a merge, and other
 /// processes may cause conflicts for ever.

@@ -62,7 +62,7 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// Sets the tables of new segments, or how they are chosen.
+    /// Sets the tables of new segments, or the rule that chooses them.
     ///
     /// By default a new segment has the tables of the largest segment. If the new segment has more
     /// than twice as many fingerprints, it gets the fastest tables for its data at the tuned

@@ -13,7 +13,7 @@ use crate::writing::writer::{Writer, WriterOptions};
 
 /// The maximum time for which other writers wait for the lock.
 const TURN_MAX: Duration = Duration::from_secs(1);
-/// The time for which the lock is left free after that. Waiting writers retry more often than this.
+/// The pause after such a wait, with the lock free. Waiting writers retry in shorter intervals.
 const TURN_PAUSE: Duration = Duration::from_millis(120);
 
 /// A writer that releases the writer lock between its turns, so that other processes can write.

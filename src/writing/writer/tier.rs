@@ -8,11 +8,11 @@ use std::ops::Range;
 /// The segments of a tier are merged when their total weight reaches one of these numbers of units
 /// (a unit of tier `t` is `10^t` records). At the last number they move to the next tier.
 const STEPS: [u64; 3] = [3, 6, 10];
-/// Weights are multiplied by this percentage before they are compared: batches are never exactly
-/// equal, and a merge drops repeated fingerprints.
+/// Weights are raised to this percentage before they are compared with a step: batches vary in
+/// size, and a merge drops repeated fingerprints, so that sums fall slightly short.
 const TOLERANCE: u64 = 108;
-/// An inversion is a segment before a segment of a greater tier. This many inversions are merged
-/// with all later segments.
+/// An inversion is a segment before a segment of a greater tier. If a label has this many, all its
+/// segments from the oldest inversion on are merged.
 const INVERSIONS_MAX: usize = 3;
 
 /// A live segment, with the numbers that the rule needs.
@@ -106,7 +106,7 @@ fn complete_step(run: &[Candidate]) -> Result<usize, usize> {
     let (mut found, mut weight) = (None, 0_u64);
     loop {
         let unit = 10_u64.saturating_pow(tier);
-        // The greatest step that a single part of the suffix reaches.
+        // The greatest step that one segment, or all lower tiers together, reaches.
         let mut reached = step_of(weight, unit);
         while let Some(older) = start.checked_sub(1).filter(|&at| run[at].tier() <= tier) {
             reached = reached.max(step_of(run[older].weight(), unit));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn equal_batches_end_in_one_segment_at_each_power_of_ten() {
-        // The steps of a tier write 3, 6 and 10 of 10 units: 1.9 times all records.
+        // The merges of a tier write 3, 6 and 10 of its 10 units: 1.9 times all records.
         for batch in [1, 10, 93, 95, 100, 102, 930, 1000, 1020] {
             for (power, count) in [(1, 10), (2, 100), (3, 1000), (4, 10_000)] {
                 let (segments, most, written) = simulate((0..count).map(|_| batch));
@@ -212,7 +212,7 @@ mod tests {
         }
         assert_eq!(simulate((0..13).map(|_| 1000)).0, [10_000, 3000]);
         assert_eq!(simulate((0..368).map(|_| 10)).0, [3000, 600, 60, 10, 10]);
-        // Repeated fingerprints are dropped in each merge.
+        // A merge of ten units can give only nine, because it drops repeated fingerprints.
         assert_eq!(pick(&[60, 9, 9, 9, 6, 1, 1, 1, 1].map(|len| candidate("", len))), Some(0..9));
     }
 

@@ -63,7 +63,7 @@ pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
 /// * [`Error::StoreExists`] if `to` is neither missing nor an empty directory.
 /// * [`Error::InvalidOptions`] if there is no such segment.
 /// * [`Error::Io`] if a file operation fails. Then no new store is made.
-/// * [`Error::InEffect`] if a file operation failed after the last step: the new store exists.
+/// * [`Error::InEffect`] if a file operation failed after the export took effect.
 ///
 /// # Examples
 ///

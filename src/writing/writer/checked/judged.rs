@@ -66,8 +66,8 @@ impl CheckedWriter {
 
     /// Like [`CheckedWriter::check_and_add_judged`], but takes `nearest`, the nearest stored
     /// fingerprint in the snapshot of this turn, labelled or not. The store is searched only if
-    /// `nearest` is labelled different. The distance of a stored hit is the distance from
-    /// `nearest`, which is 0.
+    /// `nearest` is labelled different. The hit of [`Verdict::Stored`] has distance 0, because
+    /// `nearest` is searched.
     pub fn add_compared_judged(
         &mut self,
         record: &NewRecord,

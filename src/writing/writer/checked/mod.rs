@@ -113,7 +113,7 @@ impl CheckedWriter {
 
     /// The writer of this turn, for other changes. Begins a turn if none is in progress.
     ///
-    /// Checks do not find records pushed to this writer until they are committed.
+    /// Checks find records pushed to this writer only after they are committed.
     ///
     /// # Errors
     ///
@@ -208,8 +208,8 @@ impl CheckedWriter {
     }
 
     /// Like [`CheckedWriter::check_and_add`], but takes `nearest`, the nearest stored fingerprint
-    /// within `k` bits in the snapshot of this turn. The distance of a stored hit is then the
-    /// distance from `nearest`, which is 0.
+    /// within `k` bits in the snapshot of this turn. The hit of [`Verdict::Stored`] has distance 0,
+    /// because `nearest` is searched.
     fn add_compared(
         &mut self,
         record: &NewRecord,
@@ -268,7 +268,7 @@ impl CheckedWriter {
                 *pending = Pending::default();
                 self.shared.drop_turn();
             }
-            // The writer may contain some of the records, or the commit may have taken effect.
+            // The writer may contain some of the records, or the commit took effect: end the turn.
             Err(_) => {
                 self.shared.drop_turn();
                 self.is_in_doubt = true;

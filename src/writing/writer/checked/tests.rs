@@ -41,7 +41,7 @@ fn mixed(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// With these numbers of values there are no blocks, new blocks, full blocks, or rebuilt blocks.
+/// The tested numbers of values give an index without blocks, with new, full or rebuilt blocks.
 #[test]
 fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     for count in [0, 1, 3, 128, 129, 258, 259, 519, 5000, 40_000] {
@@ -66,7 +66,7 @@ fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     }
 }
 
-/// Scanning all earlier records for each of 100 000 new records would compare 5 * 10^9 pairs.
+/// The number of comparisons for each record does not depend on the number of earlier records.
 #[test]
 fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     for (k, most) in [(0, 20), (3, 80), (7, 400)] {
@@ -87,7 +87,7 @@ fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     }
 }
 
-/// Removing the last pending records takes no time for the records before them.
+/// Removing the last pending records does not visit the records before them.
 #[test]
 fn forgetting_the_last_records_does_not_grow_with_those_before() {
     assert_not_quadratic(300, |count| {
@@ -312,7 +312,7 @@ fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
 }
 
-/// The store changes by additions, deletions and merges; some comparisons are made in slices.
+/// The store changes by additions, deletions and merges; most comparisons pause at a deadline.
 #[test]
 fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
     for k in [0, 3, 9, 20, 64] {
@@ -353,7 +353,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
             let limits = Limits::default();
             let mut slices = 0;
             loop {
-                // Each slice ends after one item; the last rounds compare all items in one slice.
+                // In the first rounds a call compares one item, in the last rounds all items.
                 let end = (round < 8).then(Instant::now);
                 match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
                     ComparisonProgress::All => break,

@@ -150,7 +150,7 @@ fn a_store_is_whole_whichever_operation_fails() {
     for (name, act) in ACTS {
         let mut states = states(pristine.path(), act);
         if name == "all" {
-            // The states during `all`: with the first record, and after its deletion.
+            // Between its changes, the act `all` has added a record, and then deleted it.
             let mut between = states[0].clone();
             between.insert(1, vec!["1".into()]);
             states.insert(1, between);
@@ -165,7 +165,7 @@ fn a_store_is_whole_whichever_operation_fails() {
                 let steps = fail_points::forget(folder.path());
                 let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
                 let found = all_records(&path);
-                // The error shows whether a change took effect, unless `all` made several changes.
+                // The error shows whether the act took effect; `all` consists of several changes.
                 match &done {
                     _ if name == "all" => {}
                     Err(Error::InEffect { .. }) => assert!(found == states[1], "{case}"),
@@ -208,7 +208,7 @@ fn files_of_a_manifest_in_doubt_are_not_removed() {
         let renames = passed.iter().filter(|&&point| point == FailPoint::RenameReport).count();
         let case = format!("{last:?} at {fails_at}: {done:?}");
         assert!(done.is_err(), "{case}");
-        // The first rename is the rename of the segment, the second one of the manifest.
+        // The first rename gives the segment its name, the second one the manifest.
         if last == Some(FailPoint::RenameReport) && renames == 2 {
             assert_eq!(all_records(&path)[&1], ["in doubt"], "{case}");
             assert_eq!(writer.store().query(Fingerprint::new(1), 0).unwrap().len(), 1, "{case}");
@@ -234,7 +234,7 @@ fn child() -> String {
 fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
     let pristine = pristine();
     let is_one_change = |(_, (name, _)): &(usize, (&str, Act))| {
-        // `all` makes several changes, and `commit to a new store` removes its new store.
+        // The act `all` makes several changes, and `commit to a new store` removes its new store.
         !["all", "commit to a new store"].contains(name)
     };
     for (number, (name, act)) in ACTS.into_iter().enumerate().filter(is_one_change) {

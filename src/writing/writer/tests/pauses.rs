@@ -95,7 +95,7 @@ fn a_compaction_keeps_to_its_rate() {
     let start = std::time::Instant::now();
     let done = Writer::with_options(&path, options).unwrap().compact(&Compaction::One).unwrap();
     let seconds = (done.read_len + done.written_len) as f64 / (len * 5) as f64;
-    // Values are read a run at a time, and there is no pause after the last run.
+    // The rate limit pauses after each run of values except the last.
     assert!(start.elapsed().as_secs_f64() > 0.8 * seconds, "{seconds}");
 }
 
@@ -157,7 +157,7 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::refuse_locks(folder.path(), ErrorKind::Unsupported, u64::MAX);
     let reader = Store::open(&path).unwrap();
     fail_points::allow_locks(folder.path());
-    // The files of two locks that could not be acquired.
+    // Two lock files remain, because the writer and the compactor could not acquire the locks.
     assert_eq!(names(), before + 2);
     // A signal that interrupts the lock call is not an error.
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);

@@ -84,8 +84,8 @@ fn records_in(path: &Path) -> Option<Records> {
     path.join("MANIFEST").exists().then(|| all_records(path))
 }
 
-/// The recorded acts of [`LIFE`]: the files before, all changes of files, and the records of both
-/// stores before the first act and after each.
+/// The recorded acts of [`LIFE`]: the files before the acts, all changes of files, and the records
+/// of both stores before the first act and after each act.
 struct Recorded {
     folder: tempfile::TempDir,
     before: Tree,
@@ -184,7 +184,7 @@ fn replay(
         if number < from {
             continue;
         }
-        // All acknowledged acts must be present; the effect of the current act may be.
+        // All acknowledged acts must be present; the current act may be present, too.
         let done = disk.acknowledged;
         let allowed = &recorded.states[done..recorded.states.len().min(done + 2)];
         let act = LIFE.get(done).map_or("the end", |(name, _)| name);
@@ -226,7 +226,7 @@ fn a_loss_of_power_leaves_the_store_of_before_or_after_each_change() {
     assert!(changes.len() > 200 && examined.len() > 500, "nothing was tried");
 }
 
-/// The test above detects each missing sync, and renames in the wrong order.
+/// The replay detects each missing sync, and renames in the wrong order.
 #[test]
 fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let recorded = record();
@@ -244,9 +244,9 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let no_names = fault(&no_names, 0).unwrap();
     assert!(no_names.contains("does not open"), "{no_names}");
 
-    // A writer that opens a store syncs data that its predecessor may not have synced; here every
-    // predecessor has synced its data, so these syncs are not counted. Some systems do not sync a
-    // manifest that is only read, so there the sync of the directory is the first one.
+    // A writer that opens a store syncs the manifest and the directory, in case its predecessor did
+    // not. Here every predecessor did, so these syncs are not counted. Some systems do not sync a
+    // manifest that is only read; there the directory is synced first.
     let is_final = |at: usize| matches!(&all[at], Change::Sync(path) if path.ends_with("MANIFEST"));
     let opens = |at: usize| is_final(at) || matches!(all[at], Change::Acknowledge);
     let is_sync = |at: &usize| match all[*at] {
@@ -258,8 +258,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let is_noticed = |at: &usize| fault(&[&all[..*at], &all[at + 1..]].concat(), *at).is_some();
     let noticed = syncs.iter().copied().filter(is_noticed).count();
     println!("{noticed} of {} syncs are missed if they are left out", syncs.len());
-    // Some syncs are redundant: without new files, or in a directory without its final name, one of
-    // two suffices.
+    // Some syncs are redundant: one of two suffices if there are no new files, or if the directory
+    // does not have its final name yet.
     assert!(noticed * 10 > syncs.len() * 9);
 
     // The manifest gets its name before the sync of the directory that should precede it.

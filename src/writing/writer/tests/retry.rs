@@ -48,7 +48,7 @@ fn a_commit_that_failed_can_be_done_again() {
         let case = format!("operation {fails_at}: {done:?}");
         assert_eq!(writer.pending_count(), 0, "{case}");
         let is_rename = matches!(failed, Some(FailPoint::Rename | FailPoint::RenameReport));
-        // A rename may have happened, so the renamed files are kept until the next change.
+        // A rename that reported an error may have happened, so its file is kept for now.
         if matches!(&done, Err(error) if !is_rename && !matches!(error, Error::InEffect { .. })) {
             assert_eq!(orphans(&path), Vec::<String>::new(), "{case}");
         }
@@ -191,8 +191,9 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
     }
 }
 
-/// If the last step fails and the manifest cannot be read, the result is unknown; the next step of
-/// a checked writer determines it, and adds no record twice.
+/// If the last file operation of a commit fails and the manifest cannot be read, it is unknown
+/// whether the commit took effect. The next commit of the checked writer finds out, and adds no
+/// record twice.
 #[test]
 fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
     let mut doubts = 0;
