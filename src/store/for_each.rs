@@ -154,8 +154,8 @@ fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
 }
 
 impl Store {
-    /// Calls `each` with runs of the live fingerprints in one piece of a segment, in the order of
-    /// the first table. `segment` is the position of the segment in the snapshot.
+    /// Calls `each` with runs of the live fingerprints in `piece` of a segment, in the order of the
+    /// first table. `segment` is the position of the segment in the snapshot.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,

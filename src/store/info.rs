@@ -24,8 +24,8 @@ pub struct StoreInfo {
     pub generation: u64,
     /// The digest of the manifest: snapshots with the same digest give the same answers.
     pub manifest_digest: [u8; 16],
-    /// The length of the sketch of each id in bytes; 0 without sketches, or if segments have
-    /// different lengths.
+    /// The length of the sketch of each id in bytes; 0 without sketches, or if sketches have
+    /// different lengths in different segments.
     pub sketch_len: u8,
     /// The width of the fingerprints, see [`Store::width`](crate::Store::width).
     pub width: Width,
@@ -176,7 +176,7 @@ pub struct TableInfo {
     /// The average number of bits per fingerprint, including padding to whole pages and page
     /// checksums. `None` without fingerprints.
     pub bits_per_fingerprint: Option<f64>,
-    /// The number of syndrome bits as passed to [`Scheme::with_syndromes`], known bits included.
+    /// The number of bits to pass to [`Scheme::with_syndromes`] for a table like this one.
     #[cfg_attr(feature = "serde", serde(skip))]
     telling_bits: u32,
 }

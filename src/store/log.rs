@@ -232,7 +232,7 @@ fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
     (change.records_added, change.records_removed) = (Some(added), Some(removed));
 }
 
-/// Adds the changes in which the segments `new` replaced the segments `gone`.
+/// Adds the changes by which the segments `new` replaced the segments `gone`.
 fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
     match (gone, new) {
         ([], []) => {}

@@ -156,8 +156,8 @@ impl Store {
         }
     }
 
-    /// The segments with one of these labels, as a store; the empty label selects segments without
-    /// a label. The result keeps the current snapshot.
+    /// A store with only the segments with one of these labels; the empty label selects segments
+    /// without a label. Keeps the current snapshot: [`Store::refresh`] does not change the result.
     ///
     /// # Errors
     ///
@@ -182,7 +182,8 @@ impl Store {
         Ok(self.part(&positions))
     }
 
-    /// The segments at some positions of the current snapshot, as a store that keeps this snapshot.
+    /// A store with only the segments at `positions` of the current snapshot. `refresh` does not
+    /// change it.
     pub(crate) fn part(&self, positions: &[usize]) -> Store {
         Store::of(self.snapshot().part(positions))
     }
@@ -277,13 +278,13 @@ impl Store {
         self.refresh_after(|next| warm::warm_all(next, what, warm::Pages::New).map(drop))
     }
 
-    /// Shows the newest snapshot after `prepare` succeeded on it.
+    /// Makes this handle show the newest snapshot once `prepare` has succeeded on it.
     fn refresh_after(&self, prepare: impl FnOnce(&Snapshot) -> Result<()>) -> Result<bool> {
         let before = self.snapshot();
         let Some(next) = before.next()? else { return Ok(false) };
         prepare(&next)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have refreshed to a newer snapshot at the same time.
+        // Keep the snapshot of another thread that has refreshed to a newer one meanwhile.
         if Arc::ptr_eq(&current, &before) || current.generation() < next.generation() {
             *current = Arc::new(next);
         }

@@ -33,7 +33,7 @@ pub(super) enum Pages {
     /// All pages: the system may have evicted verified pages from memory.
     All,
     /// Pages of sections that are not fully verified. A new snapshot shares most segments with the
-    /// preceding snapshot, which is in use.
+    /// preceding one, whose pages queries have already read.
     New,
 }
 
@@ -121,9 +121,9 @@ impl Warming {
     }
 }
 
-/// Verifies the sections of a table with at most `queries` pages: the queries will read most of
-/// these pages, and sequential reading takes less time than reading in the order of the queries.
-/// Called just before the queries of the table, since the memory may hold one table only.
+/// Verifies those sections of a table that have at most `queries` pages: the queries will read most
+/// of these pages, and reading them sequentially is faster than in the order of the queries. Called
+/// just before the queries of the table, since the memory may hold one table only.
 ///
 /// Damage is not an error here: the queries that read the damaged pages report it.
 pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, threads: usize) {

@@ -94,8 +94,8 @@ pub struct RemovedRow<'a> {
     /// The store that contains the kept record, if several stores are queried together.
     #[serde(skip)]
     pub other_store: StoreIndex,
-    /// The name of that store for lines and JSON; empty if the kept record is new, `None` for a
-    /// single store.
+    /// The name of `other_store` for lines and JSON; empty if the kept record is new, `None` if
+    /// only one store is queried.
     #[serde(rename = "other_store", skip_serializing_if = "Option::is_none")]
     pub other_store_name: Option<&'a str>,
 }

@@ -13,7 +13,7 @@ use crate::store::verify::pace::Pace;
 /// The minimum number of index entries that one thread verifies.
 const ENTRIES_MIN: u64 = if cfg!(test) { 2 } else { 1 << 12 };
 
-/// What was found in one part of the index, to be compared with the next part.
+/// The result of verifying one part of the index, to be compared with the next part.
 #[derive(Default)]
 struct Checked {
     /// The numbers of the overflow entries, and the offset of the first index entry that refers to

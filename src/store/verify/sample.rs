@@ -70,7 +70,7 @@ impl Digest {
         Ok(())
     }
 
-    /// Adds the digest of another part of the store.
+    /// Adds the digest of the matches from another part of the store.
     fn join(&mut self, other: Digest) {
         self.match_count += other.match_count;
         self.matches.join(other.matches);

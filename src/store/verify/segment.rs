@@ -55,7 +55,7 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.extend(padding(segment, place).err());
     }
     if report.faults.len() > before {
-        // Further checks would only report consequences of the damaged pages.
+        // Stop here: further checks would only report consequences of the damaged pages.
         return Ok(());
     }
     if let Err(fault) = contents(segment) {
@@ -86,7 +86,7 @@ fn pages(
     report: &mut VerifyReport,
     pace: &Pace,
 ) -> Result<()> {
-    // Checksums have no checksums of their own: a wrong checksum is a fault of its page.
+    // Checksums have no checksums: a wrong one is reported as a fault of the page it belongs to.
     if place.section == Section::Checksums {
         return Ok(());
     }
