@@ -1,4 +1,4 @@
-//! Tests batches of queries with only the reader: also compiled and run without the feature
+//! Tests batches of queries with only the reader. Also compiled and run without the feature
 //! `write`.
 
 use std::path::Path;

@@ -34,7 +34,7 @@ pub fn in_order(pairs: &SortedPairs) -> Vec<(u64, u64)> {
     found
 }
 
-/// A pair of documents: two fingerprints, their distance, two ids.
+/// A pair of documents: their two fingerprints, the distance, their two ids.
 pub type Row = (u64, u64, u32, Option<Id>, Option<Id>);
 
 /// The document pairs in join order.

@@ -47,7 +47,7 @@ pub fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// A command that runs one test of this binary in a separate process. `name` must be the full path
-/// of the test, because with an unknown name no test would run, and that counts as success.
+/// of the test: with an unknown name no test runs, which would count as success.
 pub fn test_process(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--nocapture"]);
@@ -76,7 +76,7 @@ pub fn uniform(count: u64, seed: u64) -> Vec<Record> {
     (0..count).map(|id| (random.next(), number(id))).collect()
 }
 
-/// Random values, but a fifth of them are 0 to 6 flipped bits away from an earlier value.
+/// Random values; a fifth of them are earlier values with 0 to 6 flipped bits.
 pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let mut values: Vec<u64> = Vec::new();
@@ -93,8 +93,8 @@ pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     values.into_iter().zip(0..).map(|(value, id)| (value, number(id))).collect()
 }
 
-/// Values that fill a small range: leading zeros, few distinct prefixes, runs of consecutive
-/// values, extremes.
+/// Unevenly distributed values: leading zeros, few distinct prefixes, runs of consecutive values,
+/// extremes.
 pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let value = |random: &mut Random| match random.below(6) {

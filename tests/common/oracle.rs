@@ -1,5 +1,5 @@
-//! The oracle: expected results, found by comparing all values. It does not use the library,
-//! because the unit tests of the library include this file by its path.
+//! The oracle: expected results, found by comparing all values. It cannot use the library, because
+//! the unit tests of the library include this file by its path.
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use std::borrow::Borrow;
@@ -18,7 +18,7 @@ pub fn once<T: Clone + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Vec<T> 
     items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
-/// The values within `k` bits of the needle, as distance, value and position, in answer order.
+/// The values within `k` bits of the needle: distance, value and position, in the order of answers.
 pub fn scan(
     values: impl IntoIterator<Item = impl Borrow<u64>>,
     needle: u64,
@@ -63,8 +63,8 @@ pub fn pairs_across(left: &[u64], right: &[u64], k: u32) -> Vec<(u64, u64)> {
     pairs.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The connected components of the graph whose edges are the near pairs. Each component is in
-/// ascending order; the list is sorted by their first members.
+/// The connected components of the graph whose edges are the pairs for which `near` is true.
+/// Members of a component ascend; components are sorted by their first members.
 pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut left: BTreeSet<usize> = (0..count).collect();
     let mut components = Vec::new();
@@ -81,8 +81,8 @@ pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<
     components
 }
 
-/// Visits the items in order and keeps each item that is not near an already stored or kept item.
-/// Returns the dropped items, each with the first stored or kept item near it.
+/// Visits items in `order` and keeps each item that is not near an item in `held` or an already
+/// kept item. Returns the dropped items, each with the first held or kept item near it.
 pub fn dropped(
     held: Range<usize>,
     order: impl IntoIterator<Item = usize>,

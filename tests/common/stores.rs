@@ -37,8 +37,8 @@ pub fn scheme_named(name: &str) -> Scheme {
     Scheme::named(name, 3).unwrap()
 }
 
-/// Every scheme that has a fixed name, and some schemes with syndromes: short syndromes, which name
-/// many values, and syndromes in tables whose masks overlap.
+/// All schemes with a fixed name, and some with syndromes: short syndromes, each of which fits many
+/// values, and syndromes in tables whose masks overlap.
 pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
     let whole = ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
         .map(|name| (name, Scheme::named(name, k).unwrap()));

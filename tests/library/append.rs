@@ -59,7 +59,7 @@ fn ids_of_older_segments_come_first_and_labels_are_kept() {
         let refused = Builder::append(&path, BuildOptions::default().label(label));
         assert!(matches!(refused, Err(Error::InvalidOptions { .. })));
     }
-    // A reader opened earlier keeps its snapshot.
+    // A store handle opened before the addition keeps its snapshot.
     assert_eq!(grown.store.query(Fingerprint::new(7), 0).unwrap()[0].ids.len(), 1);
 }
 

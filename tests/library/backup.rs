@@ -137,8 +137,6 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
                     assert!(report.is_sound(), "{:?}", report.faults);
                     found.push((done.generation, records_of(&Store::open(&to).unwrap())));
                 }
-                // A commit with a merge makes two generations, of which `note` records only the
-                // second.
                 Err(error) => panic!("{error}"),
             }
         }
@@ -146,6 +144,7 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
     let states = states.into_inner().unwrap();
     let mut compared = 0;
     for (generation, records) in &found {
+        // A commit with a merge makes two generations, and `note` inserts only the second.
         if let Some(state) = states.get(generation) {
             assert!(state == records, "generation {generation}");
             compared += 1;
@@ -176,7 +175,7 @@ fn a_folder_with_anything_else_is_refused_and_left_alone() {
     take(&at("store.fps"), &at("backup.fps")).unwrap();
     let later = take(&at("old.fps"), &at("backup.fps")).unwrap_err();
     assert!(later.to_string().contains("holds generation 2 and the store has 1"), "{later}");
-    // The store and the old copy are changed independently of each other.
+    // From now on, the store and the old copy have different histories.
     change(&at("old.fps"), 3, &mut Random::new(2));
     for (from, to) in [("old.fps", "backup.fps"), ("backup.fps", "old.fps")] {
         let other = take(&at(from), &at(to)).unwrap_err().to_string();
@@ -216,7 +215,7 @@ fn damage_is_not_copied_and_a_damaged_copy_is_made_again() {
     assert!(take(&path, &to).is_ok(), "nothing is to be copied");
 }
 
-/// Two copies of a store that change independently can give one number to different deletion files.
+/// If two copies of a store change independently, different deletion files can get the same number.
 #[test]
 fn deletions_of_both_copies_are_another_history() {
     let folder = tempfile::tempdir().unwrap();
@@ -231,13 +230,13 @@ fn deletions_of_both_copies_are_another_history() {
     };
     delete("copy.fps", &["old 1"]);
     delete("store.fps", &["old 2", "old 3"]);
-    // The store has a later generation than the copy, and no file with the number of the copy's
-    // deletions.
+    // The store has a later generation than the copy, but its deletions differ from those of the
+    // copy.
     let before = records_of(&Store::open(at("copy.fps")).unwrap());
     let refused = take(&at("store.fps"), &at("copy.fps")).unwrap_err().to_string();
     assert!(refused.contains("outside the history"), "{refused}");
     assert_eq!(records_of(&Store::open(at("copy.fps")).unwrap()), before);
-    // A generation that differs from the copy only by further deletions is accepted.
+    // A backup accepts a copy from which the store differs only by further deletions.
     take(&at("store.fps"), &at("third.fps")).unwrap();
     delete("store.fps", &["old 4"]);
     take(&at("store.fps"), &at("third.fps")).unwrap();

@@ -1,4 +1,4 @@
-//! Clusters, and the documents kept and dropped from them, match their definitions.
+//! Clusters, and the kept and dropped documents of each, match their definitions.
 
 use std::collections::BTreeMap;
 
@@ -198,7 +198,7 @@ fn clusters_that_persist_keep_their_numbers() {
         })
         .unwrap();
     assert!(count > 50);
-    // The same documents and a few more, some of which connect two old clusters.
+    // Add a few documents; some of them connect two old clusters.
     let mut more = records.clone();
     let mut random = Random::new(108);
     for id in 10_000..10_200 {
@@ -218,7 +218,7 @@ fn clusters_that_persist_keep_their_numbers() {
             had.sort_unstable();
             match had.first() {
                 None => assert!(cluster.number > 5000),
-                // In the first run clusters were whole components, so no cluster is split now.
+                // The old clusters are components, and added documents never split a component.
                 Some(_) => {
                     kept += 1;
                     assert!(had.contains(&cluster.number));
@@ -275,7 +275,7 @@ fn expected_kept(new: &[Record], stored: &[Record], within: bool, k: u32) -> Vec
 #[test]
 fn what_stays_is_what_comes_first() {
     for (few, seed) in [(10, 110), (300, 111), (900, 112)] {
-        // The stored records and the new records come from the same clusters; ids are positions.
+        // The stored records and the new records are near each other; ids are positions.
         let all = clustered(1800, seed);
         let (new, stored) = (all[1800 - few..].to_vec(), all[..1800 - few].to_vec());
         let mut new: Vec<Record> =

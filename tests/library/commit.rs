@@ -84,8 +84,8 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let receipts = parts(folder.path(), &records, 5);
     let path = folder.path().join("pages.fps");
-    // In the first attempt the job had only some of the segments, and one of them from another
-    // attempt of its task.
+    // The first commit gets three of the five segments, and the first of them two more times, once
+    // from another run of its task.
     let again = segment(&folder.path().join("attempt-2.fps"), &records[..400], options("blocks-5"));
     assert_eq!(again.digest, receipts[0].digest, "equal work has an equal digest");
     let some = [&receipts[..3], &[again], &receipts[..1]].concat();
@@ -104,8 +104,8 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     assert_holds(&path, &records);
 }
 
-/// The tables have equal masks, but one stores values and the other only names them, so the shares
-/// of a join read everything.
+/// Two tables have equal masks, but one stores values and the other syndromes, so each share of a
+/// join reads the whole store.
 #[test]
 fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +310,7 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);
 
-    // The snapshot folder keeps its contents, whatever happens to the store.
+    // The folder of the exported snapshot keeps its contents, whatever happens to the store.
     let mut writer = Writer::with_options(&path, WriterOptions::default()).unwrap();
     let gone: Vec<Fingerprint> = records.iter().map(|of| of.0.into()).collect();
     writer.delete_fingerprints(&gone).unwrap();
@@ -321,7 +321,7 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     assert_holds(&snapshot, &records[..400]);
 }
 
-/// The store and the segment files are on two file systems, if this machine has two.
+/// The store and the segment files are on different file systems, if this machine has two.
 #[cfg(target_os = "linux")]
 #[test]
 fn parts_on_another_file_system_are_copied_and_verified() {

@@ -98,7 +98,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             }
         }
         let before = records_of(&Store::open(&path).unwrap());
-        // The changes are chosen once here, and later made in both stores.
+        // Choose the changes once, to make them later in both stores.
         let mut acts: Vec<Act> = Vec::new();
         for _ in 0..1 + random.below(3) {
             match random.below(8) {
@@ -141,8 +141,8 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             acts.iter().for_each(|act| act(&twin));
             let expected = records_of(&Store::open(&twin).unwrap());
             let found = records_of(&store);
-            // A merge of segments with different labels can make the last id of a label the last id
-            // of all labels, and a deleted last id takes more records with it.
+            // Deleting the last id of a fingerprint also deletes its records without ids under the
+            // same label. After a merge of several labels, this can be more records.
             if what == Compaction::All || found != expected {
                 let lost: Vec<_> = expected.iter().filter(|of| !found.contains_key(of.0)).collect();
                 assert!(
@@ -186,7 +186,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     let may_go_on = Mutex::new(may_go_on);
     let options = options("").max_rate(1 << 30).observer(Observer::new(move |_| {
         let _ = started.send(());
-        // Blocks until the sender is dropped; later calls return at once.
+        // Blocks the merge until the sender is dropped; later calls return at once.
         let _ = may_go_on.lock().unwrap().recv();
         ControlFlow::Continue(())
     }));
@@ -197,8 +197,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
         })
     };
     has_started.recv().unwrap();
-    // The compaction has started, but is not published. A writer opens the store twice and merges
-    // no segments.
+    // The compaction has started but is not published: a writer can add and delete, but not merge.
     let mut writer =
         Writer::with_options(&path, WriterOptions::default().scheme(scheme_named("2"))).unwrap();
     assert!(matches!(
@@ -228,8 +227,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert!(verify(&path, &samples(20)).unwrap().is_sound());
 }
 
-/// Such segments are not merged, because otherwise a compaction might never end while a writer adds
-/// segments.
+/// If a compaction merged segments that a writer adds meanwhile, it might never end.
 #[test]
 fn segments_that_are_added_while_a_compaction_runs_are_left_alone() {
     for what in [Compaction::All, Compaction::Tier] {
@@ -294,8 +292,7 @@ fn what_a_compaction_would_do_is_what_it_does() {
         make(&path);
         let mut next = 0;
         for _ in 0..random.below(12) {
-            // Equal fingerprints would be merged, and then their number would be known only after
-            // the merge.
+            // Distinct fingerprints, because equal ones are counted only during the merge.
             let most = [3, 30, 300][random.below(3) as usize];
             let count = 1 + random.below(most);
             let records: Vec<_> = (next..next + count).map(|value| (value, Some(value))).collect();
@@ -347,8 +344,8 @@ fn a_thousand_writers_leave_one_segment() {
     }
     let info = Store::open(&path).unwrap().info();
     assert_eq!(info.fingerprint_count(), 1_000_000);
-    // The number of segments that the merge rule leaves: for each decimal digit (0 to 9) of the
-    // number of batches 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 segments.
+    // The merge rule leaves, for each decimal digit of the number of batches, 0, 1, 2, 1, 2, 3, 1,
+    // 2, 3 or 4 segments if the digit is 0, 1, 2, 3, 4, 5, 6, 7, 8 or 9.
     assert_eq!((most, count), (12, 5701));
     let times = written as f64 / info.file_len() as f64;
     assert!((8.0..10.0).contains(&times), "{times} times the store");

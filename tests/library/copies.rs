@@ -73,7 +73,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut builder = Builder::new(&path).unwrap();
     let mut random = Random::new(3);
     (0..3000).for_each(|at| builder.push(Fingerprint::new(random.next()), at).unwrap());
-    // The first records have number ids; later records have text ids.
+    // The records above have number ids; this record and later ones have text ids.
     builder.push(Fingerprint::new(1), "text").unwrap();
     builder.finish().unwrap();
     let states: Mutex<Vec<Records>> = Mutex::default();
@@ -124,8 +124,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut refused = BTreeMap::<&str, (usize, usize)>::new();
     for (name, done, content) in &found {
         match content {
-            // Between the two changes of one step the store has a generation that `states` lacks,
-            // with the records of the generation before or after.
+            // A step can make two changes. `states` lacks the generation between them, which has
+            // the same records as the one before or after it.
             Some((generation, records)) => {
                 assert!(states.contains(records), "{name}: generation {generation}");
             }

@@ -138,7 +138,7 @@ fn a_wrong_syndrome_is_reported() {
     let segment = &Store::open(patient.folder.path()).unwrap().info().segments[0];
     let tails = segment.sections.iter().find(|of| of.section.to_string() == "tails of table 1");
     let at = tails.unwrap().offset as usize;
-    // Flips the lowest bit of the first stored number; no other value has the head of this number.
+    // Flips the lowest bit of the first number in the tails; no other value has the same head.
     bytes[at] ^= 1;
     sign(&mut bytes);
     fit_manifest(&mut manifest, &bytes);
@@ -320,7 +320,7 @@ fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     let patient = Patient::of_any(&golden("worked.fps"));
     let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
     let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
-    // There are 16 blocks of 5 values and 27 bytes; the changed index says 26 bytes.
+    // Each of the 16 blocks has 5 values in 27 bytes; the index is changed to 26 bytes.
     for end in bytes[0x2010..0x2040].chunks_mut(3) {
         assert_eq!(end, [0x05, 0xb0, 0x01]);
         end[1] = 0xa0;
@@ -345,7 +345,7 @@ fn a_page_changed_with_its_checksum_is_reported() {
     let text = bytes.windows(6).position(|bytes| bytes == b"b.html").unwrap();
     bytes[text] = b'B';
     sign(&mut bytes);
-    // The original header, whose content digest does not match the changed checksums.
+    // Restore the original header: its digest of the contents does not match the changed checksums.
     bytes[..4096].copy_from_slice(&intact[..4096]);
     assert_ne!(bytes, intact);
     fs::write(patient.file(SEGMENT), &bytes).unwrap();
@@ -357,7 +357,7 @@ fn a_page_changed_with_its_checksum_is_reported() {
     assert!(matches!(fault, fpstore::Fault::Rule { rule: 27, .. }), "{fault}");
 }
 
-/// The right segment is replaced by a segment of another store with the same length and count.
+/// The segment is replaced by one of another store that has the same length and record count.
 #[test]
 fn a_segment_of_another_store_is_refused() {
     let temp = |seed| store_of(&uniform(500, seed), scheme_named("2"));
@@ -469,7 +469,7 @@ fn put_bits(bytes: &mut [u8], from: usize, bits: &[bool]) {
 /// should be adjacent; if they are not, the values are named twice, but must be found once.
 #[test]
 fn entries_with_syndromes_out_of_order_give_each_value_once() {
-    // The syndrome of 12 bits of 0x65c is 0.
+    // The 12-bit syndrome of 0x65c is 0, so the first two values have the same key.
     let upper = [0xa5a5_0000_u64, 0xa5a5_0000 ^ 0x65c, 0xa5a5_0003];
     let mut records = uniform(5000, 91);
     records.retain(|(value, _)| value & 0xffff_ffff > 0);
@@ -495,8 +495,8 @@ fn entries_with_syndromes_out_of_order_give_each_value_once() {
     }
 }
 
-/// Threads read parts of a segment. The parts must be contiguous, otherwise values would get the
-/// wrong ids.
+/// Threads read parts of a segment. Parts that are not contiguous are an error, because their
+/// values would get wrong ids.
 #[test]
 fn blocks_that_do_not_follow_on_each_other_end_a_merge_whatever_its_threads() {
     let temp = store_of(&uniform(30_000, 92), scheme_named("1"));
@@ -528,8 +528,9 @@ fn a_damaged_table_is_not_made_again_from_one_with_other_values() {
     let (heads, len) = place_of(&temp.store, "heads of table 0");
     for threads in [1, 2] {
         let patient = forged(&temp.store, |bytes| {
-            // Flips the first bit of an upper half, which moves the value from before the damage to
-            // after it.
+            // Sets the top bit of the upper 32 bits of one fingerprint, which table 1 stores in the
+            // tail. In the order of table 0 the fingerprint then comes after the block that is
+            // damaged below, not before it.
             let bits = 0..30_000_usize;
             let bit = bits.map(|rank| rank * table.tail_bits as usize + 31);
             let bit = bit.into_iter().find(|&bit| !bits_of(&bytes[tails..], bit, 1)[0]).unwrap();

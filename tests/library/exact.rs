@@ -110,7 +110,7 @@ fn general_families_and_masks_of_ones_own_are_exact() {
         cases.push((format!("{masks:x?}"), Scheme::from_masks(masks, 3).unwrap()));
     }
     cases.push(("one bit".into(), Scheme::from_masks(vec![1, 1 << 63], 3).unwrap()));
-    // The tables with syndromes do not directly follow the first table.
+    // Other tables are between the first table and the tables with syndromes.
     for bits in [6, 12] {
         let masks = vec![u64::MAX << 32, 0xffff_ffff << 16, !0 << 48 | 0xffff, u64::MAX >> 32];
         for scheme in [

@@ -73,8 +73,7 @@ fn the_golden_stores_are_sound_and_answer() {
     let crowded = Store::open(golden().join("crowded.fps")).unwrap();
     let hits = crowded.query(Fingerprint::new(0xabcd_0000_0000_0064), 1).unwrap();
     assert_eq!(hits[0].ids.len(), 2);
-    // The values up to 5000 are consecutive, so each flip with a result below 5000 gives a stored
-    // value.
+    // All offsets below 5000 are stored, so each flip that gives such an offset is a hit.
     let stored = (0..64).filter(|bit| 0x64_u64 ^ 1 << bit < 5000).count();
     assert_eq!(hits.len(), 1 + stored);
 }

@@ -65,7 +65,7 @@ fn the_error_of_a_callback_is_that_of_the_join() {
     assert_eq!((done.unwrap_err().to_string().as_str(), calls), ("enough", 1));
 }
 
-/// Fingerprints of different recipes cannot be compared, so the join is refused.
+/// A join of stores with different recipes is refused: their fingerprints cannot be compared.
 #[test]
 fn stores_of_two_recipes_are_not_joined() {
     let temp = store_of(&clustered(200, 85), scheme_named("2"));

@@ -208,7 +208,7 @@ fn few_documents_and_equal_ones_are_judged_as_many_are() {
     }
 }
 
-/// Number ids are compared by their digits. A program can also store them inside longer text ids.
+/// Labels contain number ids as digits. The caller extracts the compared part of each stored id.
 #[test]
 fn ids_are_compared_as_texts_that_the_caller_finds() {
     let numbers: Vec<Record> =

@@ -74,8 +74,9 @@ impl Model {
                 before == 0 || !ids.is_empty()
             });
         }
-        // If a fingerprint was also added without an id, deleting its last id of the label deletes
-        // it, because a merge cannot tell its records with deleted ids from those without.
+        // Deleting the last id of a fingerprint under a label deletes all its records there, even a
+        // record that was added without an id: a merge cannot tell it from a record whose id was
+        // deleted.
         for (label, value) in emptied {
             let of_label = |part: &&mut Part| part.label == label;
             let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
@@ -90,7 +91,7 @@ impl Model {
         self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
     }
 
-    /// Joins all parts into one; its label is the latest label, or none if a part has no label.
+    /// Joins all parts into one with their greatest label, or without a label if a part has none.
     fn join(&mut self) {
         // Parts without records do not affect the label.
         let labels = self.parts.iter().filter(|part| !part.ids.is_empty()).map(|part| &part.label);
@@ -327,14 +328,13 @@ impl Life {
                     writer.compact(&Compaction::Tier).unwrap();
                     return "tier".into();
                 }
-                // A compactor runs while the writer is open, and the writer is not told.
+                // A compactor merges while the writer is open, without informing it.
                 let what = [Compaction::Tier, Compaction::All][self.random.below(2) as usize];
                 Compactor::open(&self.path).unwrap().compact(&what).unwrap();
                 format!("beside: {what:?}")
             }
             _ => {
-                // Segments of different labels that are merged expire together, so the model is
-                // merged, too.
+                // The merged segments expire together, so the parts of the model are joined, too.
                 if self.random.below(4) == 0 {
                     writer.compact(&Compaction::One).unwrap();
                     self.model.join();
@@ -494,7 +494,7 @@ fn a_segment_without_records_takes_no_label_off_others() {
         assert_eq!(planned[0].label, "2026-03", "'{hollow}', {deleted}");
         writer_of(&path, "").compact(&Compaction::One).unwrap();
         assert_eq!(labels_of(&path), ["2026-03"], "'{hollow}', {deleted}");
-        // The label of the merged segment can be used for an expiry.
+        // The merged segment still expires by its label.
         let expiry = Expiry::before("2026-04").all(true);
         assert_eq!(writer_of(&path, "").expire(&expiry).unwrap().segments.len(), 1);
         assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 0);
@@ -538,8 +538,8 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
         let mut writer = writer_of(&other, "");
         writer.import(std::slice::from_ref(&path)).unwrap();
         assert_eq!(writer.store().query(Fingerprint::new(7), 0).unwrap().len(), 1);
-        // The imported empty segment has a label that is not a date; all labels of the store are
-        // dates.
+        // An empty segment can be imported even if its label is not a date and all labels of the
+        // store are.
         let (dates, hollow) = (folder.path().join("dates.fps"), folder.path().join("hollow.fps"));
         make_hollow(&dates, "", false);
         add_one(&dates, "2026-02-01", 9);
@@ -552,7 +552,7 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
         assert!(refused.contains("the only segment has a label before '2026-02-02'"), "{refused}");
         let expired = writer_of(&dates, "").expire(&expiry.all(true)).unwrap();
         assert_eq!(expired.segments.len(), 1);
-        // A label of a segment without records is no reason to refuse a bound.
+        // The error names labels of segments with records only.
         let store = Store::open(&path).unwrap();
         for (bound, says) in [("d7", "label 'crawl-7', which is not"), ("d-8", "the only segment")]
         {
@@ -638,7 +638,7 @@ fn a_record_that_was_added_twice_is_in_an_answer_once() {
             Ok::<(), Error>(())
         };
         pairs.for_each(&mut count).unwrap();
-        // Three pairs of a, b and c, and three pairs of one of them with the near record.
+        // Three pairs among a, b and c, and the three pairs of each of them with the near record.
         assert_eq!((found, pairs.len()), (6, 6), "{label}");
         let shares = (1..=3).map(|number| {
             let share = Share { number: number - 1, count: 3 };

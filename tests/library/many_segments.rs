@@ -114,8 +114,8 @@ fn batches_over_forty_segments_get_the_answers_of_each_query() {
     }
 }
 
-/// The number of blocks that a search probes after three hundred searches of the same searcher,
-/// when small segments are gathered in memory.
+/// The number of blocks that a search probes after three hundred searches: by then, the searcher
+/// has gathered small segments in memory.
 fn late_probes(searcher: &mut Searcher) -> u64 {
     for query in 0..300_u64 {
         let _ = searcher.search(query.into(), 3).unwrap();
@@ -187,8 +187,8 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
         if number % 8 == 5 {
             older.push((store.searcher(), live.clone()));
         }
-        // Searchers of older snapshots still search their own snapshot, while newer tables replace
-        // the tables in memory.
+        // Searchers of older snapshots still search their own snapshots, although tables of newer
+        // snapshots have replaced the gathered tables in memory.
         let states = older.iter_mut().map(|(searcher, live)| (searcher, &*live));
         for (searcher, live) in states.chain([(&mut follower, &live)]) {
             for query in needles(live, 130, 3, 408 + number as u64) {
@@ -309,7 +309,7 @@ fn one_segment_can_be_asked_alone() {
     assert!(refused.contains("no segment 9999"), "{refused}");
 }
 
-/// The processes of a job can have different memory limits; their shares must fit together.
+/// Even if the processes of a job have different memory limits, their shares together are the join.
 #[test]
 fn shares_with_different_memory_and_threads_fit_together() {
     let records = clustered(30_000, 406);

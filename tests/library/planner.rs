@@ -5,8 +5,8 @@ use fpstore::info::StoreInfo;
 use fpstore::plan::{Budget, FAMILIES, Plan, PlanPath, PlanRequest, Sample, SchemeEstimate};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, SchemeChoice, Store};
 
-/// If this variable is set, all schemes are also checked with 10^7 records, which takes about 6 GB
-/// of disk and some minutes.
+/// If this environment variable is set, all schemes are also checked with 10^7 records, which takes
+/// about 6 GB of disk and some minutes.
 const ALL_LARGE: &str = "FPSTORE_PLAN_ALL";
 const QUERY_COUNT: u64 = 4000;
 
@@ -51,8 +51,7 @@ fn check_uniform(count: u64, name: &str, scheme: Scheme) {
     let request = PlanRequest::new(made.store.info().fingerprint_count(), 3);
     let expected: SchemeEstimate = request.estimate(name, &scheme).unwrap();
     assert_within("bytes", &case, expected.tables_len, tables_len(&made.store.info()), 1.1);
-    // Candidates are few and their number varies, so the average needs many random and stored
-    // queries.
+    // A query has few candidates, so their average number is accurate only over many queries.
     let anywhere: Vec<u64> = (0..QUERY_COUNT).map(|_| random.next()).collect();
     let (probes, candidates) = work(&made.store, &anywhere, 3);
     assert_within("probes", &case, expected.estimate.probes, probes, 1.1);
@@ -140,8 +139,8 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
                 let case = format!("{name}, scheme {scheme_name}, sample of {}", sample.count());
                 assert_within("bytes", &case, expected.tables_len, found_len, 2.0);
                 cases += 1;
-                // Short syndromes name many values for needles with near copies; the model does not
-                // predict this.
+                // A short syndrome fits many values near a needle; the cost model does not predict
+                // their number.
                 if (1..12).contains(&scheme.syndrome_bits()) {
                     continue;
                 }

@@ -39,7 +39,7 @@ fn the_near_pairs_of_emoji_pictures_are_found_as_listed() {
 #[test]
 fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data() {
     let Some(folder) = full_collection() else {
-        // Not with `eprintln`, because the test harness would hide the message.
+        // The test harness would hide a message printed with `eprintln`.
         let said = b"real_data: FPSTORE_DATA is not set, the full collection is not tested\n";
         io::stderr().write_all(said).unwrap();
         return;

@@ -66,7 +66,7 @@ fn a_store_made_anew_in_the_same_place_is_another_one() {
     assert_eq!(store.generation(), 1);
     assert!(store.query(Fingerprint::new(7), 0).unwrap().is_empty());
     assert_eq!(store.query(Fingerprint::new(8), 0).unwrap().len(), 1);
-    // A replaced store continues with the next generation number.
+    // A build that replaces the store gives it the next generation number.
     let options = BuildOptions::default().scheme(scheme_named("2")).replace(true);
     let mut builder = Builder::with_options(&path, options).unwrap();
     builder.push(Fingerprint::new(9), 3).unwrap();

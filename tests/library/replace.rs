@@ -29,7 +29,7 @@ fn of_each_id_only_the_last_record_stays() {
         let mut builder = Builder::new(&path).unwrap();
         let mut model: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for id in 0..60_u64 {
-            // Some ids have two records. A replacement replaces both records by one.
+            // Odd ids have two records; a replacement puts one record in place of both.
             for copy in 0..=id % 2 {
                 builder.push(Fingerprint::new(id << 8 | copy), id).unwrap();
                 model.entry(id.to_string()).or_default().push(id << 8 | copy);
@@ -48,7 +48,7 @@ fn of_each_id_only_the_last_record_stays() {
                 let id = random.next() % 90;
                 let text =
                     format!("{}{id}", if random.next().is_multiple_of(3) { "page " } else { "" });
-                // A number and its decimal text are one id.
+                // Push some number ids as numbers and some as decimal texts: both are the same id.
                 match text.parse() {
                     Ok(number) if random.next().is_multiple_of(2) => {
                         writer.push(Fingerprint::new(fingerprint), IdRef::U64(number)).unwrap();

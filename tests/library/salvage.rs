@@ -77,8 +77,8 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
                 continue;
             }
             if bits > 0 && section == "prefix index of table 0" {
-                // The whole index is one page, and the other table names values but does not store
-                // them.
+                // The whole index is one page, and the other table stores syndromes: no value can
+                // be read.
                 let report = verify(temp.path(), &samples(0)).unwrap();
                 let done = repair(&report, Duration::ZERO).unwrap();
                 assert!(done.manifest.is_none() && done.salvaged[0].kept == 0, "{case}");
@@ -143,8 +143,8 @@ fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
     }
 }
 
-/// Two tables lost values. Values lost by only one table are known from the other table, but not
-/// always their ranks: then their ids, and whether they were deleted, cannot be determined.
+/// Both tables lost values. A value that one table lost is read from the other, but its rank may be
+/// unknown. Then its ids, and whether it was deleted, are unknown, too.
 #[test]
 fn values_of_unknown_rank_get_no_ids_and_do_not_come_back_deleted() {
     let records = uniform(20_000, 72);

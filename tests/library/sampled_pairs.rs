@@ -22,7 +22,7 @@ fn store_of(path: &std::path::Path, values: &[u64], with_ids: bool) -> Store {
 fn pairs_to_judge_are_nearest_ones_of_every_distance() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(20_261_125);
-    // A hundred values, each with two equal values and one value at each distance from 1 to 10.
+    // A hundred values, each stored twice, and for each a value at each distance from 1 to 10.
     let mut values = Vec::new();
     for _ in 0..100 {
         let base = random.next();

@@ -1,4 +1,4 @@
-//! What programs that link the library can rely on in searches.
+//! The guarantees of searches to programs that link the library.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -145,7 +145,7 @@ fn the_nearest_of_many_queries_are_those_of_a_scan() {
     }
 }
 
-/// More near records than a search keeps at once, and the nearest of them are deleted: deleted
+/// A search finds more records than it keeps at once, and the nearest of them are deleted. Deleted
 /// records must neither displace other records nor be in answers.
 #[test]
 fn deleted_records_neither_fill_a_limit_nor_come_back_through_one() {
@@ -204,7 +204,7 @@ fn a_limit_on_work_stops_and_says_so() {
     let scanned = searcher.search_with(needle, 50, &limits).unwrap().outcome();
     assert!(scanned.cut && scanned.stats.scanned <= 1256, "{scanned:?}");
     assert_eq!(scanned.cut_by, Some(CutBy::MaxCompared));
-    // With two limits, even matches nearer than the two returned can be missing.
+    // After a cut by `max_compared`, even matches nearer than the two returned can be missing.
     let two = searcher.search_with(needle, 50, &limits.limit(2)).unwrap();
     assert_eq!((two.len(), two.outcome().cut_by), (2, Some(CutBy::MaxCompared)));
     let few = searcher.search_with(needle, 3, &limits).unwrap();

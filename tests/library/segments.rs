@@ -59,7 +59,7 @@ fn a_match_in_several_segments_is_one_match_with_all_ids() {
     let parts = parts();
     let stores = stores_of(&parts, ["2", "14", "4"]);
     let joined = join(&stores);
-    // The oracle gets the records segment by segment, because ids are in that order.
+    // Pass the records to the oracle segment by segment: answers list ids in that order.
     let records: Vec<Record> = parts.concat();
     for k in [0, 3, 5, 20] {
         let needles = needles(&records, 60, k, 52);

@@ -127,7 +127,7 @@ fn few_and_equal_fingerprints_are_joined_in_shares() {
     }
 }
 
-/// Pairs of the extreme values and their neighbours; the last share must end after all ones.
+/// Pairs of the extreme values and their neighbours: the last share must include `u64::MAX`.
 #[test]
 fn the_first_and_the_last_values_are_in_a_share() {
     let flips = [0, 1, 1 << 63, 1 << 31, 3, 1 << 63 | 1, 7 << 40];
@@ -151,7 +151,7 @@ fn the_first_and_the_last_values_are_in_a_share() {
     }
 }
 
-/// Some segments have other tables than the plan needs, or are empty.
+/// If a segment lacks the tables of the plan, shares read the whole store, unless it is empty.
 #[test]
 fn a_segment_without_the_tables_makes_shares_read_everything() {
     let records = clustered(1200, 506);
@@ -182,7 +182,7 @@ fn delete(store: &Path, records: &[Record]) -> Store {
     writer.finish().unwrap()
 }
 
-/// Few and very many deletions, which are looked up in different ways.
+/// Few and very many deletions: joins look them up in different ways.
 #[test]
 fn shares_of_ranges_leave_deleted_fingerprints_out() {
     let records = clustered(4000, 507);

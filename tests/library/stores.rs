@@ -180,7 +180,7 @@ fn batches_over_several_stores_get_the_answers_of_a_scan_in_every_mode() {
     }
 }
 
-/// The last store has a record exactly k bits from the needle, the first store one at k + 1 bits.
+/// One store has a record k bits from the needle, another store a record k + 1 bits from it.
 #[test]
 fn what_is_k_bits_away_is_found_and_what_is_one_more_is_not() {
     let mut random = Random::new(707);

@@ -48,7 +48,7 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
     assert_eq!(second_table(&temp.store).0, 12);
     for k in 1..=7 {
         let mut asked = needles(&records, 60, k, 62);
-        // A needle between two values with the same key: three bits from each of them.
+        // Needles that are three bits away from each of two values with the same key.
         asked.extend((1..=4_u64).map(|lower| (0xa5a5_0000 ^ 0x61c) << 32 ^ 0x200 << 32 ^ lower));
         assert_exact(&temp.store, &records, &asked, k, "equal keys");
     }
@@ -133,8 +133,8 @@ fn probes_between(store: &Store, k: u32) -> bool {
         && probed.last().unwrap().table == last.table
 }
 
-/// The last table names the bits outside of its mask, which are the first bits of the first table;
-/// tables between these two can find the same match.
+/// The last table stores syndromes of the bits outside its mask, which are the mask of the first
+/// table. Tables between these two can find the same match.
 #[test]
 fn a_match_comes_once_where_other_tables_lie_between_two_halves() {
     let (many, few) = (crowds(6000, 82), crowds(1500, 82));
@@ -159,8 +159,8 @@ fn a_match_comes_once_where_other_tables_lie_between_two_halves() {
     }
 }
 
-/// With layouts that depend on the data, masks and their complements are not the halves of the
-/// bits.
+/// With layouts that depend on the data, a table and its complement need not be the two halves of
+/// the bits.
 #[test]
 fn a_match_comes_once_whatever_layout_tables_with_syndromes_have() {
     let mut random = Random::new(83);
@@ -278,8 +278,7 @@ fn a_join_in_shares_reads_ranges_of_whole_tables_alone() {
     assert_ne!(reads(&whole.store), reads(&smaller.store));
 }
 
-/// The mask of a table that only names values is the mask that the plan needs, but the plan reads
-/// values.
+/// A table has the mask that the plan needs, but stores syndromes, while the plan reads values.
 #[test]
 fn a_plan_is_refused_once_a_segment_names_what_the_plan_reads() {
     let records = clustered(2000, 75);
@@ -331,7 +330,7 @@ fn a_scheme_that_is_accepted_by_its_name_is_built_of_any_data() {
             }
         }
     }
-    // The names of these schemes show that they are invalid, before any data is read.
+    // These schemes are invalid for any data, so their names are rejected.
     for name in ["blocks-4-syndrome12", "archive-live-syndrome12", "blocks-40-syndrome"] {
         assert!(SchemeChoice::named(name, 3).is_err(), "{name}");
     }
@@ -365,8 +364,8 @@ fn names_of_schemes_reach_syndromes_and_bad_ones_are_refused() {
     assert_eq!(halves(12).with_syndromes(0).unwrap(), scheme_named("2"));
 }
 
-/// Heads that extend far into the bits outside the mask tell apart more errors than the longest
-/// syndrome. A store with such a table can still grow.
+/// A store can grow even if the heads of a table extend far into the bits outside the mask, so that
+/// heads and syndromes tell apart more errors than the longest syndrome alone.
 #[test]
 fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
     let mut random = Random::new(73);
@@ -389,8 +388,8 @@ fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
     );
 }
 
-/// A table that only names values has the same statistics as a table of whole values: the groups
-/// are exact; the lengths of gaps begin at the bits that the table stores.
+/// Statistics of a table with syndromes: groups are exact as in a table of whole values; lengths of
+/// gaps begin at the bits that the table stores.
 #[test]
 fn statistics_of_a_table_with_syndromes_say_what_it_knows_and_no_more() {
     let records = uniform(20_000, 65);

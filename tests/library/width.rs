@@ -34,8 +34,7 @@ fn sets(bits: u32, random: &mut Random) -> Vec<Vec<u64>> {
     let spread: Vec<u64> = (0..800).map(|_| random.next() & max).collect();
     let mut clustered = Vec::new();
     for centre in &spread[..40] {
-        // Values at 0 to 4 bits from a center, so that some are exactly at k bits and some at k +
-        // 1.
+        // Values 0 to 4 bits from a center, so that some are exactly k bits away, others k + 1.
         clustered.extend((0..20).map(|at| (random.flip(*centre, at % 5)) & max));
     }
     let ones = vec![max; 3];
@@ -246,8 +245,8 @@ fn inputs_are_read_in_the_width() {
     assert!(done.unwrap_err().to_string().contains("signed number of 32 bits"));
 }
 
-/// Hashes of 32 bits are rejected unless a width or a radix is set, because they would be read as
-/// 64 bits; so are binary hashes of 32 bits.
+/// Hashes of 32 bits would be read as 64-bit values, so they are rejected unless a width or a radix
+/// is set; binary hashes of 32 bits need a width.
 #[test]
 fn hashes_of_32_bits_need_a_width() {
     let folder = tempfile::tempdir().unwrap();

@@ -125,8 +125,8 @@ impl Crate {
             return Some(from);
         }
         if let Some((_, target)) = module.uses.iter().find(|(name, _)| name == first) {
-            // An import from another crate can look like an import of itself, which would never
-            // end.
+            // An import from another crate can look like an import of itself: following it would
+            // never end.
             let target: Vec<String> = target.iter().chain(rest).cloned().collect();
             return (target != path).then(|| self.find(from, &target, depth + 1)).flatten();
         }
@@ -171,7 +171,7 @@ impl<'ast> Visit<'ast> for Module {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        // A path of one name is defined or imported in the module itself, so it is no import.
+        // A single name is defined or imported in the module itself, so it is not another import.
         if segments.len() > 1 && path.leading_colon.is_none() {
             self.paths.insert(segments);
         }

@@ -1,5 +1,4 @@
-//! ARCHITECTURE.md is correct: its links and names exist, and files import only from permitted
-//! rooms.
+//! ARCHITECTURE.md is correct: its links and names exist, and no file imports from a higher layer.
 
 mod imports;
 
@@ -114,7 +113,7 @@ fn no_file_imports_from_a_room_above_its_own() {
     {
         let rooms = rooms(&page, heading);
         let folder = root().join(folder);
-        // Files outside of all rooms, such as the crate root, are above all rooms.
+        // Files outside all rooms, such as the crate root, form the top layer.
         let level = |path: &Path| {
             let below = path.strip_prefix(&folder).ok()?.iter().next()?.to_str()?;
             rooms.iter().position(|room| *room == below.trim_end_matches(".rs"))

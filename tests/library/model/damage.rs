@@ -102,7 +102,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
             differing += u64::from(saved.get(&value) != Some(&ids));
         }
     }
-    // Each earlier record looks for its id among the saved ids of its fingerprint.
+    // Look up the id of each earlier record among the saved ids of its fingerprint.
     let mut found: BTreeMap<(Rc<str>, u64), usize> = BTreeMap::new();
     for of in &before.0 {
         let Some(ids) = left.get(&of.label).and_then(|of_label| of_label.get(&of.value)) else {
@@ -114,7 +114,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
                 *next += 1;
                 after.push(of.clone());
             }
-            // The id of this record, or of another record of its fingerprint, was lost.
+            // A record without an id, or whose id was lost.
             _ => after.push(Stored { id: None, ..of.clone() }),
         }
     }

@@ -12,12 +12,12 @@ pub const AFTER_ALL: &str = "2027-01";
 #[derive(Clone, Copy, Debug)]
 enum Spread {
     Uniform,
-    /// Only the bits in `varying` vary; occasionally another bit does.
+    /// Only the bits in `varying` vary, and occasionally another bit.
     Clumped {
         base: u64,
         varying: u64,
     },
-    /// The lower half or the upper half is one of three.
+    /// The lower or the upper half of each value is one of three numbers.
     Halves {
         halves: [u64; 3],
     },
@@ -191,7 +191,7 @@ impl Setting {
         let mut tables = vec![first.clone(), first.with_random_syndromes(random)];
         (0..random.below(3)).for_each(|_| tables.push(Tables::random(random)));
         let mut labels = LABELS[..1 + random.below(4) as usize].to_vec();
-        // If some records have no label, merging all segments removes all labels.
+        // Not all worlds have unlabelled records: with them, a merged segment has no label.
         match random.below(3) {
             0 => labels.push(""),
             1 => {}
@@ -204,7 +204,7 @@ impl Setting {
         let ks =
             vec![2, 3, 2 + random.below(2) as u32, random.below(8) as u32, random.below(65) as u32];
         let width = Width::new(bits as u32).unwrap();
-        // Often both distributions are equal: only then do values get some plans for dense values.
+        // Often both distributions are equal: only then are all values dense, as some plans need.
         let first = Spread::random(random);
         let spreads = [first, if random.below(2) == 0 { first } else { Spread::random(random) }];
         Setting { width, sketch_len, labels, tables, ks, additions, spreads, ids }

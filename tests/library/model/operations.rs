@@ -216,7 +216,7 @@ impl World {
         self.note_compaction(session.at, what);
     }
 
-    /// Runs a compactor on a store while a writer has it open; the writer is not told.
+    /// Runs a compactor on a store while a writer has it open, without informing the writer.
     pub fn compact_beside(&mut self, at: usize, random: &mut Random) {
         self.begin("compact beside");
         let path = self.stores[at].path.clone();
