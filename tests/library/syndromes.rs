@@ -42,7 +42,7 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
             records.push((upper << 32 | lower, number(lower << 32 | at)));
         }
     }
-    // With so many other values the table does not count as crowded, and keeps its syndromes.
+    // With 60 000 random values, the table does not count as crowded and keeps its syndromes.
     records.extend(uniform(60_000, 61));
     let temp = store_of(&records, halves(12));
     assert_eq!(second_table(&temp.store).0, 12);

@@ -233,7 +233,7 @@ fn row_numbers_never_become_fingerprints() {
     let counted = format!("40\n{}", table(&|_, value| format!("{value:016x}")));
     let (records, summary) = read(&counted, InputOptions::default().skip_bad(true)).unwrap();
     assert_eq!((records[0].0, records.len(), summary.skipped_count), (values[0], 40, 1));
-    // Many lines of one column before a line with an id: the file is rejected.
+    // A file is rejected if the first line with two columns comes after many lines of one column.
     let late = format!("{}1\t{A:016x}\n", "7\n".repeat(200));
     assert!(read(&late, InputOptions::default()).is_err());
 }

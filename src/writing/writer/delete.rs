@@ -165,8 +165,8 @@ impl Writer {
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Passes positions of ids that were read ahead to the next deletion or replacement, which then
-    /// reads only newer segments. They must cover all ids of the deletion and may cover others.
+    /// Lets the next deletion or replacement use `places`, read ahead, so that it reads only newer
+    /// segments. The places must cover all its ids and may cover others.
     pub fn look_ahead(&mut self, places: impl Into<Arc<IdPlaces>>) {
         self.places = Some(places.into());
     }
