@@ -65,7 +65,7 @@ fpstore_base::named! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether a limit cut the answer: the store contains, or may contain, more matches.
+    /// Whether a limit cut the answer: the store has, or may have, more matches.
     pub cut: bool,
     /// The limit that cut the answer. If several limits did, it is not [`CutBy::Limit`].
     pub cut_by: Option<CutBy>,
@@ -200,9 +200,9 @@ impl<'a> Hit<'a> {
         Ok(labels)
     }
 
-    /// This match in each store that contains it, if several stores are searched together: each
-    /// with the ids of one store only, in the order of the stores. If one store is searched, this
-    /// match itself.
+    /// This match split by store, if several stores are searched together: for each store that
+    /// contains it, a hit with the ids of that store only, in the order of the stores. If one store
+    /// is searched, this match itself.
     pub fn stores(&self) -> impl Iterator<Item = (StoreIndex, Hit<'a>)> + use<'a> {
         let snapshot = self.snapshot;
         let store_of = |found: &SegmentHit| snapshot.store_of(found);
@@ -235,7 +235,7 @@ impl<'a> Hit<'a> {
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
-    /// The positions in the segments that are not read yet.
+    /// The positions, each in one segment, whose ids are not read yet.
     places: &'a [SegmentHit],
     open: Option<(&'a SegmentHit, LiveIds<'a>)>,
     /// Whether repeated ids of a store are skipped.

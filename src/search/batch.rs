@@ -11,14 +11,14 @@ use crate::search::stats::SearchStats;
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 
-/// Searches single tables for many queries, and reuses its buffers in the next call.
+/// Searches one table for many queries in each call, and reuses its buffers in the next call.
 #[derive(Debug, Default)]
 pub(crate) struct BatchSearcher {
     scratch: ProbeScratch,
     stats: SearchStats,
 }
 
-/// One table of a segment, and the options of a search of it.
+/// The table of a segment to search, and the options of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchTable<'a> {
     pub(crate) segment: &'a Segment,
@@ -34,7 +34,8 @@ pub(crate) struct BatchTable<'a> {
 }
 
 impl BatchSearcher {
-    /// Adds the hits of the numbered queries that this table reports to `found`.
+    /// Searches the table for all queries, and adds the hits that this table reports to `found`,
+    /// each with the number of its query.
     ///
     /// The queries share the passes over index entries, heads and tails, so hundreds of cache lines
     /// are prefetched at any time.

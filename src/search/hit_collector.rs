@@ -17,13 +17,13 @@ pub(super) struct HitCollector {
     pub(super) segment: usize,
     /// The number of segments whose search has started.
     entered: usize,
-    /// `found` contains the hits of the segments started last from this position on.
+    /// The position in `found` of the first hit of the current segments, see `enter`.
     entered_at: usize,
     pub(super) stats: SearchStats,
     limits: Limits,
     /// A flag with which another thread ends the search.
     pub(super) stop: Option<Arc<AtomicBool>>,
-    /// The largest number of hits, of the segments started last, that may be deleted.
+    /// At most this many hits of the current segments are deleted.
     deleted_max: usize,
     pub(super) found: Vec<SegmentHit>,
     /// Whether there are more hits than the limit on matches.
@@ -44,8 +44,8 @@ impl HitCollector {
         self.ended_by = None;
     }
 
-    /// Starts `count` segments that together have `deleted` deleted fingerprints. The caller
-    /// removes deleted hits before it starts other segments.
+    /// Begins the search of `count` segments that together have `deleted` deleted fingerprints. The
+    /// caller removes deleted hits before it begins other segments.
     pub(super) fn enter(&mut self, count: usize, deleted: u64) {
         self.entered += count;
         self.entered_at = self.found.len();
@@ -59,8 +59,8 @@ impl HitCollector {
         if let Some(most) = self.limits.limit {
             // Deleted hits must not displace live ones.
             let most = most.saturating_add(self.deleted_max);
-            // Each fingerprint can be in all segments so far, so this leaves room for all its
-            // positions.
+            // A fingerprint can occur in each segment searched so far, so `room` counts one hit per
+            // fingerprint and segment.
             let room = most.saturating_add(1).saturating_mul(self.entered);
             if self.found.len() > room.saturating_mul(2).max(1024)
                 && self.keep_nearest(most) == most
@@ -74,7 +74,7 @@ impl HitCollector {
         }
     }
 
-    /// Removes the deleted hits of one of the segments started last.
+    /// Removes the deleted hits of the current segment at `position` in the snapshot.
     #[inline]
     pub(super) fn retain_live(&mut self, open: &OpenSegment, position: usize) -> Result<()> {
         open.retain_live(&mut self.found, self.entered_at, position)

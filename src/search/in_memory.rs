@@ -22,7 +22,7 @@ pub(super) struct InMemory {
 #[derive(Debug)]
 pub(super) struct Table {
     values: Arc<Gathered>,
-    /// For each part, the position of its segment; `None` if the snapshot has no such segment.
+    /// For each part (values of one segment), the position of its segment, if the snapshot has it.
     positions: Vec<Option<usize>>,
     /// The number of values that belong to segments of the snapshot.
     live_len: u64,
@@ -108,7 +108,7 @@ impl Table {
                 continue;
             };
             if std::mem::replace(has, true) {
-                // Another table already contains the segment.
+                // Another table already contains the segment, so this part is skipped.
                 *position = None;
                 continue;
             }
@@ -137,7 +137,7 @@ impl Table {
     }
 }
 
-/// Collects the hits of a table; the number of a part becomes the position of its segment.
+/// Passes hits to `collector`, replacing the number of a part by the position of its segment.
 struct OfParts<'a> {
     positions: &'a [Option<usize>],
     collector: &'a mut HitCollector,

@@ -38,9 +38,9 @@ impl Levels {
             segments.iter().all(|open| is_scan(&open.plan(k).path))
         };
         if !segments.is_empty() && scans(k_max) {
-            // The last level is a pass over all values. While passes are more expensive, each level
-            // costs at least twice the previous one, so all levels together cost little more than
-            // the last.
+            // The last level is a pass over all values. As long as probes are cheaper than the
+            // pass, each level costs at least twice the previous one, so all levels cost little
+            // more than the last.
             let mut spent = 0.0;
             let mut k = 0;
             while k < k_max && !scans(k) {

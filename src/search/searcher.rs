@@ -181,7 +181,7 @@ impl Searcher {
         collector.restart(k, *limits);
         self.small.count(&self.snapshot);
         let segments = self.snapshot.segments();
-        // The gathered values are prefetched while other segments are probed.
+        // Prefetched here, the gathered values arrive while other segments are probed.
         let in_memory = self.small.in_memory();
         let is_used = in_memory.answers(k);
         if is_used {
@@ -216,7 +216,7 @@ impl Searcher {
         self.collector.cut_by().is_some()
     }
 
-    /// Clears a cut that only the wanted number of matches caused.
+    /// Marks an answer limited only by `count` as complete: `nearest` needs no more matches.
     pub(super) fn forgive_count(&mut self) {
         self.collector.is_over = false;
     }

@@ -1,10 +1,10 @@
 //! Chooses the small segments that a searcher gathers in memory, and the time to gather them.
 //!
 //! A search of one table of gathered values takes a fifth of the time of a probe, and gathering a
-//! segment takes the time of some queries, depending on its size. So a searcher counts its queries.
-//! Tables are merged like segments: new values join tables that are not much larger, so that a
-//! value moves few times, and all tables are merged if a snapshot is used long enough for that to
-//! pay.
+//! segment takes the time of some queries, depending on its size. So a searcher counts its queries,
+//! and gathers a segment once that would have saved time. Tables are merged like segments: new
+//! values join tables that are not much larger, so that each value moves few times. All tables are
+//! merged if a snapshot has enough queries for that to pay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl SmallSegments {
         let is_later = shared.generation > snapshot.generation();
         self.version = version;
         self.are_crowded = shared.are_crowded;
-        // Tables for a later snapshot may lack segments of this one.
+        // Tables for a later snapshot may lack segments of this one, so existing tables are kept.
         if !is_later || self.in_memory.tables().is_empty() {
             self.in_memory = InMemory::new(&shared.all, snapshot.segments());
             self.are_chosen = false;

@@ -261,7 +261,7 @@ pub(super) fn sums_16(
         for (part, (bytes, out)) in (0..).zip(parts) {
             let seven = _mm_and_si128(_mm_loadu_si128(bytes.as_ptr().cast()), _mm_set1_epi8(0x7f));
             let mut sums = _mm256_cvtepu8_epi16(seven);
-            // Most parts of 16 bytes contain no gap of several bytes.
+            // Most parts of 16 bytes contain no second byte of a gap, so nothing is shifted.
             if second >> (16 * part) & 0xffff != 0 {
                 for later in [second, third] {
                     let later = lanes_16((later >> (16 * part)) as i16);
@@ -284,7 +284,7 @@ pub(super) fn sums_16(
 // The helpers below are functions, not closures: closures may not be inlined, and then are not
 // compiled for AVX2.
 
-/// The words, of four, that differ in more than `count` bits; used by [`Vector::near_words`].
+/// A mask of the words that differ from `wanted` in more than `most` bits.
 #[inline(always)]
 fn far_words(words: __m256i, wanted: __m256i, most: __m256i) -> u32 {
     // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
@@ -341,7 +341,7 @@ fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
 fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     // SAFETY: reached only through methods of `Avx2`, so the processor has the instructions.
     unsafe {
-        // Each byte is filled with the eight mask bits among which its own bit is.
+        // Copies to each byte the eight bits of `selected` that include the bit of this byte.
         let eighths = _mm256_setr_epi64x(
             0,
             0x0101_0101_0101_0101,

@@ -24,7 +24,7 @@ pub(crate) fn check_bytes(bytes: &[u8]) {
         let len = (u64_of(&place[2..4]) as usize % 1024).min(file.len() - at);
         let ends = file[at..at + len].iter().filter(|&&byte| byte < 0x80).count() as u64;
         if len > 0 {
-            // With this byte, the prefix index counts one value too many.
+            // If this byte is 1, the prefix index counts one value too many.
             let lie = u64::from(place[5] == 1);
             probes.push(probe(at, len, ends + lie, u32::from(place[4] % 5)));
         }

@@ -1,4 +1,4 @@
-//! Searches chunks of 64 bytes of gaps: exact sums at single bytes, and one chunk after the other.
+//! Searches chunks of 64 bytes of gaps for near heads, one chunk after the other.
 
 use super::near::{NearHead, Needle, Progress};
 use super::vector::Vector;
@@ -86,8 +86,8 @@ impl<V: Vector> Chunk<'_, V> {
         if !self.has_short_gaps() {
             return false;
         }
-        // With many candidates, the sum of the chunk first tells whether any head in it reaches the
-        // lowest near head.
+        // If there are many candidates, the sum of the chunk shows first whether any head can reach
+        // the lowest head that may be near.
         if candidates.count_ones() <= PARTIAL_SUMS_MAX
             || self.inner + self.sum() >= needle.range(self.remaining).0
         {
@@ -114,7 +114,7 @@ impl<V: Vector> Chunk<'_, V> {
             let inner = self.inner + self.sum_to(bit | (bit - 1));
             let head = needle.head_in(self.block, inner);
             let len = found.len();
-            // Pushed, and removed again if it is not near: a branch would be unpredictable.
+            // Pushes each head, then removes it if it is not near: a branch would be unpredictable.
             found.push(self.near_head(bit, head));
             found.truncate(len + usize::from(needle.is_near(inner, head, self.remaining)));
             candidates ^= bit;
@@ -134,7 +134,7 @@ impl<V: Vector> Chunk<'_, V> {
         let continues = |count: u32| self.continuations << count;
         let mut long = self.terminators & continues(1) & continues(2) & continues(3);
         let (mut whole, mut since) = (0, 0);
-        // Fills slots, because each push would wait for the length stored by the previous push.
+        // Writes to slots: each push would wait for the length stored by the previous push.
         let (start, mut count) = (found.len(), 0);
         found.resize(start + near.count_ones() as usize, NearHead::default());
         let slots = found.get_mut(start..).unwrap_or_default();
@@ -151,15 +151,15 @@ impl<V: Vector> Chunk<'_, V> {
             if let Some(slot) = slots.get_mut(count) {
                 *slot = self.near_head(bit, head);
             }
-            // `all_sums` has compared only the lowest 32 bits of the head.
+            // Compares the whole head; `all_sums` has compared only its lowest 32 bits.
             count += usize::from(needle.is_near(inner, head, self.remaining));
             near ^= bit;
         }
         found.truncate(start + count);
     }
 
-    /// The sums at all bytes modulo 2^32, and a mask of the bytes whose sum appears near, as inner
-    /// bits and as a head.
+    /// The sums at all bytes modulo 2^32, and a mask of the bytes whose sum appears near the
+    /// needle, both in the inner bits and as a whole head.
     #[inline(always)]
     fn all_sums(&self, needle: Needle) -> ([u32; CHUNK_LEN], u64) {
         let vector = self.vector;
@@ -176,7 +176,7 @@ impl<V: Vector> Chunk<'_, V> {
         for part in 0..len.div_ceil(V::SUMS_LEN) {
             let start = part * V::SUMS_LEN;
             let mut lanes = vector.widen(self.bytes, part);
-            // Most chunks contain no gap of several bytes.
+            // Most chunks contain only gaps of one byte, which need no shift.
             if self.continuations != 0 {
                 for later in [second, third, fourth, fifth] {
                     lanes = vector.shift_selected(lanes, later >> start);
@@ -210,8 +210,7 @@ impl<V: Vector> LowNeedle<V> {
         LowNeedle { inner: vector.splat(needle.inner as u8), mask: vector.splat(needle.mask as u8) }
     }
 
-    /// A mask of the bytes at which the sum of the gaps so far is near the needle, judged by the
-    /// lowest byte of both.
+    /// A mask of the bytes at which the lowest byte of the sum of gaps is near the needle's.
     #[inline(always)]
     pub(super) fn candidates(self, vector: V, bytes: V::Bytes, carry: u8, remaining: u32) -> u64 {
         let sums = vector.prefix_sums(vector.low_parts(bytes), carry);
@@ -263,7 +262,7 @@ impl Cursor {
             // A gap that continues after the chunk is left for the next chunk.
             let taken = u64::from(64 - terminators.leading_zeros());
             let value_count = u64::from(terminators.count_ones());
-            // More gaps than values is a damaged block: the fallback reports the first surplus gap.
+            // Damaged, with more gaps than values: the fallback reports the first surplus gap.
             let too_many = self.rank_end.saturating_sub(self.rank) < value_count;
             if terminators == 0 || (left <= CHUNK_LEN as u64 && taken != left) || too_many {
                 return Progress::Unsupported;

@@ -80,7 +80,7 @@ fn prefilter<V: Vector>(
     let mut survivor = Survivor { number, ..Survivor::default() };
     let len = probe.span.heads_len();
     let rest = heads.get(probe.span.heads_start as usize..);
-    // Near the end of the file there may be less than a chunk.
+    // At the end of the file, less than a chunk may remain; then `search` returns `false`.
     let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return (survivor, true) };
     let bytes = vector.load(bytes);
     survivor.high_bits = vector.high_bits(bytes);

@@ -60,7 +60,7 @@ pub(crate) trait Vector: Copy {
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64;
 
     /// Writes for each byte the sum of `carry` and the low seven bits of all bytes up to it, modulo
-    /// 2^16. Bytes selected by the second mask are multiplied by 2^7, by both masks by 2^14.
+    /// 2^16. For each of the two masks that selects it, a byte is multiplied by 2^7.
     #[inline(always)]
     fn sums_16(
         self,

@@ -1,4 +1,4 @@
-//! The values that all steps of the search of a segment share, and none changes.
+//! The read-only values that all steps of a search of one segment share.
 
 use std::cell::Cell;
 
@@ -26,15 +26,15 @@ impl<'a> Context<'a> {
         (query, table.counting(self.pages_checked))
     }
 
-    /// The position of the first table whose radius covers the difference `diff` from the needle.
-    /// Only this table reports the hit.
+    /// The position of the first table whose radius covers the difference `diff` between a stored
+    /// value and the needle. Only this table reports the hit.
     #[inline]
     pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
         reporting_table(self.segment, self.radii, diff)
     }
 }
 
-/// The position of the first table whose radius covers the difference `diff` from the needle.
+/// See [`Context::reporting_table`].
 #[inline]
 pub(in crate::search) fn reporting_table(
     segment: &Segment,

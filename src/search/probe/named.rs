@@ -2,10 +2,10 @@
 //! looked up in the first table.
 //!
 //! A candidate of such a table agrees with the needle in all but a few of the bits under the mask.
-//! For the other bits the table stores only their syndrome. XOR of this syndrome and the needle's
-//! is the syndrome of the errors between both, so it names all words with few enough errors. Each
-//! word and the known bits form a whole value, and a look-up in the first table finds whether it is
-//! stored. No match is missed: the errors of a match are among the named errors.
+//! In place of the hashed bits, outside the mask, the table stores only their syndrome. Its XOR
+//! with the needle's is the syndrome of the errors in these bits, and names all words with few
+//! enough errors. Each word and the known bits form a whole value, and a look-up in the first table
+//! finds whether it is stored. No match is missed: its errors are among the named errors.
 //!
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
 //! other, and these name the same values; the second entry is skipped. So each match is found once.
@@ -180,7 +180,7 @@ impl<'a> Decoder<'a> {
         let errors = ErrorTable::of(layout.syndrome_bits);
         let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
         let least = match context.radii.first() {
-            // All bits outside this mask are under the mask of the first table.
+            // The first table has the complementary mask; it reports values with fewer errors.
             Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };

@@ -172,8 +172,8 @@ impl Gathered {
         places
     }
 
-    /// Passes the values within `collector.k()` bits of the needle to the collector, each once. The
-    /// number of the part of a value replaces the query number.
+    /// Passes the values within `collector.k()` bits of the needle to the collector, each once,
+    /// with the number of its part in place of the number of a query.
     pub(crate) fn search(
         &self,
         kernel: Kernel,
@@ -290,7 +290,7 @@ impl<C: Collector> Task for Search<'_, C> {
 
 impl Block {
     fn of(values: &[u64], at: u32) -> Self {
-        // This many bits give one or two values for each key.
+        // With this many bits, one or two values share a key on average.
         let key_bits = (values.len().max(2) as u64).ilog2().min(BLOCK_BITS);
         let shift = (at + 1) * BLOCK_BITS - key_bits;
         let mut block =

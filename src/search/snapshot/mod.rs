@@ -40,7 +40,7 @@ pub(crate) struct Snapshot {
     access: Access,
     /// The manifest of the generation; `segments` can be a part of the segments it lists.
     manifest: Arc<Manifest>,
-    /// The manifest bytes as read; the bytes of a later manifest differ.
+    /// The manifest bytes as read, compared with later bytes to detect a change.
     manifest_bytes: Arc<[u8]>,
     /// The digest of `manifest_bytes`.
     manifest_digest: Digest,

@@ -12,7 +12,7 @@ use crate::search::snapshot::SegmentHit;
 use crate::segment::{Segment, TableReader};
 use fpstore_base::Fingerprint;
 
-/// Minimum of `named_max`: a thread that lists more values than that looks them up at once.
+/// Minimum of `named_max`, the number of listed values above which a thread looks them up at once.
 const NAMED_MIN: usize = if cfg!(test) { 4 } else { 1 << 12 };
 /// Number of low bits of a block number that select the block in its tile. A decoded tile should
 /// fit in the cache of a core.
@@ -29,7 +29,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) radii: &'a [Radius],
     pub(crate) k: u32,
     pub(crate) threads: usize,
-    /// Maximum number of hits; the walk stops above it.
+    /// Maximum number of hits; with more, [`Walk::find`] returns `None`.
     pub(crate) found_max: usize,
     /// Whether each hit needs its rank in the first table, to check whether it is deleted.
     pub(crate) needs_first_rank: bool,

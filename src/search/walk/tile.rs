@@ -19,9 +19,9 @@ use crate::search::probe::{NamedValue, Namer, reporting_table};
 use crate::search::snapshot::SegmentHit;
 use crate::segment::{ReadAhead, TableKind, TableReader, WholeTable};
 
-/// From this mean number of probes per block of a table on, all blocks of a tile are decoded.
+/// With this mean number of probes per block or more, all blocks of a tile are decoded.
 const BLOCKS_PER_PROBE: u64 = 2;
-/// Up to this mean number of blocks per probe, all heads of a tile are verified together.
+/// With at most this mean number of blocks per probe, all heads of a tile are verified together.
 const BLOCKS_PER_PROBE_OF_PAGES: u64 = 8;
 /// Maximum number of queries that are probed together, for blocks without lanes.
 const PROBED_TOGETHER: usize = 256;
@@ -57,8 +57,8 @@ pub(super) struct Worker<'a> {
     pub(super) named: Vec<NamedValue>,
 }
 
-/// The sorted values that search a tile: those with a home block in the tile (`own`), and those
-/// with a home block in a tile whose number differs in one bit (`flipped`).
+/// The sorted values that search a tile: `own` have their home block in the tile, `flipped` in a
+/// tile whose number differs in one bit.
 struct Items<'a> {
     sorted: &'a Sorted,
     layout: &'a LaneLayout,
@@ -290,7 +290,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Stops the walk at twice the wanted number of hits.
+    /// Stops the walk if there are more than twice `found_max` hits.
     fn stop_if_full(&mut self) {
         let found = self.found.len() + self.pass.found_count.load(Ordering::Relaxed);
         self.is_full |= found > self.pass.walk.found_max.saturating_mul(2);
