@@ -88,11 +88,11 @@ pub enum Error {
         /// The broken rule, with details.
         fault: Fault,
     },
-    /// Two sets of fingerprints have different recipes, so they cannot be compared.
+    /// The given fingerprints and the store have different recipes, so they cannot be compared.
     RecipeMismatch {
         /// The recipe of the store.
         store: Recipe,
-        /// The other recipe, which was given.
+        /// The recipe of the given fingerprints.
         given: Recipe,
     },
     /// It is unclear which columns of an input to read. No record was read.
@@ -161,10 +161,10 @@ pub enum Error {
         /// The error that occurred after the change.
         source: Box<Error>,
     },
-    /// The last step of a change failed, and afterwards the store could not be read, so it is
-    /// unknown whether the change took effect. Either all of it took effect or nothing.
+    /// The last file operation of a change failed, and afterwards the store could not be read, so
+    /// it is unknown whether the change took effect. Either all of it took effect or nothing.
     InDoubt {
-        /// The error of the last step of the change.
+        /// The error of that file operation.
         source: Box<Error>,
     },
     /// The records were added and are durable, but the following merge of segments failed.

@@ -9,7 +9,7 @@ fpstore_base::choices! {
     #[non_exhaustive]
     pub enum IdPolicy {
         /// Numbers if every id is a number in canonical decimal (`42`, not `042`), otherwise texts;
-        /// no kind while a store has no ids.
+        /// undecided while the store has no ids.
         #[default]
         Auto = "auto": "Numbers if every id is one, else texts",
         /// Given ids are discarded.

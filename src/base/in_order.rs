@@ -34,7 +34,7 @@ pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error
     let (give, jobs) = channel::<Job<T, R>>();
     let jobs = Mutex::new(jobs);
     thread::scope(|scope| {
-        // Moved in here to be dropped at the end, even after an error, so that the threads end.
+        // Dropped at the end of this closure, even after an error, so that the threads end.
         let give = give;
         let run = || {
             let mut work = worker();

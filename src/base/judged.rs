@@ -38,8 +38,8 @@ impl JudgedPairs {
     /// # Errors
     ///
     /// [`BadLabel`] with the number of the line, if a line pairs a document with itself, or labels
-    /// a pair as different that other lines make a duplicate, directly or through a chain of
-    /// duplicates.
+    /// a pair as different, but another line labels it as a duplicate or a chain of duplicate pairs
+    /// connects it.
     pub fn new(labels: &LabelFile) -> Result<Self, BadLabel> {
         let mut judged = JudgedPairs::default();
         let mut lines: HashMap<(u32, u32), u64> = HashMap::new();
@@ -78,7 +78,7 @@ impl JudgedPairs {
         }
     }
 
-    /// For each number, the numbers that `pairs` pairs it with, ascending.
+    /// For each number, the other numbers of its pairs in `pairs`, ascending.
     fn lists(&self, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
         let mut lists = vec![Vec::new(); self.numbers.len()];
         for &(one, other) in pairs {
@@ -89,8 +89,8 @@ impl JudgedPairs {
         lists
     }
 
-    /// Rejects a pair labelled as different that other lines make a duplicate, directly or by a
-    /// chain.
+    /// Rejects a pair labelled as different if another line labels it as a duplicate, or a chain of
+    /// duplicate pairs connects it.
     fn check(&self, labels: &LabelFile, lines: &HashMap<(u32, u32), u64>) -> Result<(), BadLabel> {
         let sets = sets_of(&self.lists(&self.duplicates));
         for (line, one, other, _) in labels.lines().filter(|row| row.3 == Label::Different) {

@@ -25,8 +25,8 @@ pub(crate) mod limits {
     /// chunk.
     pub(crate) const PARTIAL_SUMS_MAX: u32 = 6;
 
-    /// The maximum number of errors that a syndrome may stand for: 3 365 856 words of 32 bits have
-    /// 7 set bits. Searches within more bits do not probe tables with syndromes.
+    /// The maximum distance at which tables with syndromes are probed. A search needs a list of all
+    /// words with that many errors: 3 365 856 words of 32 bits have 7 set bits.
     pub(crate) const ERRORS_MAX: u32 = 7;
 
     /// A long block is read whole if it has fewer values than this for each range that a search

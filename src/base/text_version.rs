@@ -1,8 +1,8 @@
 //! Checks the version in the first line of a text format, such as `join-plan 1`. An unsupported
 //! version and a wrong kind of text get different messages, because the fix differs.
 
-/// The reason why a text cannot be read if it is of the kind in `title`, but of another version;
-/// `None` for every other text. `remedy` names the fix.
+/// The reason for rejecting a text of the kind in `title`, but with another version; `None` for
+/// every other text. `remedy` is appended as advice.
 pub(crate) fn fault_of_version(text: &str, title: &str, remedy: &str) -> Option<String> {
     let (kind, version) = title.rsplit_once(' ')?;
     let found = text.trim_start().strip_prefix(kind)?.strip_prefix(' ')?;

@@ -327,7 +327,7 @@ mod tests {
         let second = set.finish().unwrap();
         let mut set = DeletionSet::of(Some(&second));
         assert_eq!(set.id_count_of(Rank(5)), 1);
-        // Rank 5 has one single deleted id, which is still counted after this deletion.
+        // One id of rank 5 was already deleted singly; it remains counted in `id_count`.
         set.delete(Rank(5), 1);
         set.finish().unwrap()
     }

@@ -9,9 +9,9 @@ use crate::format::codec::HeadCodec;
 /// known.
 const TELLING_BITS: u32 = 11;
 
-/// The mask that selects the leading bits of a table. It has no equality: of two tables with the
-/// same mask, one may store whole values and the other only syndromes. Callers that need values
-/// compare [`whole_mask`](TableDescriptor::whole_mask).
+/// The mask that selects the leading bits of a table. The type has no `PartialEq`: of two tables
+/// with the same mask, one may store whole values and the other only syndromes. Callers that need
+/// values compare [`whole_mask`](TableDescriptor::whole_mask).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableMask(pub(crate) u64);
 
@@ -86,8 +86,8 @@ impl TableDescriptor {
     }
 
     /// This table with syndromes, or unchanged if syndromes would save no space. `bits` is
-    /// the wanted number of syndrome bits plus known bits outside the mask; both tell apart errors
-    /// outside the mask.
+    /// the requested sum of the syndrome bits and the known bits outside the mask, both of which
+    /// tell apart errors outside the mask.
     pub(crate) fn with_syndromes(self, bits: u32) -> Self {
         let hashed = TableDescriptor { syndrome_bits: bits, ..self };
         let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));

@@ -67,7 +67,7 @@ pub(crate) struct Header {
     pub(crate) digest: Digest,
 }
 
-/// A fault, after its offset in the header.
+/// The offset of a fault in the header, and the fault.
 pub(crate) type PlacedFault = (u64, HeaderFault);
 
 /// Why a header was rejected.

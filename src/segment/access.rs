@@ -100,8 +100,8 @@ fn ask_for_memory() -> (u64, u64) {
     else {
         return (0, 0);
     };
-    // Both the control group of this process (systemd makes such groups) and the root group, the
-    // only group visible in some containers.
+    // The limits of the control group of this process (systemd makes such groups) and of the root
+    // group, the only group visible in some containers.
     let own = sysinfo::get_current_pid().ok().and_then(|pid| {
         let of = ProcessRefreshKind::nothing().without_tasks();
         system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, of);

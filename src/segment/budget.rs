@@ -28,7 +28,7 @@ pub(crate) struct WorkBudget {
 }
 
 impl WorkBudget {
-    /// Computes the budget that remains of the given resources after the program and its buffers.
+    /// Subtracts the memory of the program and its buffers from the given resources.
     pub(crate) fn of(given: &Resources) -> Result<Self> {
         let mut threads = thread_count(given.threads.unwrap_or_default());
         let memory = given.memory.unwrap_or_else(|| {

@@ -102,8 +102,8 @@ impl SegmentBytes {
 impl Drop for SegmentBytes {
     fn drop(&mut self) {
         if let Some(file) = &self.held {
-            // Closing the file is not enough: a process that another thread has just started may
-            // have a copy of the open file.
+            // Closing the file may keep the lock: a process that another thread has just started
+            // may have a copy of the open file.
             let _ = file.unlock();
             HELD.fetch_sub(1, Ordering::Relaxed);
         }

@@ -29,8 +29,8 @@ pub(crate) struct Values<'a> {
     /// The rank after the last decoded value.
     rank: u64,
     before: Option<u64>,
-    /// Whether equal keys may follow each other: two values can differ only in bits that a syndrome
-    /// replaces.
+    /// Whether neighbouring keys can be equal. True for a table with syndromes: values that differ
+    /// only in the bits that a syndrome replaces can have the same key.
     may_repeat: bool,
     failed: bool,
     run: [u64; RUN_MAX],

@@ -164,9 +164,9 @@ fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(
     Some((start, end_at(slot)?))
 }
 
-/// Looks `block` up in an index entry without a branch, in a table with `value_count` values, at
-/// most 2^40. Returns `None` if [`look_up`] must decide: the entry has an overflow entry, is
-/// out of order, or has ranks above `value_count`.
+/// Looks up `block` in an index entry, without conditional jumps on the decoded numbers. The table
+/// has `value_count` values, at most 2^40. Returns `None` if [`look_up`] must decide: the
+/// entry has an overflow entry, is out of order, or has ranks above `value_count`.
 #[inline(always)]
 pub(crate) fn look_up_compact(
     entry: &[u8; ENTRY_LEN as usize],

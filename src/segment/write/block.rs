@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use crate::format::codec::{BlockEncoder, HeadCodec};
 use fpstore_disk::{ScratchFolder, Spool};
 
-/// Each time a block has this many more values, its bytes are moved to a file if they are many.
+/// Interval, in values of a block, between checks whether its bytes must be moved to a file.
 const SPILL_INTERVAL: u64 = 128;
 
 /// Encodes one block after the other. The bytes of a long block are kept in temporary files.

@@ -16,7 +16,7 @@ use fpstore_disk::ScratchFolder;
 /// millisecond.
 pub(super) const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };
 
-/// The values of a table from the end of the last part on.
+/// A part of the values of a table; it begins where the previous part ends.
 pub(super) enum Part {
     /// Whole blocks, with the rank of the first value.
     Blocks { values: Vec<u64>, rank: u64 },
@@ -30,7 +30,7 @@ pub(super) struct Cutter {
     waiting: Vec<u64>,
     /// The rank of the first value in `waiting`.
     rank: u64,
-    /// The number of the long block in the last part, if that was a part of a long block.
+    /// The number of the long block that the last part belongs to, if it is [`Part::Long`].
     long: Option<u64>,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct TableEncoder<'a, W> {
     descriptor: TableDescriptor,
     blocks: BlocksEncoder,
     sections: TableSections<'a, W>,
-    /// The permutation of the table, if the set sum of the fingerprints is wanted.
+    /// The permutation of the table, if the set sum of the fingerprints is requested.
     summed: Option<Permutation>,
     set_sum: SetSum,
     scratch: &'a ScratchFolder,
