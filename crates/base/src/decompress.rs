@@ -57,7 +57,7 @@ impl std::error::Error for Damaged {}
 /// member, as gzip does: tape archives and block-wise copies are padded with them.
 pub struct GzipReader<R: BufRead> {
     state: State<R>,
-    /// If reading resumes after damaged members: the number of members that have begun.
+    /// The number of members begun so far, if reading resumes after damaged members.
     resuming: Option<Arc<AtomicU64>>,
 }
 
@@ -145,7 +145,7 @@ impl<R: BufRead> Read for GzipReader<R> {
                                 reader.at
                             ),
                         );
-                        // The head of this member is damaged; the member before it is intact.
+                        // The previous member is intact; this one counts, with a damaged head.
                         self.count_member(&mut reader);
                         self.state = self.after(reader, &fault);
                         return Err(fault);
@@ -199,14 +199,14 @@ impl<R: BufRead> Read for ZstandardReader<R> {
 /// A reader that tracks its position and can return its last bytes again.
 struct Placed<R> {
     reader: R,
-    /// Bytes kept from the reader: from `start` on the bytes of the current member, if they are
-    /// kept, and from `next` on the bytes to return again.
+    /// Bytes that were read: from `start` on those of the current member, if `is_kept`, and from
+    /// `next` on those to return again.
     held: Vec<u8>,
     start: usize,
     next: usize,
     is_kept: bool,
     at: u64,
-    /// The number of bytes read from the reader, and of bytes returned again.
+    /// The number of bytes read for the first time, and of bytes returned again.
     fresh_len: u64,
     again_len: u64,
     /// Whether the reader itself has failed, and not the decompression.
@@ -248,7 +248,7 @@ impl<R: BufRead> Placed<R> {
         self.is_kept = true;
     }
 
-    /// Makes the last `len` bytes, which must all be in `held`, be returned again.
+    /// Makes the next reads return the last `len` bytes, which must all be in `held`, once more.
     fn give_again(&mut self, len: usize) {
         self.next -= len;
         self.at -= len as u64;
@@ -436,7 +436,7 @@ mod tests {
         assert!(gunzipped(&damaged).1.is_some());
     }
 
-    /// The bytes from a reader that resumes after errors, the number of errors, and of members.
+    /// The bytes from a reader that resumes after errors, and the numbers of errors and members.
     fn resumed(bytes: &[u8], capacity: usize) -> (Vec<u8>, usize, u64) {
         let members = Arc::<AtomicU64>::default();
         let reader = BufReader::with_capacity(capacity, bytes);

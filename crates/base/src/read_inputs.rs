@@ -298,7 +298,7 @@ mod tests {
             assert_eq!(fault_of_output(&at(name)), None, "{name}");
         }
         assert!(fault_of_output(&at("read/missing/new")).is_some());
-        // Outputs set by options, under any of their names.
+        // A file of one option is refused as the output of another, under any of its names.
         note_input("--pairs", &at("other.txt"));
         fs::write(at("old.tsv"), "").unwrap();
         fs::hard_link(at("old.tsv"), at("linked.tsv")).unwrap();

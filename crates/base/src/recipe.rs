@@ -6,7 +6,7 @@ use crate::Width;
 
 /// The first line of the recipe of fingerprints that another program computed.
 const EXTERNAL: &str = "external";
-/// The start of the line with the width of such fingerprints, if the width is not 64 bits.
+/// The start of the line of an external recipe with the width, if it is not 64 bits.
 const BITS: &str = "bits=";
 
 /// A canonical text that defines how fingerprints are computed. Recipes are equal if their texts

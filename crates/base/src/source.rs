@@ -87,7 +87,7 @@ impl Source {
 }
 
 type BoxedReader = Box<dyn Read + Send>;
-/// If reading resumes after damaged gzip members: the number of members that have begun.
+/// The number of gzip members begun so far, if reading resumes after damaged members.
 type Resuming = Option<Arc<AtomicU64>>;
 
 /// A reader that checks the first bytes: decompresses compressed data, and rejects archives.

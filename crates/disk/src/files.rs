@@ -194,7 +194,7 @@ fn code_in_words(failed: &io::Error) -> Option<i32> {
     rest.split_once(')')?.0.parse().ok()
 }
 
-/// Makes an error with the directory of a temporary file, whose own name is useless in a message.
+/// Makes an error with the directory of a temporary file; its random name would not help users.
 pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> IoError {
     let path = path.to_path_buf();
     move |failed| IoError { doing, path, source: bare(failed) }

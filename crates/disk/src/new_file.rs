@@ -123,8 +123,8 @@ impl NewFile {
     ) -> io::Result<Self> {
         name_of(&path)?;
         let unnamed = folder.unnamed_file();
-        // A file that has a temporary name, even for a moment, remains if its process is killed.
-        // Such files are removed here.
+        // Removes leftovers: a file that has a temporary name, even for a moment, remains if its
+        // process is killed then.
         if replaces || unnamed.is_none() {
             clean(&folder, parent_of(&path));
         }

@@ -32,7 +32,7 @@ impl ScratchDirectory {
         loop {
             let mut directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
             let mark = directory.path().join(MARK);
-            // If this fails, another process may have removed the directory, because it had no lock
+            // Fails with `NotFound` if another process has removed the directory, which had no lock
             // yet.
             match File::create_new(&mark) {
                 Ok(lock) => {

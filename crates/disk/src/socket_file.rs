@@ -1,5 +1,5 @@
-//! The file of a Unix socket. It never has more permissions than wanted, and only the process that
-//! created it removes it.
+//! The file of a Unix socket. It never has more permissions than requested, and only the process
+//! that created it removes it.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -21,8 +21,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Starts listening at `path`; `mode` says who may connect. Replaces a socket left by a killed
-    /// process.
+    /// Starts listening at `path`; the permissions `mode` determine who may connect. Replaces a
+    /// socket left by a killed process.
     pub fn listen(path: &Path, mode: u32) -> Result<(Self, UnixListener)> {
         if let Ok(found) = path.symlink_metadata() {
             let refused =
@@ -57,8 +57,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A server that starts while this server ends may already have the name. Its file can have
-        // the inode number of the removed file, but not the same time.
+        // A server that starts while this one ends may already use the name. Its file can have the
+        // inode number of the removed file, but not the same time.
         let time = |of: &Metadata| (of.ctime(), of.ctime_nsec());
         let is_own =
             |there: Metadata| is_same(&there, &self.made) && time(&there) == time(&self.made);

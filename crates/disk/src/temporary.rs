@@ -290,7 +290,7 @@ fn open_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = own | of_directory & 0o444;
     if own != rights {
-        // Fails for the file of another user, which remains unchanged.
+        // Fails if another user owns the file, which then keeps its mode: the error is ignored.
         let _ = system::set_mode(file, rights);
     }
 }

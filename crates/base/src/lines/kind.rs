@@ -7,7 +7,7 @@
 
 use crate::{Fingerprint, Radix, Width};
 
-/// The kind of the values of a column; it holds for at least three of four.
+/// The kind of at least three of four values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     /// Fingerprints in this radix.

@@ -433,7 +433,7 @@ impl<'a> Layout<'a> {
     fn rival_of(&self, place: usize) -> Option<Unclear> {
         let (ColumnKind::Fingerprints(radix), has_header) = self.held[place] else { return None };
         let width = self.sample.wish.width;
-        // Without any letters, the numbers may be counters.
+        // Numbers without any letters may be counters.
         let is_counted =
             !self.values(place).skip(usize::from(has_header)).any(|it| has_letter(&it));
         let could_be = |other: usize| {
@@ -633,8 +633,8 @@ fn refuse_doubtful<'a>(
     Err(format!("{doubt}; name the columns with --fingerprint-field and --id-field"))
 }
 
-/// Whether a value in another column could be the fingerprint. Narrow fingerprints are too short to
-/// be told from ids.
+/// Whether a value in another column could be the fingerprint. Never for narrow fingerprints, which
+/// look like ids.
 fn is_rival(value: &str, width: Width) -> bool {
     width.bits() >= 32 && has_letter(value) && is_spelled_out(value, width)
 }

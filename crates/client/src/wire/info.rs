@@ -26,7 +26,7 @@ pub struct ServerInfo<S = ServedStore> {
     pub writable: bool,
     /// Which requests need a token.
     pub needs_token: NeedsToken,
-    /// The links and pictures of ids on the page.
+    /// The links and pictures of ids on the HTML page of the server.
     pub templates: PageTemplates,
     /// The limits of the server.
     pub limits: ServeLimits,

@@ -6,8 +6,8 @@ pub const K_MAX: usize = 20;
 /// Counts of pairs by distance, 0 to `K_MAX`.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// Pairs at each distance: `good` are duplicates, `bad` are not. `duplicates` counts the
-    /// duplicates at all distances.
+    /// The number of pairs at each distance: duplicates (`good`) and others (`bad`). `duplicates`
+    /// counts the duplicates at all distances.
     pub good: [u64; K_MAX + 1],
     pub bad: [u64; K_MAX + 1],
     pub duplicates: u64,
@@ -42,7 +42,7 @@ impl Curve {
     }
 
     pub fn recall(&self, k: usize) -> f64 {
-        // One half of a set may contain no duplicates.
+        // `max(1)`, because one half of a set may contain no duplicates.
         self.sums(k).0 / self.duplicates.max(1) as f64
     }
 

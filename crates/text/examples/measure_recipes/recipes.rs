@@ -1,4 +1,4 @@
-//! The measured recipes, and their fingerprints of a set.
+//! The recipes to measure, and the fingerprints that they give the texts of a labelled set.
 
 use fpstore_text::{
     CountWeight, DfBuilder, Factor, FeatureHash, HashKey, Method, TextHasher, TextRecipe,
@@ -8,8 +8,8 @@ use fpstore_text::{
 use crate::Failure;
 use crate::set::Set;
 
-/// The recipes of the table: a name, then changes to the recipe of that name, or to the default
-/// recipe if there is none. Two recipes with `+` between them provide half of the bits each.
+/// The recipes of the table: a name, then changes to the recipe `base`, else to the recipe of that
+/// name, else to the default recipe. A `+` joins two recipes that provide half of the bits each.
 pub const RECIPES: &[&str] = &[
     "1e0ng",
     "s-l7-c2 base=simhash",
@@ -46,7 +46,7 @@ pub const RECIPES: &[&str] = &[
 /// A recipe to be measured.
 pub struct Candidate {
     pub name: String,
-    /// A recipe for all bits, or for the low or the high half.
+    /// One recipe for all bits, or two: for the low half and for the high half.
     parts: Vec<Part>,
 }
 
@@ -57,7 +57,7 @@ struct Part {
 }
 
 impl Candidate {
-    /// Reads a line: a name, then `name=value` and `+` between spaces.
+    /// Parses a line: a name, then `name=value` and `+`, separated by spaces.
     pub fn parse(line: &str) -> Result<Self, Failure> {
         let (name, changes) = line.split_once(' ').unwrap_or((line, ""));
         let parts = changes.split(" + ").map(|changes| Part::parse(name, changes));
@@ -69,7 +69,7 @@ impl Candidate {
         self.parts.iter().all(|part| matches!(part.recipe.hash, FeatureHash::SipHash13(_)))
     }
 
-    /// The fingerprints of the texts of a set with a key of the hash.
+    /// The fingerprints of the texts of a set; `key` is the key of the hash.
     pub fn fingerprints(&self, set: &Set, key: u64) -> Result<Vec<Option<u64>>, Failure> {
         let mut all = Vec::new();
         for part in &self.parts {

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::Failure;
 use crate::curve::{Curve, K_MAX};
 
-/// The views of a set: all documents, then each half.
+/// The number of views of a set: all documents, and each half.
 pub const VIEW_COUNT: usize = 3;
 
 /// The curves of each view, by language and truth.
@@ -24,11 +24,11 @@ pub struct Column {
 pub struct Set {
     pub name: String,
     pub texts: Vec<String>,
-    /// The kind of shingle of each document. Labels are known only for two documents of a kind.
+    /// The kind of shingle of each document. Only pairs of documents of the same kind are labelled.
     kinds: Vec<bool>,
     /// For each kind of shingle, whether its documents are in Chinese.
     is_chinese: [bool; 2],
-    /// Whether a document is the first one of those with equal shingles.
+    /// For each document, whether it is the first one with its shingles.
     first: Vec<bool>,
     /// For each document whether it is in the second half.
     second_half: Vec<bool>,
@@ -135,8 +135,8 @@ impl Set {
         std::iter::once(0).chain((a == b).then_some(1 + a))
     }
 
-    /// Counts the pairs within `K_MAX` of documents with distinct shingles, as far as `near` does
-    /// not contain them, and as far as neither table contains them.
+    /// Counts the pairs within `K_MAX` of documents with distinct shingles: pairs missing from
+    /// `near`, and pairs missing from both tables.
     fn unlisted(&self, fingerprints: &[Option<u64>], kind: bool) -> Unlisted {
         let (numbers, values): (Vec<u32>, Vec<u64>) = (0..)
             .zip(fingerprints)

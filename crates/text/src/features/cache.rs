@@ -61,7 +61,7 @@ mod tests {
         for round in 0..3 {
             for number in 0..200_000_u32 {
                 let feature = number.to_le_bytes();
-                // The same feature, only its first bytes, and twice the feature.
+                // The feature, its first three bytes, and the feature twice.
                 for feature in [&feature[..], &feature[..3], &[feature, feature].concat()] {
                     let found = cache.hash(feature, feature.len(), &hash);
                     assert_eq!(found, hash.of(feature), "{round}");

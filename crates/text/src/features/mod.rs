@@ -209,8 +209,8 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ => {
-                    // The digest covers the order of long and short features: pending short ones
-                    // are hashed later, so their number is included here.
+                    // The digest covers the order of long and short features. Pending short ones
+                    // are hashed after this long one, so their number is included now.
                     if let Some(digest) = &mut self.digest {
                         *digest = mixed(*digest, short.len() as u64);
                     }

@@ -119,8 +119,8 @@ fn backward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<us
 fn fewest(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usize> {
     let mut spans: Vec<(usize, usize)> = spans.collect();
     spans.extend((0..count).map(|start| (start, start + 1)));
-    // From the last start to the first, so that the rest of the run after a word is already
-    // solved; of words with the same start, the longest first.
+    // Sorts by descending start, so that the best cut of the text after each word is already known.
+    // Of words with the same start, the longest comes first and wins ties.
     spans.sort_unstable_by(|a, b| b.cmp(a));
     let mut word_counts = vec![usize::MAX; count + 1];
     let mut next = vec![count; count + 1];

@@ -17,11 +17,11 @@ use crate::tokens::words::Token;
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     lens: Lens,
-    /// Whether words are separated by spaces from their neighbours.
+    /// Whether a space separates a word from its neighbours in a feature.
     spaced: bool,
     /// The tokens of features that are not formed yet.
     tokens: Vec<Span>,
-    /// Whether this text had a token that is not a word.
+    /// Whether a token of this text was not a word.
     any_single: bool,
     /// The length of `tokens` when features were last formed.
     kept_count: usize,
@@ -121,11 +121,11 @@ impl Windows {
         self.kept_count = self.tokens.len();
     }
 
-    /// Forms the complete features of a text in which all tokens are words. Returns the number of
-    /// tokens that are no longer needed.
+    /// Forms the features whose tokens have all arrived, for a text in which all tokens are words.
+    /// Returns the number of tokens that are no longer needed.
     fn make_words(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let len = self.lens.word;
-        // The number of last tokens whose slice of the text already has the form of a feature.
+        // The number of consecutive tokens, up to this one, that are in the text as in a feature.
         let mut run_len = 0;
         let mut last_end = usize::MAX;
         for number in 0..self.tokens.len() {
@@ -254,8 +254,8 @@ impl Windows {
         len
     }
 
-    /// Forms the complete features, and writes the tokens of the other features into `carried`,
-    /// with which the next text must start; `text` is no longer needed.
+    /// Forms the features whose tokens have all arrived, and writes the tokens of the others into
+    /// `carried`, with which the next text must start; `text` is no longer needed.
     pub(crate) fn carry(&mut self, text: &str, carried: &mut String, sink: &mut impl FeatureSink) {
         self.make_complete(text, sink);
         carried.clear();
@@ -271,8 +271,8 @@ impl Windows {
         }
     }
 
-    /// Forms the last features of the text from `carried`, which contains their first tokens, and
-    /// clears the windows.
+    /// Forms the last features of the text from `carried`, which contains the tokens of unfinished
+    /// features, and clears the windows.
     pub(crate) fn finish(&mut self, carried: &str, sink: &mut impl FeatureSink) {
         let count = self.tokens.len();
         for number in 0..count {
