@@ -78,7 +78,7 @@ impl JudgedPairs {
         }
     }
 
-    /// For each number, the other numbers of its pairs in `pairs`, ascending.
+    /// For each number, the numbers paired with it in `pairs`, ascending.
     fn lists(&self, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
         let mut lists = vec![Vec::new(); self.numbers.len()];
         for &(one, other) in pairs {

@@ -54,9 +54,10 @@ fpstore_base::named! {
         /// [`Limits::max_compared`]: the search ended early, so any match can be missing, even the
         /// nearest.
         MaxCompared = "max_compared",
-        /// [`Limits::deadline`]: the search ended early, too.
+        /// [`Limits::deadline`]: the search ended early, so any match can be missing.
         Deadline = "deadline",
-        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag): the search ended early, too.
+        /// [`Searcher::stop_flag`](crate::Searcher::stop_flag): the search ended early, so any
+        /// match can be missing.
         Stop = "stop",
     }
 }
@@ -67,7 +68,7 @@ fpstore_base::named! {
 pub struct Outcome {
     /// Whether a limit cut the answer: the store has, or may have, more matches.
     pub cut: bool,
-    /// The limit that cut the answer. If several limits did, it is not [`CutBy::Limit`].
+    /// The limit that cut the answer; [`CutBy::Limit`] only if no other limit did.
     pub cut_by: Option<CutBy>,
     /// Counters of the search.
     pub stats: SearchStats,
@@ -298,15 +299,15 @@ const FEW: usize = 16;
 /// ascending, and then this allocates no memory.
 #[derive(Clone, Debug)]
 struct EarlierIds<'a> {
-    /// The positions not read yet, in the segments of this store and of later stores.
+    /// The positions of this store, then of later stores; earlier ids are read again from here.
     places: &'a [SegmentHit],
     /// The number of ids that were inserted.
     read_count: usize,
     /// The keys of the first inserted ids, see [`key_of`].
     keys: [u64; FEW],
     largest_key: u64,
-    /// All distinct ids. Made when, after the first [`FEW`] ids, the key of an id is not the
-    /// largest.
+    /// All distinct ids. Made when, after the first [`FEW`] ids, the key of the next id does not
+    /// exceed all earlier keys.
     many: Option<HashSet<IdRef<'a>>>,
 }
 

@@ -45,7 +45,7 @@ fn compare_all(
     let needle = table.permutation.apply(needle).0;
     let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
-        // `k` shrinks during a search with a limit on matches.
+        // Read for each run: `k` shrinks during a search with a limit on matches.
         let k = collector.k();
         let mut from = 0;
         while let Some(at) = kernel.run(FirstNear { values: &run[from..], needle, k }) {

@@ -9,7 +9,7 @@ use std::ops::AddAssign;
 pub struct SearchStats {
     /// Number of blocks looked up.
     pub probes: u64,
-    /// Values whose tails were compared, and values named by syndromes that were looked up.
+    /// Values whose tails were compared, and values looked up because a syndrome named them.
     pub candidates: u64,
     /// Values compared in passes over whole tables.
     pub scanned: u64,

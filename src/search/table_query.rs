@@ -32,7 +32,7 @@ pub(super) struct TableQuery {
     needle_head: u64,
     /// The number of bits of the block number that are under the mask.
     pub(super) leading: u32,
-    /// The number of the other bits of the block number.
+    /// The number of bits of the block number that are outside the mask.
     pub(super) free_leading: u32,
     /// The number of head bits below the block number.
     inner_bits: u32,

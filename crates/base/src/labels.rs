@@ -63,8 +63,8 @@ impl std::error::Error for BadPair {}
 
 /// Labelled pairs of ids, as listed in a file.
 ///
-/// A line consists of two ids and a label, separated by tabs. Ignored are a header whose third
-/// column is named `label` or similar, further columns, empty lines, and lines that start with `#`.
+/// A line consists of two ids and a label, separated by tabs. A header with the third column
+/// `label` or similar, further columns, empty lines, and lines that start with `#` are ignored.
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,

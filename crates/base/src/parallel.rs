@@ -148,7 +148,7 @@ impl Parallel {
             let (gate, jobs) = (gate.clone(), jobs.clone());
             let make_worker = make_worker.clone();
             let started = spawn(Box::new(move || work_on(&gate, &jobs, &*make_worker)));
-            // The system may fail to start some of very many threads; the others do the work.
+            // If the system fails to start some of very many threads, the others do the work.
             if started.is_err() && number > 0 {
                 break;
             }

@@ -275,8 +275,8 @@ impl Throttle {
         }
     }
 
-    /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work. In
-    /// the latter case the next tick returns [`Interrupted`].
+    /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work. If
+    /// the observer ends the work, the next tick returns [`Interrupted`].
     pub fn spend(&self, bytes: u64) {
         let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);

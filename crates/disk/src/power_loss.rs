@@ -294,7 +294,7 @@ fn contents(synced: &[u8], now: &[u8], is_ever_final: bool) -> Vec<Rc<Content>> 
         let mut zeros = synced.to_vec();
         zeros.resize(now.len(), 0);
         all.push(zeros);
-        // Some of the new bytes: half of them, all but the last byte, and all but one page.
+        // Some of the new bytes: the first half, all but the last byte, or all but one page.
         let longer = now.len().saturating_sub(synced.len());
         all.extend([longer / 2, 1].map(|less| now[..now.len() - less.min(longer)].to_vec()));
         for page in [0, now.len() / PAGE / 2, now.len().saturating_sub(1) / PAGE] {

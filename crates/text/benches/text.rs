@@ -142,7 +142,7 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Documents joined from those texts of `set` that are `wanted`.
+/// Documents of `total` bytes together, joined from the texts of `set` that `wanted` accepts.
 fn corpus(total: usize, set: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/text");
     let (path, join) = match std::env::var_os("FPSTORE_DATA") {

@@ -135,7 +135,7 @@ pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> 
         let offset = number.checked_mul(OVERFLOW_ENTRY_LEN).ok_or_else(disorder)?;
         return Ok(Lookup::Overflow { offset, entry });
     }
-    // Loads the byte before the end and the three bytes of the end; the shift drops the former.
+    // Loads four bytes, of which the last three are the end; the shift drops the first byte.
     let end_at = |slot: usize| Some(End::unpack(u64::from(u32_at(bytes, 15 + 3 * slot)? >> 8)));
     let (start, end) = ends_of(block, end_at).ok_or_else(|| short(ENTRY_LEN, bytes))?;
     entry.span(start, end).map(Lookup::Span).ok_or_else(disorder)

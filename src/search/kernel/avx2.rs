@@ -356,8 +356,8 @@ fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     }
 }
 
-/// A lane of 16 bits becomes all ones if it differs from `wanted` under the mask in no bit, or with
-/// `forgives` in at most one bit.
+/// A lane of 16 bits becomes all ones if it differs from `wanted` under the mask in no bit, or, if
+/// `forgives` is set, in at most one bit.
 #[inline(always)]
 fn near_16(lanes: __m256i, wanted: __m256i, mask: __m256i, forgives: bool) -> __m256i {
     // SAFETY: reached only through methods of `Avx2` and `Avx512`, so AVX2 is available.

@@ -218,8 +218,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
 
     #[inline(always)]
     fn near_lanes(self, lanes: &[u16; CHUNK_LEN], wanted: u16, mask: u16, forgives: bool) -> u64 {
-        // Walks with registers of 32 lanes take the same time as with the registers of 16 lanes of
-        // AVX2.
+        // Uses AVX2: registers of 32 lanes would take the same time as its 16 lanes.
         avx2::near_lanes(lanes, wanted, mask, forgives)
     }
 

@@ -152,7 +152,7 @@ pub(super) fn search(
     kernel.run(search)
 }
 
-/// Compares a search in several steps, whose cursor starts after a head other than 0.
+/// Compares a search in several calls, from different start heads, with a walk gap by gap.
 fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle) {
     let BlockProbe { block, span, remaining } = *probe;
     for (before, enough) in [(0, usize::MAX), (1000, 1), (1 << 40, 3)] {

@@ -43,7 +43,7 @@ struct LaneChunk {
     next: u32,
 }
 
-/// A run of neighbouring blocks, decoded. The first chunk of each block is at the position of the
+/// A tile of neighbouring blocks, decoded. The first chunk of each block is at the position of the
 /// block; all further chunks follow after the first chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Tile {

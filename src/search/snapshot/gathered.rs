@@ -92,7 +92,7 @@ impl Gathering {
         Ok(())
     }
 
-    /// Adds the parts of another table whose segments are among `segments`.
+    /// From another table, adds the parts whose segments are among `segments`.
     pub(crate) fn add_table(&mut self, table: &Gathered, segments: &[OpenSegment]) {
         let [block, ..] = &table.blocks;
         let mut values = vec![0; block.numbers.len()];

@@ -254,7 +254,7 @@ impl Snapshot {
         self.manifest.generation
     }
 
-    /// The names of the runs that have added to the store, oldest first.
+    /// The names given to the runs that have added to the store, oldest first.
     pub(crate) fn runs(&self) -> &[String] {
         &self.manifest.runs
     }

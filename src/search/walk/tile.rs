@@ -346,7 +346,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Adds the hit of a looked-up value that was found at `rank`.
+    /// Adds the hit of a looked-up value, which was found at `rank`, to its query.
     fn take_named(&mut self, named: NamedValue, rank: Rank) {
         let NamedValue { fingerprint, query, distance } = named;
         let segment = self.pass.walk.number;

@@ -8,7 +8,7 @@
 use crate::bytes::mask::low_bits;
 use crate::format::descriptor::TableDescriptor;
 
-/// In groups of more values, the values with each syndrome are counted, and no list is kept.
+/// For a group of more values, only the number of values with each syndrome is kept, not a list.
 const KEPT_MAX: usize = 1 << 16;
 
 #[derive(Debug)]

@@ -14,7 +14,7 @@ pub(super) struct RecordEncoder {
     /// The encoded ids of the current record.
     payload: Spool,
     count: u64,
-    /// The bytes of the record before the ids; a buffer that is used again.
+    /// The bytes of the record before the ids, in a buffer reused for each record.
     prefix: Vec<u8>,
 }
 

@@ -135,7 +135,7 @@ impl Score {
     }
 }
 
-/// A group of columns: whether a column belongs to it.
+/// A group of columns: a function that returns whether a column belongs to it.
 type Group = fn(&Column) -> bool;
 
 /// The named groups of columns over which means are computed.

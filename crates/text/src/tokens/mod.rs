@@ -164,7 +164,7 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
-        // The carried characters are already known to be in the set.
+        // The carried characters come first; they are already known to be in the set.
         let mut letters = std::mem::take(&mut self.folded);
         self.folded = std::mem::take(&mut self.carried);
         self.folded.clear();

@@ -119,9 +119,9 @@ fn is_ignorable(c: char) -> bool {
 }
 
 /// Whether a character is a form of the apostrophe: those that CLDR equates in its lenient parsing
-/// (U+02BC, U+055A, U+1FBD, U+1FBF, U+2019, U+FF07), the other single quotation marks, of which
-/// UAX #29 takes U+2018 for an apostrophe inside of a word, the okina and the geresh, for which
-/// keyboards have the plain apostrophe.
+/// (U+02BC, U+055A, U+1FBD, U+1FBF, U+2019, U+FF07); the other single quotation marks (inside a
+/// word, UAX #29 treats U+2018 as an apostrophe); and the okina and the geresh, for which keyboards
+/// have the plain apostrophe.
 fn is_apostrophe(c: char) -> bool {
     matches!(
         c,

@@ -22,7 +22,7 @@ pub(crate) enum Class {
     Spaced,
     /// A sign of a script with hundreds or thousands of signs, each a syllable or a word.
     Sign,
-    /// A letter or vowel sign of a script with some dozens of them.
+    /// A letter or vowel sign of a script with only dozens of letters.
     Letter,
 }
 
