@@ -52,8 +52,8 @@ pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(T
     });
 }
 
-/// The words of UAX #29 in text without Han. Each letter of a script without spaces
-/// ([`Class::Letter`]) is a token; signs ([`Class::Sign`]) are parts of words.
+/// The words of UAX #29 in text without Han, except that each letter of a script without spaces
+/// ([`Class::Letter`]) is a token. Signs ([`Class::Sign`]) are split into words by UAX #29.
 pub(crate) fn words_and_letters<'a>(
     mut text: &'a str,
     scripts: Scripts,
