@@ -12,8 +12,8 @@ pub struct Account {
     pub near_new_count: u64,
     /// Documents removed or annotated because they are near a stored document.
     pub near_stored_count: u64,
-    /// Documents kept although they are near a kept new document, because a cluster may keep more
-    /// than one; see [`Cleaner::per_cluster`](super::Cleaner::per_cluster).
+    /// Documents kept although they are near a kept new document, because
+    /// [`Cleaner::per_cluster`](super::Cleaner::per_cluster) allows several documents of a cluster.
     pub spared_count: u64,
     /// Documents without fingerprint, which are kept unchanged.
     pub empty_count: u64,
@@ -37,7 +37,7 @@ pub struct Account {
     pub uncopied_count: u64,
     /// Documents read from the files of `uncopied_count`.
     pub left_out_count: u64,
-    /// Whether the documents of the same run were already in the store, so that nothing was done.
+    /// Whether the store already contained the documents of this run, so that nothing was done.
     pub was_added_before: bool,
 }
 

@@ -56,12 +56,11 @@ pub(super) struct Decided {
 }
 
 /// Drops documents at the bar of the settings. With a target, finds by bisection the strictest bar
-/// that leaves at most `target` documents, documents without fingerprint included. If it leaves
-/// fewer, dropped documents are kept again until the target is reached: first those least similar
-/// to their kept document, then those with the best rank; of equal documents only one.
+/// that leaves at most `target` documents, documents without fingerprint included. If that bar
+/// leaves fewer, dropped documents are kept again until the target is reached: first those least
+/// similar to their kept document, then those with the best rank; of equal documents only one.
 ///
-/// `drop_at` returns the documents dropped at a bar. Its first call is for the last, most lenient
-/// bar.
+/// `drop_at` returns the documents dropped at a bar. Its first call is for the most lenient bar.
 pub(super) fn set_bar(
     bars: Bars,
     target: Option<u64>,
@@ -77,7 +76,7 @@ pub(super) fn set_bar(
     if left(&dropped) > target {
         return Err(Error::TargetNotReached { target, least: left(&dropped) });
     }
-    // The bar `high` reaches the target; the bars before `low` are too strict.
+    // `high` is the strictest bar known to leave few enough documents; bars before `low` fail.
     let (mut low, mut high, mut best) = (0, last, dropped);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -104,7 +103,7 @@ fn bring_back(
     if count == 0 || dropped.is_empty() {
         return Ok(());
     }
-    // Equal documents have the same fingerprint and the same digest of features.
+    // The fingerprint and the digest of features of each dropped document, to find equal documents.
     let mut contents: HashMap<Number, (u64, u64)> =
         dropped.iter().map(|one| (one.number, (0, 0))).collect();
     spools.each(|number, entry| {

@@ -80,8 +80,8 @@ impl Cleaned<'_> {
     }
 
     /// The manifest of the work: its settings, criterion, counts, and the digests of the files read
-    /// and written. `lists` are further files written by the caller; the name `-`, standard output,
-    /// is skipped. All of these files are read again.
+    /// and written, for which all these files are read again. `lists` are further files written by
+    /// the caller; the name `-`, standard output, is skipped.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Cleaned<'_> {
         };
         let mut settings = work.describe();
         if let Some(settings) = settings.as_object_mut() {
-            // Removed: settings with a separate field in the manifest, and machine-specific values.
+            // Removes values with a field of their own, and machine-specific values.
             for name in ["version", "recipe", "reading", "files"] {
                 settings.remove(name);
             }
@@ -253,7 +253,7 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if adding fails. The same settings then resume the work from there.
+    /// [`Error::Store`] if adding fails. A later run with the same settings resumes the work.
     pub fn finish(self) -> Result<Account> {
         let account = self.account();
         let (work, addition) = self.split();
@@ -277,7 +277,8 @@ impl<'a> Cleaned<'a> {
     }
 }
 
-/// The last step of a cleaning. Dropped without [`Addition::commit`], it leaves the store unchanged.
+/// The last step of a cleaning, which adds the kept documents to the store. If it is dropped
+/// without [`Addition::commit`], the store is unchanged.
 #[must_use = "nothing is added before commit"]
 pub struct Addition {
     job: Job,
@@ -293,7 +294,7 @@ impl Addition {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if adding fails. The same settings then resume the work from there.
+    /// [`Error::Store`] if adding fails. A later run with the same settings resumes the work.
     pub fn commit(mut self, tell: &Listener<'_>) -> Result<()> {
         if let Some(writer) = self.writer.take() {
             self.add_to(writer, tell)?;

@@ -63,8 +63,8 @@ impl<'a> Cleaner<'a> {
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
         let stored_path = work.stored.as_ref().map(|stored| stored.info().path);
-        // The result for a run whose documents are already in the store. Its outputs were complete
-        // before they were added.
+        // The result for a run whose documents are already in the store. They were added after its
+        // outputs were complete.
         let known = |run: &str| {
             let missing = targets.as_ref().and_then(Targets::missing);
             if targets.is_some() && missing.is_none() {
@@ -91,7 +91,7 @@ impl<'a> Cleaner<'a> {
             },
         };
         if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
-            // A job that never started is treated as absent.
+            // This job is new, but the store already contains the run: the job is removed.
             if let Some(run) = run.as_deref().filter(|run| is_known(run)) {
                 job.finish()?;
                 return known(run);
@@ -187,8 +187,7 @@ impl<'a> Cleaning<'a> {
                         job.drop_all();
                     }
                 })?;
-            // Without a check of documents already added to the store: they cannot be decided
-            // again.
+            // Documents already added to the store are not checked: they cannot be decided again.
             if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
             }
@@ -199,7 +198,7 @@ impl<'a> Cleaning<'a> {
                         room::check(work, &spools, &decisions, targets)?;
                     }
                     write::run(work, job, &spools, &decisions, targets).inspect_err(|error| {
-                        // A later run with the same settings then reads the files again.
+                        // A file has changed: the next run of this job reads all files again.
                         if matches!(error, Error::Text(TextError::Changed { .. })) && !was_added {
                             job.forget_read();
                         }

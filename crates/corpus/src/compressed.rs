@@ -47,7 +47,7 @@ impl<W: Write> Compressed<W> {
         Ok(())
     }
 
-    /// Ends the compression and returns the writer below it. A file without records gets an empty
+    /// Ends the compression and returns the underlying writer. A file without records gets an empty
     /// member, because zero bytes are no valid compressed file.
     pub(super) fn finish(mut self) -> io::Result<W> {
         if self.is_empty {

@@ -30,9 +30,9 @@ pub(super) struct Decisions {
     pub(super) digest: Digest,
 }
 
-/// Decides, or reads the decisions of an earlier run if its inputs (see [`state`]) were the same.
-/// With `was_added`, the store already contains the documents of the job: the inputs differ for
-/// this reason, and the earlier decisions are valid.
+/// Makes the decisions, or reads the decisions of an earlier run if its inputs (see [`state`]) were
+/// the same. With `was_added`, the store already contains the documents of the job, which changes
+/// the inputs: the earlier decisions are then read in any case.
 pub(super) fn run(
     work: &Work<'_>,
     job: &Job,

@@ -27,8 +27,7 @@ pub(super) fn by_digests(
     let mut list: Vec<(u64, u64, Rank, u64)> = Vec::new();
     spools.each(|number, entry| {
         if let (true, Some(digests)) = (compared.has(number), entry.digests) {
-            // Texts of the same bytes have the same tokens, so one digest suffices for both
-            // reasons.
+            // Texts with the same bytes also have the same tokens, so comparing tokens finds both.
             let digest = if text { digests.features } else { digests.bytes };
             let rank = compared.ranking.rank_of(number);
             list.push((entry.fingerprint.value(), digest, rank, digests.bytes));

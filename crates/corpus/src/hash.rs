@@ -61,7 +61,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
         let (folder, name) = (job.folder().clone(), name.clone());
         let file = SpoolFile { folder, mark: job.mark(&name), name };
         match spools.push(file, &mut ids) {
-            // Damaged files of an earlier run are written again.
+            // After damage, a spool of an earlier run is discarded and written again.
             Err(error) if error.is_interruption() => return Err(error),
             Err(_) if !is_new => {
                 job.discard(&names[at])?;

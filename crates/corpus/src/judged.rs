@@ -122,7 +122,7 @@ impl JudgedPairs {
                 true => Reason::Address,
                 false => Reason::Judged,
             };
-            // The best documents of addresses and all judged documents are in `fingerprints`.
+            // `fingerprints` contains all judged documents and the best document of each address.
             let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
             Namesake { number, best, best_fingerprint, reason }
         };

@@ -5,7 +5,7 @@ use fpstore_documents::Document;
 
 use super::settings::Cleaner;
 
-/// The distinct names of all such fields, the name of the source field, and of the address field.
+/// The distinct names of these fields, and which of them contain the source and the address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OtherFields {
     names: Vec<String>,

@@ -101,7 +101,7 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// The format whose extensions files of `format` have: features are in JSON Lines, lines in texts.
+/// The format of the file extension: files of features are JSON Lines, files of lines are text.
 fn named(format: DocumentFormat) -> DocumentFormat {
     match format {
         DocumentFormat::Features => DocumentFormat::JsonLines,
@@ -140,12 +140,12 @@ fn stem_of(path: &Path) -> PathBuf {
     }
 }
 
-/// The extension of the format, before an extension of a compression.
+/// The last extension of a path, the extension of a compression not counted.
 fn format_end(path: &Path) -> std::ffi::OsString {
     uncompressed(path).extension().unwrap_or_default().to_owned()
 }
 
-/// The extension of the format in lower case.
+/// Like [`format_end`], but in lower case.
 fn ends_of(path: &Path) -> std::ffi::OsString {
     format_end(path).to_ascii_lowercase()
 }

@@ -58,8 +58,8 @@ impl<'a> PassageCopier<'a> {
     /// The copier for these settings; `None` if whole documents are cleaned.
     pub(super) fn of(work: &'a Work<'a>) -> Option<Self> {
         let (unit, fate) = (work.options.passage_unit()?, work.settings.passages?);
-        // Several batches are copied on several threads, so each file is then read on one. Bad
-        // records were reported in step 1.
+        // Several batches are copied on several threads, so each file is then read on one thread.
+        // Bad records were reported in step 1.
         let is_spread = work.batches.len() > 1;
         let options = work.options.clone().unit(None).fields(Vec::new()).observer(None);
         let options = options.bad_records(None).threads(is_spread.then_some(1));
@@ -166,8 +166,8 @@ impl<'a> PassageCopier<'a> {
         Ok((new, out))
     }
 
-    /// Calls `each` with the place and the id of each wanted document of a file, its removed
-    /// passages, and the positions of all its passages.
+    /// Calls `each` for each wanted document of a file, with its record position, its id, its
+    /// removed passages, and the positions of all its passages.
     fn each_document(
         &self,
         number: usize,

@@ -188,7 +188,7 @@ impl DocumentSource {
         })
     }
 
-    /// Calls `take` with all documents of `files`, without features.
+    /// Calls `take` with each document of `files`; the list of its features is empty.
     pub(super) fn read_plain<E: From<Error> + From<fpstore_documents::Error>>(
         &self,
         files: &DocumentFiles,

@@ -95,8 +95,8 @@ fn largest_clusters(
     list.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
     list.truncate(CLUSTERS_MAX);
 
-    // Of the leader and that document, the text of the earlier one is shown: reading finds it
-    // sooner.
+    // Shows the text of the leader or of the first document near it: the earlier of the two,
+    // because reading finds it sooner.
     let early = |(kept, (_, first)): &(Leader<'_>, (u64, Number))| match kept {
         Leader::New(number) => (*number).min(*first),
         Leader::Stored(..) => *first,

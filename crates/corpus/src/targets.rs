@@ -115,7 +115,7 @@ impl Targets {
         self.copies.get(number)?.as_deref().map(|path| self.below(path))
     }
 
-    /// The list of kept files, if some files are single documents.
+    /// The path of the list of kept files, if some files are single documents.
     pub(super) fn kept_files(&self) -> Option<OutputPath<'_>> {
         self.kept_files.as_deref().map(|path| self.below(path))
     }
@@ -226,8 +226,8 @@ impl Targets {
         self.check_named(files)
     }
 
-    /// Refuses outputs whose paths other options name, too, or which the program uses otherwise;
-    /// and symbolic links between the output folder and the outputs.
+    /// Refuses outputs at paths that other options name or the program itself uses, and symbolic
+    /// links between the output folder and the outputs.
     fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
         let output = place_of(&self.output);
         let named = read_inputs::named_outputs();

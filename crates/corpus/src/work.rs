@@ -28,11 +28,11 @@ const BATCH_LEN: u64 = 64 << 20;
 // Few files in tests, so that small corpora have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
-/// The numbers of the steps. All cleanings read and decide; cleanings with an output also write.
+/// The numbers of the steps; a cleaning without an output has no step [`WRITE`].
 pub(super) const READ: u32 = 1;
 pub(super) const DECIDE: u32 = 2;
 pub(super) const WRITE: u32 = 3;
-// If documents are added to a store, that is the last step.
+// Adding documents to a store is the last step: its number is the number of all steps.
 
 /// The values that all steps of a cleaning share.
 pub(super) struct Work<'a> {
@@ -366,7 +366,7 @@ impl Cleaner<'_> {
     }
 }
 
-/// A digest of judged pairs, by which resumed work recognises them.
+/// A digest of the judged pairs: a job is resumed only if they are unchanged.
 fn digest_of_pairs(labels: &LabelFile) -> String {
     let line = |(one, other, label): (&str, &str, Label)| format!("{one}\t{other}\t{label:?}\n");
     let text: String = labels.rows().map(line).collect();

@@ -114,7 +114,7 @@ impl Copier<'_> {
             return self.copy_batch_of_passages(passages, batch);
         }
         let mut records = self.spools.records_of(batch)?;
-        // The fate of records without a document that has a fingerprint.
+        // The fate of bad records, and of documents without fingerprint.
         let other = self.fate(None);
         for number in self.work.batches[batch].clone() {
             let Some(copy) = self.targets.copy_of(number) else { continue };
@@ -257,7 +257,7 @@ impl Copier<'_> {
         self.publish(number, new, to.path)
     }
 
-    /// The fate of the record of a document; `None` is a record without a known document.
+    /// The fate of a document; `None` is a bad record, or a document without fingerprint.
     fn fate(&self, number: Option<Number>) -> RecordFate {
         let annotate = &self.work.settings.annotate;
         let dropped = number.and_then(|number| self.dropped.get(number));

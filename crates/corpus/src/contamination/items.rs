@@ -22,7 +22,7 @@ pub(super) struct TextWords {
 }
 
 impl TextWords {
-    /// Replaces the words by the words of `text`.
+    /// Replaces the contents by the words of `text`.
     pub(super) fn take(&mut self, text: &str) {
         let TextWords { cutter, hashes, places } = self;
         hashes.clear();

@@ -46,7 +46,7 @@ pub struct ContaminationCheck<'a> {
 }
 
 impl<'a> ContaminationCheck<'a> {
-    /// A search in the documents of `paths` for the items of `items`. Both are files and folders.
+    /// A search in the documents of `paths` for the items of `items`; both list files and folders.
     pub fn new<P: Into<PathBuf>, Q: Into<PathBuf>>(
         items: impl IntoIterator<Item = P>,
         item_options: DocumentOptions,

@@ -221,7 +221,7 @@ impl ContaminationCheck<'_> {
     }
 }
 
-/// How much of an item a single document contains, at most.
+/// The largest part of an item that was found in a single document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ItemPresence {
     No,

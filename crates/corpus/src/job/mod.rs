@@ -127,7 +127,7 @@ impl Job {
             return Err(foreign(path, name));
         }
         let mut job = Job::new(folder, Place::Named { lock: Mutex::new(Some(lock)) });
-        // Removes working spaces left by a killed process. It has ended: this process has the lock.
+        // Removes working spaces of killed processes; this process has the lock, so none is in use.
         for name in names.iter().filter(|name| ScratchDirectory::is_name(name)) {
             job.folder.remove_tree(name).map_err(cannot())?;
         }
@@ -386,8 +386,8 @@ impl Job {
         self.clear()?;
         self.folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {
-            // The removed lock file keeps its name until it is closed, though no process can open
-            // it. The folder can be removed only after that.
+            // The name of the removed lock file exists until the file is closed, and the folder can
+            // be removed only after that.
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         self.folder.remove()
@@ -465,7 +465,7 @@ fn differences(one: &Value, other: &Value) -> String {
     let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let differ = keys.filter(|key| one.get(key) != other.get(key));
     let named = differ.map(|key| match (key, one.get(key)) {
-        // The version is no setting of the user, so it is described.
+        // The version is not an option of the user, so its difference is described in words.
         ("version", Some(Value::String(version))) => {
             format!("the version of fpstore, which was {version}")
         }

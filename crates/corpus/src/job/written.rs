@@ -12,8 +12,8 @@ use fpstore_disk::{self as disk, Digest, OwnFolder};
 /// The name of the file with the list.
 pub(super) const WRITTEN: &str = "written";
 
-/// An output written by a job: its length and digest, and the digest of the decisions it was
-/// written by.
+/// An output written by a job: its length, its digest, and the digest of the decisions that
+/// determined its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) len: u64,

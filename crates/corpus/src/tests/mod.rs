@@ -199,7 +199,7 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
         "{refused}"
     );
     assert!(!has_output());
-    // The user can skip the check and continue; with enough space the work continues in any case.
+    // The work can be resumed without the check of the free space, or once there is enough space.
     let is_skipped = Cleaner { skip_space_check: true, ..cleaner(folder.path()) };
     let is_skipped = is_skipped.begin().unwrap().unwrap();
     assert!(is_skipped.is_resumed());
@@ -383,7 +383,7 @@ fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     let (first, second) = (steps_of_run(), steps_of_run());
     assert_eq!(*told.lock().unwrap(), 1);
     assert!((54..=first).contains(&second), "{first} steps, then {second}");
-    // All decisions are made again, so all lists are read as often as the first time.
+    // All decisions are made again, which takes as many steps as the first time.
     fs::remove_file(folder.path().join("out/.fpstore-dedup/decisions")).unwrap();
     assert_eq!(steps_of_run(), first);
 }
