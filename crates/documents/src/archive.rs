@@ -303,7 +303,7 @@ mod tests {
             let found = walked(bytes.as_bytes(), true);
             assert_eq!(found.unwrap(), expected, "{second}");
         }
-        // An excessive length consumes the start of the next record, so both records are lost.
+        // A block length that is too large includes the start of the next record, so both are lost.
         let long = [&*one, &two.replace("19", "29"), &three, &one].concat();
         assert_eq!(walked(long.as_bytes(), true).unwrap(), ["one", "?", "one"]);
         for len in one.len()..one.len() + two.len() - 4 {

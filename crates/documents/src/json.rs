@@ -193,7 +193,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         match self.inside {
-            // If the value is an array, `visit_seq` makes an own error message.
+            // If the value is an array, `visit_seq` returns a specific error message.
             Some(_) => deserializer.deserialize_any(self),
             None => deserializer.deserialize_map(self),
         }
@@ -347,7 +347,7 @@ impl Visitor<'_> for IdValue<'_> {
         Ok(Id::U64(number))
     }
 
-    /// A store has no negative numbers as ids, but any text can be an id.
+    /// A negative number becomes a text, because stores have no negative numbers as ids.
     fn visit_i64<E>(self, number: i64) -> Result<Id, E> {
         Ok(Id::Text(number.to_string().into()))
     }

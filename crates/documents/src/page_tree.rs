@@ -58,7 +58,7 @@ pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
         if let Some(fault) = tree.fault.take() {
             return Err(fault);
         }
-        // A piece that causes no call of the tree is in the middle of a tag or a comment.
+        // If a piece causes no call, the parser is within a tag or comment, and gaps add up.
         let piece_gaps = piece.bytes().filter(|byte| byte.is_ascii_whitespace() || *byte == b'/');
         let before = if tree.calls.get() == calls { gaps } else { 0 };
         gaps = before + piece_gaps.count();

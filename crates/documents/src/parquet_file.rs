@@ -54,7 +54,7 @@ impl ChunkReader for ParquetFile {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let left = Length::len(&self.0).saturating_sub(start);
-        // The call below allocates the whole buffer before it reads any bytes.
+        // Checked first, because `get_bytes` of the file allocates the buffer before it reads.
         if length as u64 > left {
             return Err(ParquetError::EOF(ends_within(&format!("{length} bytes at {start}"))));
         }

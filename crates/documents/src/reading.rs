@@ -52,7 +52,7 @@ pub(super) struct Reader<'p> {
     /// Whether the input may pause, so that each document is passed on at once.
     is_stream: bool,
     /// Whether reading ends, because the caller dropped the results or the observer ended the work;
-    /// and whether it was the observer.
+    /// and whether the observer ended it.
     stopped: bool,
     interrupted: bool,
     watch: Watch,

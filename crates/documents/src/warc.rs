@@ -231,8 +231,8 @@ fn response_of(response: &[u8]) -> Result<(u16, Fields, &[u8]), String> {
     }
 }
 
-/// Removes a content or transfer coding from a body; `None` if the body does not have the coding:
-/// archives often keep these fields although they have decoded the body.
+/// Removes a content or transfer coding from a body. Returns `None` if the body does not have the
+/// coding: archives often keep the header field of a coding that they have removed.
 fn decoded(body: &[u8], coding: &str, len_max: u64) -> Result<Option<Vec<u8>>, String> {
     match coding {
         "" | "identity" => Ok(None),

@@ -183,7 +183,7 @@ impl DocumentFile<'_> {
         let reader = observed(Source::open(self.path())?);
         let begun = decode::begin(reader, options.text_encoding(), false).map_err(failed)?;
         let KnownEncoding { encoding, mark, rest } = begun;
-        // Earlier checks ignored this fault for files found in folders.
+        // Checked here, too: for files found in folders, earlier checks ignore this fault.
         decode::check_line_ends(encoding)
             .map_err(|reason| Error::BadFile { name: self.name().into(), reason })?;
         // The byte order mark is not part of the first record.

@@ -82,8 +82,8 @@ fn bits(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "  {:>2}-{:<2} ", first.bit, last.bit)?;
         }
         for bit in row {
-            // 0 and 100 are printed only for constant bits; others that round to them get <1 and
-            // >99.
+            // Only constant bits are printed as 0 or 100; other shares that would be rounded to 0
+            // or 100 are printed as <1 or >99.
             match bit.share * 100.0 {
                 share if bit.share > 0.0 && share < 0.5 => write!(f, "  <1")?,
                 share if bit.share < 1.0 && share >= 99.5 => write!(f, " >99")?,

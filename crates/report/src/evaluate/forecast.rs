@@ -102,7 +102,7 @@ mod tests {
         let near = &expected[2];
         assert_eq!((near.found, near.recall), (10.0, 0.5));
         assert!(near.wrong < 1e-9 && near.by_chance < 1e-9 && near.precision > 0.999);
-        // 2 of 1000 pairs, of 499 500.
+        // 2 of 1000 measured pairs of different documents, scaled to 499 500 pairs.
         assert!((expected[3].wrong - 999.0).abs() < 1e-6, "{:?}", expected[3]);
         assert_eq!(forecast.recommended_k, 1);
     }

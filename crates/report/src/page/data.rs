@@ -27,8 +27,8 @@ struct Document<'a> {
 struct Text {
     #[serde(flatten)]
     content: Content,
-    /// At how many positions only the white space differs from the first text; these are not in the
-    /// parts.
+    /// The number of positions at which only the white space differs from the first text. These
+    /// differences are not in the parts.
     #[serde(skip_serializing_if = "is_zero")]
     spaces: u64,
     /// The number of characters of the whole text, if the page shows only its beginning.

@@ -26,7 +26,7 @@ const JUDGE_HASH: &str = include_str!("judge.js.sha256");
 /// The length in bytes that is reserved for the counts, which are known only at the end.
 const MARGIN: usize = 1024;
 
-/// What a page tells about its groups, and how it shows ids.
+/// The texts of a page of groups, and its links and pictures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// The name of the input.

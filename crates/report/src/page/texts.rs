@@ -56,8 +56,8 @@ struct StoredText {
     doubt: Doubt,
 }
 
-/// For documents with the same id: one without a certain text gets the text of another with the
-/// same fingerprint.
+/// Of documents with the same id: gives a document without a certain text the certain text of
+/// another document with the same fingerprint.
 fn fill(list: &mut [Place]) {
     for at in 0..list.len() {
         let sure = |it: &&Place| it.found.is_some_and(|found| found.doubt == Doubt::None);

@@ -120,7 +120,7 @@ impl Encoder {
             if states.is_empty() {
                 ids_cut |= push_match(out, (&hit, width), None, ids_max, len_max)?;
             }
-            // With several stores, each store that contains the fingerprint is a match.
+            // With several stores, each store that contains the fingerprint yields a match.
             for (number, (store, hit)) in hit.stores().enumerate().take(states.len()) {
                 if number > 0 {
                     out.push(b',');

@@ -161,7 +161,7 @@ pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let found = blocking(move || Arrivals::of(&sources)).await?.map_err(bad)?;
     let begin = move |writer: &mut Writer| writer.begin_import(found);
     let (import, _) = writing.change(&server.live, NOTHING_IMPORTED, begin).await?;
-    // The writer does not wait for this copy of gigabytes: other clients add meanwhile.
+    // Copying gigabytes does not block the writer: other clients can add records meanwhile.
     let copied = blocking(move || import.copy()).await?.map_err(|error| match error {
         Error::Corrupt { .. } => bad(error),
         error => not_written(&error),

@@ -1,8 +1,11 @@
 //! Runs queries within the limits of the server.
 //!
-//! A cheap search runs on the thread that read the request, because handing it to another thread
-//! costs three times the processor time of the whole request. Other searches run in one of two
-//! lanes: quick searches in one piece, slow searches in slices.
+//! The expected cost of a search selects the place where it runs:
+//!
+//! * cheap: on the thread that read the request, because handing the search to another thread costs
+//!   three times the processor time of the whole request;
+//! * medium: in the lane of quick queries, in one piece;
+//! * costly: in the lane of slow queries, in slices.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -36,7 +39,8 @@ const QUICK_COMPARED: u64 = 5_000_000;
 /// The longest time of a request in the lane of quick queries. After that the request starts again
 /// in the lane of slow queries.
 const QUICK_TIME: Duration = Duration::from_millis(50);
-/// With at least this expected time, the clock is read after each search; else after 16 searches.
+/// If a search is expected to take at least this time, the clock is read after each search, else
+/// after 16 searches.
 const CLOCK_NANOS: f64 = 20_000.0;
 
 /// The kind of matches that a query returns.
@@ -195,7 +199,7 @@ impl Job {
         let here = if lane == Lane::Inline {
             Some(self.question)
         } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
-            // First search within the largest distance that is cheap here: if it contains enough
+            // First searches within the largest distance that is cheap here: if this finds enough
             // matches, they are the nearest.
             let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();

@@ -43,7 +43,7 @@ impl Failure {
         Failure::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// The request is larger than a limit allows.
+    /// The failure of a request that is larger than a limit allows.
     pub(crate) fn over(
         code: &'static str,
         option: &NumberOption,
@@ -53,7 +53,7 @@ impl Failure {
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, code, message).of_limit(option, value)
     }
 
-    /// A parameter is above a limit.
+    /// The failure of a request with a parameter above a limit.
     pub(crate) fn above(
         code: &'static str,
         option: &NumberOption,
@@ -76,7 +76,7 @@ impl Failure {
         Failure { message, limit: Some(FailureLimit { name: name.into(), value }), ..self }
     }
 
-    /// The server is busy, and a retry may succeed.
+    /// The failure of a busy server; a retry may succeed.
     pub(crate) fn busy(message: impl Display) -> Self {
         let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
         Failure { retry_after: Some(1), ..failure }
@@ -86,7 +86,7 @@ impl Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, code, message)
     }
 
-    /// The work panicked or its thread ended, which is a fault of the program.
+    /// The failure if the work panicked or its thread ended, which is a fault of the program.
     pub(crate) fn broken() -> Self {
         Failure::internal(
             "internal",

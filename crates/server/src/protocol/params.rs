@@ -112,7 +112,7 @@ pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<Quer
     Ok(serde_json::from_value(Value::Object(fields)).expect("both have these fields"))
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(crate) fn number(name: &str, value: &str) -> Result<u64, Failure> {
     let is_plain = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     value.parse().ok().filter(|_| is_plain).ok_or_else(|| {
@@ -122,7 +122,7 @@ pub(crate) fn number(name: &str, value: &str) -> Result<u64, Failure> {
     })
 }
 
-/// A flag: `true`, `1` or an empty value; `false` or `0`.
+/// Parses a flag: `true`, `1` or an empty value; `false` or `0`.
 pub(crate) fn flag(name: &str, value: &str) -> Result<bool, Failure> {
     match value {
         "" | "1" | "true" => Ok(true),
@@ -134,7 +134,7 @@ pub(crate) fn flag(name: &str, value: &str) -> Result<bool, Failure> {
     }
 }
 
-/// A fingerprint in hex.
+/// Parses a fingerprint in hex.
 pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
     Fingerprint::parse(text, Radix::Hex).map_err(|error| Failure::bad("bad-fingerprint", error))
 }

@@ -128,7 +128,7 @@ pub(crate) async fn handle(
     };
     let code = answered.as_ref().err().map(|failure| failure.code);
     let mut response = answered.unwrap_or_else(Response::from);
-    // Not for streams: their lines come from several snapshots.
+    // A stream gets no headers of a snapshot, because its lines come from several snapshots.
     if matches!(response.body(), Either::Left(_)) {
         server.live.opened().witness.sign(response.headers_mut());
     }

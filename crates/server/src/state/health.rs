@@ -90,7 +90,7 @@ impl Health {
         self.trouble().damage = Some((path, chain(error)));
     }
 
-    /// Clears the damage unless its file is still in use.
+    /// Forgets the found damage, unless the damaged file is known and still in use.
     pub(crate) fn forget_damage(&self, is_in_use: impl Fn(&Path) -> bool) {
         let mut trouble = self.trouble();
         let of_file = trouble.damage.as_ref().and_then(|(path, _)| path.as_deref());

@@ -33,7 +33,7 @@ impl Witness {
         ])
     }
 
-    /// Adds the headers to an answer, unless it already has them.
+    /// Adds the headers that identify the snapshot to an answer, unless the answer has them.
     pub(crate) fn sign(&self, headers: &mut HeaderMap) {
         if !headers.contains_key(&MANIFEST) {
             headers.extend(self.0.iter().cloned());

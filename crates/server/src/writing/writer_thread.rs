@@ -378,8 +378,8 @@ impl WriterThread {
         if self.pending() > 0 {
             return Err(self.not_committed("the label is unchanged"));
         }
-        // The label is set first: a turn that starts now checks the new label, and not the old
-        // one, which the store may refuse.
+        // The label is set first: if the writer's turn starts in `same_writer`, it checks the new
+        // label and not the old one, which the store may refuse.
         let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
         set.map_err(|error| not_written(&error))
     }

@@ -10,7 +10,7 @@ use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 
 /// The largest number of labels that fit below a plot.
 const X_LABELS_MAX: usize = 8;
-/// With fewer fingerprints, a bit can be constant by chance, so none is marked.
+/// With fewer fingerprints, bits can be constant by chance, so no bit is marked as constant.
 const FEW: u64 = 32;
 
 /// Draws the share of fingerprints in which each bit is 1.
@@ -79,7 +79,7 @@ fn class_ticks(classes: &[SizeClass]) -> Vec<(f64, String)> {
     classes.iter().enumerate().map(at).step_by(every).collect()
 }
 
-/// Draws how many fingerprints have how many records.
+/// Draws the number of fingerprints for each number of records.
 pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     let classes = &statistics.duplicates;
     let noun = statistics.counted.noun(2);

@@ -462,7 +462,7 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
         assert!(writing.send(live, Task::Add(task)).is_ok());
         answer
     };
-    // Everything is one group, so no time passes between the requests.
+    // All requests are in one group, so no time passes between them.
     let (pending, deleted) = (add(1, false), {
         let (reply, answer) = oneshot::channel();
         let change = move |thread: &mut WriterThread| {
