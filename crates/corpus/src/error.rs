@@ -74,8 +74,8 @@ pub enum Error {
         /// The names of the settings that differ.
         differences: String,
     },
-    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the
-    /// most lenient bar. A run with the same settings and another target resumes the work.
+    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even with
+    /// the lowest similarity or greatest distance. A run with another target resumes the work.
     #[error(
         "a target of {target} cannot be reached: {least} documents are left even at the most \
          relaxed threshold; relax it further, or name a target of {least} or more"
@@ -83,7 +83,7 @@ pub enum Error {
     TargetNotReached {
         /// The largest number of documents that may be kept.
         target: u64,
-        /// The number of documents kept at the most lenient bar.
+        /// The number of documents kept with the lowest similarity or greatest distance.
         least: u64,
     },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.

@@ -16,7 +16,7 @@ const LARGE_PART: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The file or source that is counted.
+    /// The file or source whose documents are counted.
     pub of: LossOf,
     /// Documents with a fingerprint.
     pub document_count: u64,

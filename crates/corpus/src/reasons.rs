@@ -18,15 +18,15 @@ use fpstore::rows::Reason;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reasons {
-    /// The same address as a better document; see
+    /// Remove documents with the address of a better document; see
     /// [`Cleaner::url_field`](super::Cleaner::url_field).
     pub address: bool,
-    /// The same bytes of text as a kept document.
+    /// Remove documents whose text has the same bytes as the text of a kept document.
     pub bytes: bool,
-    /// The same tokens of the recipe, in the same order, as a kept document.
+    /// Remove documents whose text has the same tokens, in the same order, as a kept document.
     pub text: bool,
-    /// Near-duplicates, confirmed by their features if the settings require it. Equal documents are
-    /// near-duplicates, too.
+    /// Remove near-duplicates, confirmed by their features if the settings require it. Equal
+    /// documents are near-duplicates, too.
     pub near: bool,
 }
 

@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The criterion for near-duplicates, at this bar.
+    /// The criterion for near-duplicates, if `bar` is the least similarity or greatest distance.
     pub(super) fn judgement(&self, bar: f64) -> Judgement {
         if !self.reasons.near {
             return Judgement::Exact;

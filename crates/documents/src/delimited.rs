@@ -48,7 +48,7 @@ enum State {
     Quoted,
     /// After a quote within quotes: the end of the field, or the first half of an escaped quote.
     AfterQuote,
-    /// In the rest of a skipped line.
+    /// The parser skips the rest of a bad record.
     Lost,
 }
 

@@ -53,7 +53,7 @@ impl DocumentFiles {
         Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over, guess })
     }
 
-    /// The reason, in words, why these paths contain documents, judged by their names; `None` if a
+    /// If the names of all paths show that they contain documents: the reason in words. `None` if a
     /// path may contain something else. Folders, JSON Lines, Parquet, web archives and HTML pages
     /// contain documents.
     pub fn look_like(paths: &[&Path]) -> Option<String> {

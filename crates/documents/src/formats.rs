@@ -16,7 +16,7 @@ fpstore_base::choices! {
         Tsv = "tsv": "Tab-separated values with a header, no quotes",
         /// Needs the cargo feature `parquet`.
         Parquet = "parquet": "Columns of ids and texts",
-        /// The URI is the id.
+        /// The id of a document is the URI of its record.
         Warc = "warc": "Web archives: pages and texts in responses, and converted texts",
         Lines = "lines": "One document on each line, with the number of the line as id",
         Plain = "text": "Each file is one document",
@@ -144,7 +144,7 @@ fpstore_base::choices! {
         /// all text except menus, lists of links, comments and the page footer is taken.
         #[default]
         Auto = "auto": "The main part, or all text if that is short or a small share of the page",
-        /// All text if there is no main part.
+        /// If a page has no main part, all its text is taken.
         Main = "main": "The main part, without menus, advertisements and comments",
         Full = "full": "All text of title and body",
     }

@@ -87,7 +87,7 @@ mod tests {
         (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
         assert_eq!((found.count, found.is_least), (0, true));
         assert!(notes.seen.len() <= EXACT_IDS_MAX);
-        // A file given twice is detected.
+        // If a file is given twice, the repeated ids are detected.
         (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
         let repeated = found.count;
         assert!((count / 16..count / 4).contains(&repeated), "{repeated}");

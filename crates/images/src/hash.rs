@@ -82,10 +82,10 @@ impl PictureHash {
 /// The orientation of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orientation {
-    /// Rotated according to the EXIF data, as in picture viewers.
+    /// The picture is rotated according to its EXIF data, as in picture viewers.
     #[default]
     Exif,
-    /// As the pixels are stored, as in imagehash unless its caller rotates the picture.
+    /// The picture is not rotated, as in imagehash unless its caller rotates the picture.
     Stored,
 }
 

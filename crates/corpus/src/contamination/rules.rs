@@ -23,9 +23,9 @@ pub struct ShingleRule {
 /// all shingles of the item: by default an item of 6 to 11 words is found only if it is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShingleRules {
-    /// For items of [`SHORT_WORDS`] words and more.
+    /// The rule for items of [`SHORT_WORDS`] words and more.
     pub long: ShingleRule,
-    /// For items of fewer than [`SHORT_WORDS`] words.
+    /// The rule for items of fewer than [`SHORT_WORDS`] words.
     pub short: ShingleRule,
     /// Items with fewer words are skipped: ordinary texts contain them by chance.
     pub words_min: usize,

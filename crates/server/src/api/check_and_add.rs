@@ -90,7 +90,7 @@ struct CheckedRequest {
     k: u32,
     price: Price,
     durable: bool,
-    /// `None` if the items contain texts, which must be hashed first.
+    /// A record for each item; `None` if the items contain texts, which must be hashed first.
     records: Option<Vec<NewRecord>>,
 }
 

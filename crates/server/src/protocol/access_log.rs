@@ -27,7 +27,7 @@ struct AccessEntry<'a> {
     /// The time of the answer, in UTC.
     time: String,
     request_id: &'a str,
-    /// `None` for a Unix socket without a proxy, and for requests from a frontend.
+    /// The address of the client; `None` for a Unix socket without a proxy, and for a frontend.
     client: Option<IpAddr>,
     method: &'a str,
     path: &'a str,

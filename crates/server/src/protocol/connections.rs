@@ -205,7 +205,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let mut connection = pin!(connection);
     let mut ended = pin!(ends.wait_for(|ends| *ends));
     let mut is_told = false;
-    // An error comes from the client or the network, and cannot be reported.
+    // Errors of the connection come from the client or the network, so they are ignored.
     let _ = poll_fn(|context| {
         if !is_told && ended.as_mut().poll(context).is_ready() {
             is_told = true;

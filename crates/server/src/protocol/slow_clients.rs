@@ -22,7 +22,7 @@ pub(crate) struct Busy(Arc<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     open: AtomicUsize,
-    /// All requests of the connection so far.
+    /// The number of requests of the connection so far.
     begun: AtomicUsize,
 }
 

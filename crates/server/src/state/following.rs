@@ -58,7 +58,7 @@ struct Progress {
 /// The lag of a follower.
 pub(super) struct Lag {
     pub(super) seconds: f64,
-    /// `None` before the first answer of the followed server.
+    /// The number of missing generations; `None` before the first answer of the followed server.
     pub(super) generations: Option<u64>,
 }
 

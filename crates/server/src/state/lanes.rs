@@ -27,7 +27,7 @@ const SLICE: Duration = Duration::from_millis(10);
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Both lanes.
+/// The lane of quick work and the lane of slow work.
 pub(crate) struct Lanes {
     /// One permit for each concurrent piece of quick work.
     quick: Arc<Semaphore>,
@@ -184,7 +184,7 @@ impl Queue {
         self.has_come.notify_one();
     }
 
-    /// Waits for the next work; `None` at the end of the server.
+    /// Waits for the next slice of work; `None` once the server ends.
     fn next(&self) -> Option<Slice> {
         let mut state = self.state();
         loop {

@@ -36,7 +36,7 @@ pub(crate) struct LiveStore {
     opened: RwLock<Arc<Opened>>,
     /// Changes with `opened`, so that a thread can detect an outdated searcher with one load.
     epoch: AtomicU64,
-    /// Held during a refresh.
+    /// Locked during a refresh, so that only one thread refreshes the store.
     refreshing: Mutex<()>,
     warm: Option<Warm>,
     hasher_of: HasherOf,

@@ -46,9 +46,9 @@ pub struct Server {
     socket_mode: u32,
     anyone_may_write: bool,
     drain_delay: Duration,
-    /// Dropping it ends the thread that follows the store.
+    /// The thread that follows the store ends when this sender is dropped.
     _following: Sender<()>,
-    /// Dropping it ends the thread that scrubs, if there is one.
+    /// The thread that scrubs, if there is one, ends when this sender is dropped.
     _scrubbing: Option<Sender<()>>,
 }
 

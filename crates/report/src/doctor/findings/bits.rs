@@ -37,9 +37,9 @@ const MEDIAN_K_MIN: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stuck {
     pub(super) bit: u32,
-    /// Whether this value is 1.
+    /// Whether the bit is 1 in these fingerprints, not 0.
     pub(super) one: bool,
-    /// Whether all fingerprints have this value.
+    /// Whether the bit has this value in all fingerprints, without exception.
     pub(super) always: bool,
 }
 
