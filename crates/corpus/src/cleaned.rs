@@ -277,8 +277,7 @@ impl<'a> Cleaned<'a> {
     }
 }
 
-/// The last step of a cleaning, which adds the kept documents to the store. If it is dropped
-/// without [`Addition::commit`], the store is unchanged.
+/// The addition of the kept documents to the store: does nothing before [`Addition::commit`].
 #[must_use = "nothing is added before commit"]
 pub struct Addition {
     job: Job,

@@ -74,7 +74,7 @@ pub struct Cleaner<'a> {
     pub within: bool,
     /// Adds the kept documents to the store of [`Cleaner::against`] with these options, all of them
     /// or none, after the output is written. The recipe of the options is replaced by the recipe of
-    /// the documents. With the name of a run the work is safe to repeat; see
+    /// the documents. If the options name a run, the work can be repeated; see
     /// [`WriterOptions::run`].
     pub add: Option<WriterOptions>,
     /// The greatest distance in bits of near fingerprints. Without [`Cleaner::confirm`], only

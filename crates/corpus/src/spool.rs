@@ -624,7 +624,7 @@ mod tests {
         let chosen = open(&paths, &[0, 2], false).unwrap();
         assert_eq!((chosen.len(), chosen.leaves_out(0), chosen.leaves_out(1)), (2, true, false));
         assert_eq!((chosen.counts().empty_count, chosen.empties()), (0, &[][..]));
-        // A truncated spool, then a changed one.
+        // A truncated spool and a changed spool are refused.
         let bytes = std::fs::read(&paths[0]).unwrap();
         std::fs::write(&paths[0], &bytes[..bytes.len() - 1]).unwrap();
         assert!(open(&paths[..1], &[], false).is_err() && open(&paths[1..], &[], false).is_ok());

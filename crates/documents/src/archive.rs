@@ -46,7 +46,7 @@ pub(super) struct Archive<R> {
     pub(super) raw: Vec<u8>,
     /// Whether the [`MAGIC`] of the next record was consumed.
     is_begun: bool,
-    /// An error found while peeking behind a record: it is reported with the next record.
+    /// An error in the bytes after a record; it is reported with the next record.
     fault: Option<io::Error>,
     /// The gzip member in which the current record begins, and whether it is the first record
     /// there.

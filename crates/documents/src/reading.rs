@@ -351,7 +351,7 @@ impl<'p> Reader<'p> {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(row) => row.id.len() + row.text.len(),
             Body::Archived(id, _, block, _) => id.len() + block.bytes.len(),
-            // `push_file` has counted the length of the file.
+            // `push_file` has already counted the length of the file.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => 0,
         };

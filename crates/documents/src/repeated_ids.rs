@@ -22,7 +22,7 @@ pub struct RepeatedIds {
     /// The number of documents that share an id with an earlier one; a lower bound if only a part
     /// of the ids was noted.
     pub count: u64,
-    /// The id of the first of these documents.
+    /// The id of the first document that shares its id with an earlier one.
     pub first: Option<Id>,
     /// Whether only a part of the ids was noted, because there are more than 262,144.
     pub is_least: bool,

@@ -182,7 +182,7 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
         return text(block.content, &block.bytes, &block.content_type).map(Some);
     }
     let (code, fields, body) = response_of(&block.bytes)?;
-    // A field that occurs several times is one list (RFC 9110, 5.3).
+    // The values of a field that occurs several times are one list (RFC 9110, 5.3).
     let field = |name: &str| {
         let found = fields.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",")

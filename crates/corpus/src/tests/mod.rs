@@ -81,7 +81,7 @@ fn result(folder: &Path) -> Result {
     while let Some(one) = folders.pop() {
         for entry in fs::read_dir(one).unwrap() {
             let path = entry.unwrap().path();
-            // The job folder remains if its files cannot be removed; the next job removes it.
+            // Not compared: the job folder remains if its files cannot be removed.
             if path.ends_with(".fpstore-dedup") {
                 continue;
             } else if path.is_dir() {

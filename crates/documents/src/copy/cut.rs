@@ -141,7 +141,7 @@ mod tests {
         for line in [&b"{\"text\":\"short\"}"[..], b"{\"text\":7}", b"{\"other\":\"\"}", b"[]"] {
             assert_eq!(cut_json(line, "text", &[4..9]).unwrap_err(), CHANGED);
         }
-        // A range that begins inside a character.
+        // A range that begins inside a character is refused.
         assert_eq!(without("\u{f6}", &[1..2]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,b\n", 2, b',', &[0..1]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,\"b\n", 1, b',', &[0..1]).unwrap_err(), CHANGED);

@@ -122,7 +122,7 @@ mod tests {
         std::mem::take(&mut results[0])
     }
 
-    /// Copies without the lines with these numbers.
+    /// Copies a text without the lines with the numbers `dropped`.
     fn without(text: &[u8], dropped: &[u64]) -> Vec<u8> {
         let dropped: Vec<_> = dropped.iter().map(|&line| (line, RecordFate::Drop)).collect();
         copied(text, &[], &dropped, &RecordFate::Keep)

@@ -68,8 +68,8 @@ impl Evaluation {
         self.curve.duplicate_count
     }
 
-    /// The number of pairs labelled as different, including pairs without a fingerprint. With
-    /// `unlisted_differ`: of all pairs of fingerprints except duplicates and ignored pairs.
+    /// The number of pairs labelled as different, including pairs without a fingerprint; with
+    /// `unlisted_differ`, all pairs of fingerprints except duplicates and ignored pairs.
     pub fn other_count(&self) -> u64 {
         self.curve.other_count
     }

@@ -145,7 +145,7 @@ impl Encoder {
         self.end(out, Some("deadline"));
     }
 
-    /// Adds an answer up to its first match.
+    /// Adds the part of an answer before its first match.
     fn begin(self, out: &mut Vec<u8>, needle: Needle<'_>, width: Width) {
         if self == Encoder::List && out.len() > LIST_HEAD.len() {
             out.push(b',');

@@ -2,8 +2,7 @@
 //!
 //! The expected cost of a search selects the place where it runs:
 //!
-//! * cheap: on the thread that read the request, because handing the search to another thread costs
-//!   three times the processor time of the whole request;
+//! * cheap: on the thread that read the request: a handover would cost more than the request;
 //! * medium: in the lane of quick queries, in one piece;
 //! * costly: in the lane of slow queries, in slices.
 
@@ -39,8 +38,7 @@ const QUICK_COMPARED: u64 = 5_000_000;
 /// The longest time of a request in the lane of quick queries. After that the request starts again
 /// in the lane of slow queries.
 const QUICK_TIME: Duration = Duration::from_millis(50);
-/// If a search is expected to take at least this time, the clock is read after each search, else
-/// after 16 searches.
+/// The clock is read after each search that is expected to take this long, else after 16.
 const CLOCK_NANOS: f64 = 20_000.0;
 
 /// The kind of matches that a query returns.

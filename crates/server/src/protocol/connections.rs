@@ -1,4 +1,4 @@
-//! Accepts connections, limits their number and duration, and closes them after open requests.
+//! Accepts connections and limits their number and duration; at the end, waits for open requests.
 //!
 //! hyper serves each connection. The accept loop is written here because frameworks install no
 //! timer: a client that sends its head a byte at a time would hold its connection for ever.
@@ -247,7 +247,7 @@ async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
         );
         stream.write_all(&[head.as_bytes(), &body].concat()).await?;
         stream.shutdown().await?;
-        // Closing with unread bytes would discard the answer.
+        // Unread bytes are read and discarded: closing with unread bytes would discard the answer.
         let mut thrown_away = [0; 1024];
         while stream.read(&mut thrown_away).await? > 0 {}
         Ok::<(), io::Error>(())

@@ -331,7 +331,7 @@ pub(crate) async fn parsed_apart<T: Send + 'static>(
         let Lists { fingerprints, items, ids, from } = json(&bytes)?;
         let count = [fingerprints, items, ids, from].iter().map(|list| list.0).sum();
         check(&held.limits, count)?;
-        // Parsing may copy the values of all fields.
+        // Parsing may copy the values of all fields, so the length of the body counts again.
         let len = bytes.len() + count * ELEMENT_LEN;
         let _parsing = held.bodies.extra(len).ok_or_else(|| no_room(&held))?;
         Ok((parse(&bytes)?, bytes))

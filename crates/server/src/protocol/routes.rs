@@ -24,7 +24,7 @@ use crate::state::shared::Shared;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     All,
-    /// `/metrics`, `/healthz` and `/readyz`, without tokens.
+    /// Serves only `/metrics`, `/healthz` and `/readyz`, without tokens.
     Metrics,
 }
 

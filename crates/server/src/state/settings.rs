@@ -71,7 +71,7 @@ pub struct ServeSettings {
     /// The options for writing; `None` for a read-only server. A writing server is the only writer
     /// of the store.
     pub writing: Option<WritingOptions>,
-    /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
+    /// Makes the hasher for texts of a recipe, with the lists and tables that the recipe needs.
     pub hasher_of: HasherOf,
     /// The followed server; `None` for a store that others change. A follower is read-only.
     pub follow: Option<FollowOptions>,
@@ -119,7 +119,7 @@ impl Default for ServeSettings {
     }
 }
 
-/// The hasher of a recipe that needs no lists.
+/// The hasher of a recipe that needs no lists or tables.
 fn hasher_of(recipe: &Recipe) -> Result<TextHasher, String> {
     let hasher = TextRecipe::from_recipe(recipe).and_then(|recipe| TextHasher::new(&recipe));
     hasher.map_err(|error| error.to_string())

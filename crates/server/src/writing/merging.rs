@@ -53,7 +53,7 @@ fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<Compacti
                 told = None;
                 server.metrics.merges.fetch_add(done.made, Relaxed);
                 if done.merged > 0 {
-                    // Read the merged segments into memory before the next commit.
+                    // Reads the merged segments into memory now, not at the next commit.
                     let _ = server.refresh();
                 }
             }

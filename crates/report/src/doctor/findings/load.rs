@@ -154,8 +154,8 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
     let k = statistics.tuned_k;
     let at = statistics.by_chance.get(k as usize)?;
     let n = grouped(statistics.fingerprint_count);
-    // The number for random queries is exact. The estimate for queries that are distributed like
-    // the fingerprints is unreliable for few fingerprints.
+    // With few fingerprints, the estimate for queries that are distributed like them is unreliable:
+    // only the exact number for random queries is used.
     let few = statistics.fingerprint_count < ALIKE_COUNT_MIN;
     let expected = if few { at.random } else { at.random.max(at.alike) };
     if expected < CHANCE_MAX {
