@@ -47,7 +47,7 @@ def main():
     matrix, nanos = [], []
     for row in rows:
         number = {name: float(row[name]) for name in row if name not in ("scheme", "path")}
-        # The measured number, because the expected number holds for stored queries only.
+        # The measured number, because the expected one is valid only for queries for stored values.
         found = number["work_candidates"]
         steps = [1, number["tables"], number["probes"], number["blocks"], number["chunks"],
                  number["whole_chunks"], number["ranges"],

@@ -10,7 +10,7 @@ SEED = 20261126
 RANDOM_COUNT = 1 << 20
 # The paper divided the value range into this many intervals of equal width.
 INTERVALS = 128
-# Distances from the most frequent position that the table shows.
+# The distances from the most frequent position for which the table has a column.
 PLACES = (-6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12)
 FILES = ("tang_store.tsv.zst", "tlsh_malware_w0.hex.zst", "pdq_video_frames_a.hex.zst")
 

@@ -89,10 +89,10 @@ typedef enum fps_cut {
     FPS_COMPLETE = 0,
     FPS_CUT_LIMIT = 1,    /* limit: the hits are the nearest, and there are more */
     FPS_CUT_COMPARED = 2, /* max_compared: any hits can be missing, also nearer ones */
-    FPS_CUT_TIME = 3      /* timeout_us: likewise */
+    FPS_CUT_TIME = 3      /* timeout_us: the same */
 } fps_cut;
 
-/* Options of fps_open. Set `size` to sizeof(fps_open_options), and everything else to 0 by default. */
+/* Options of fps_open. Set `size` to sizeof(fps_open_options), the rest to 0 for defaults. */
 typedef struct fps_open_options {
     size_t size;
     uint32_t access; /* an fps_access */
@@ -115,7 +115,7 @@ typedef struct fps_info {
 
 /* A query. All limits are optional: 0 sets no limit. */
 typedef struct fps_query {
-    uint64_t needle;       /* the fingerprint; fps_search_many takes its own */
+    uint64_t needle;       /* the fingerprint; fps_search_many ignores it */
     uint32_t k;            /* the distance in bits, inclusive, 0 to 64 */
     uint32_t max_ids;      /* ids returned for each hit; 0 returns none */
     uint64_t limit;        /* the largest number of hits, nearest first */
@@ -145,7 +145,7 @@ typedef struct fps_answer {
     size_t hit_count;
     const fps_id *ids;
     size_t id_count;
-    uint64_t generation;  /* the state that was searched */
+    uint64_t generation;  /* the generation of the searched snapshot */
     uint32_t cut;         /* an fps_cut */
     uint32_t reserved_word;
     uint64_t reserved[2]; /* 0 */
@@ -162,7 +162,7 @@ typedef struct fps_batch {
     size_t id_count;
     const uint8_t *cuts;      /* an fps_cut for each query */
     uint64_t cut_count;       /* answers that a limit cut */
-    uint64_t generation;      /* the state that was searched */
+    uint64_t generation;      /* the generation of the searched snapshot */
     uint64_t reserved[2];     /* 0 */
 } fps_batch;
 

@@ -137,7 +137,7 @@ class Firefox(Browser):
             "args": ["-headless", "-profile", profile],
             "prefs": {"ui.useOverlayScrollbars": 1},
         }
-        # Settings of a page, such as its theme, belong to the surrounding browser.
+        # The theme of a page is a setting of the browser around it, so it starts as unset.
         self.theme = "none"
         super().__init__([found("geckodriver"), "--allow-system-access"], {
             "browserName": "firefox",

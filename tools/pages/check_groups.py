@@ -117,7 +117,7 @@ def check(browser, page, docs, rows):
     assert browser.run("return document.querySelectorAll('article').length") == 0
     assert find(browser, "").startswith(f"{len(order):,}".replace(",", " ") + " group")
 
-    # The sort order, and the filter for groups whose documents differ.
+    # Changes the sort order, and filters for groups whose documents differ.
     choose = "const it = document.getElementById(arguments[0]); it.value = arguments[1]; it.dispatchEvent(new Event('change'));"
     browser.run(choose, "order", "number")
     lowest = min(int(number) for number in groups)
@@ -126,7 +126,7 @@ def check(browser, page, docs, rows):
     browser.run("document.getElementById('differing').click()")
     browser.run("document.getElementById('differing').click()")
 
-    # Keys lead into and out of the search field, between groups, and between pages.
+    # Keys move into and out of the search field, between groups, and between pages.
     browser.run("document.activeElement.blur()")
     assert key(browser, "/") == "find"
     assert key(browser, "j") == "find", "letters that are typed are no commands"
@@ -141,7 +141,7 @@ def check(browser, page, docs, rows):
         key(browser, "n")
         assert browser.run("return document.querySelector('article').id") == f"group-{order[20]}"
         assert key(browser, "k") == f"group-{order[19]}", "the last group of the page before"
-        # A link to a group, which may be on another page.
+        # Opens a link to a group, which may be on another page.
         last = order[-1]
         browser.run("location.hash = arguments[0]", f"#group-{last}")
         time.sleep(0.3)

@@ -50,7 +50,7 @@ class File:
             self.need(False, rule, at, "a text is not UTF-8")
 
     def check_start(self, magic, least_len, len_rule, newest=VERSION):
-        """Checks what must be checked before the CRC."""
+        """Checks the magic, the length and the version, before the CRC is checked."""
         self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
         self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
         version, = struct.unpack_from("<H", self.data, 8)

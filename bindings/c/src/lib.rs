@@ -355,7 +355,7 @@ impl FpsSearcher {
     }
 
     fn find_id(&mut self, id: &str) -> Result<FpsAnswer> {
-        // Another thread may refresh the store during the scan.
+        // Pins the snapshot, because another thread may refresh the store during the scan.
         let state = self.store.pinned();
         self.arrays.clear();
         let found = state.find_ids(&[IdRef::Text(id)], None)?;

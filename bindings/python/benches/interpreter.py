@@ -1,5 +1,5 @@
-"""Times of calls that take microseconds, and the delay of single queries and batches by a busy
-Python thread.
+"""Times of calls that take microseconds, and how long a busy Python thread delays single queries
+and batches.
 
 python interpreter.py 1e6
 """

@@ -2,10 +2,10 @@
 
     python benches/jobs.py [--documents 30000] [--only clean,night] [--threads 1]
 
-Each job runs in a separate process. The report contains the number of lines of its function and the
-CPU seconds of the process and its children. The truth is exact: all pairs of documents whose sets
-of word pairs have a Jaccard similarity of 0.8 or more, found by their rarest word pairs. The job
-functions pass `mypy --strict`.
+Each job runs in a separate process. The report contains for each job the number of lines of its
+function, and the CPU seconds of its process and child processes. The truth is exact: all pairs of
+documents whose sets of word pairs have a Jaccard similarity of 0.8 or more, found by their rarest
+word pairs. The job functions pass `mypy --strict`.
 """
 
 from __future__ import annotations

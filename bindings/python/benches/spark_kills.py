@@ -26,7 +26,7 @@ from fpstore import spark as fs
 
 
 def with_a_kill(way: Callable[[], Any], after: float) -> Callable[[], Any]:
-    """Wraps `way`, so that one executor is killed `after` seconds."""
+    """Wraps `way`, so that one executor is killed `after` seconds after the start."""
 
     def kill() -> None:
         for pid in processes():

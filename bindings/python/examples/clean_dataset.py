@@ -1,7 +1,7 @@
 """Drops near-duplicate texts of a Parquet dataset and writes the rest back, with all columns.
 
 The dataset is read twice, batch by batch, so it need not fit into memory: first to select the kept
-rows, by the rule of `fpstore dedup --docs`, then to write them. Rows without text are kept.
+rows, by the rule of `fpstore clean`, then to write them. Rows without text are kept.
 """
 
 from __future__ import annotations

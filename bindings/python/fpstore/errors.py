@@ -109,7 +109,7 @@ class DistanceWarning(UserWarning):
 
 
 class SimilarityWarning(UserWarning):
-    """Fingerprints alone decide, because a store has no sketches for the default similarity."""
+    """Fingerprints alone decide: a store has no sketches, which the default similarity needs."""
 
 
 class CorruptError(FpstoreError):

@@ -57,8 +57,8 @@ impl AnswerClass {
         if values.len() != self.names.len() {
             return Err(PyTypeError::new_err("a class of answers has another number of fields"));
         }
-        // The class defines no `__new__`, so this is the constructor of `object`.
         let class = self.class.bind(py);
+        // `__new__` is the constructor of `object`, because the class defines none.
         let made = class.call_method1(pyo3::intern!(py, "__new__"), (class,))?;
         for (name, value) in self.names.iter().zip(values) {
             // The class refuses assignments, so this calls the setter of `object`.

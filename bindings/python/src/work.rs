@@ -196,7 +196,7 @@ pub(crate) fn run<T: Send>(
     run_shared(py, reporter, &Arc::new(Shared::default()), work)
 }
 
-/// Like [`run`], but with the `shared` of the caller, whose observer can outlive this work.
+/// Like [`run`], but uses the caller's [`Shared`]; an observer made from it can outlive this call.
 pub(crate) fn run_shared<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,

@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| (chosen().run)(data));
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let size = match chosen().mutate {
-        // Half of the inputs are mutated by the general rules of the fuzzer.
+        // The fuzzer's general rules mutate the other half of the inputs.
         Some(mutate) if seed & 1 == 0 => mutate(&mut data[..size], seed >> 1),
         _ => fuzzer_mutate(data, size, max_size),
     };

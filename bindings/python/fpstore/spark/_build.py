@@ -109,7 +109,7 @@ def generation_of(store: str) -> int | None:
 
 
 def tables_of(store: Store) -> tuple[str, int]:
-    """The table scheme of a store, for more segments, and the distance for which it is tuned."""
+    """The table scheme for new segments of a store, and the tuned distance of the store."""
     segments = store.info().segments
     first = next((of for of in segments if of.fingerprints), segments[0])
     return "".join(f"{table.mask:016x}\n" for table in first.tables), first.tuned_k

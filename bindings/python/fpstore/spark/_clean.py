@@ -34,7 +34,7 @@ LONGEST = (1 << 31) - 1
 
 
 class _Order(NamedTuple):
-    """How near documents are ranked."""
+    """The order in which near documents are preferred, by the rules `keep`."""
 
     keep: str
     source_field: str | None

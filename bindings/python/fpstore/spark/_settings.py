@@ -225,7 +225,7 @@ def limits(
 
 
 def resolved(limits: dict[str, Any]) -> dict[str, Any]:
-    """The limits as seen inside a task: cores that the session does not set are counted here."""
+    """The limits as seen inside a task: if the session sets no cores, this counts them."""
     if limits["threads"]:
         return limits
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

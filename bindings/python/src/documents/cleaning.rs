@@ -259,8 +259,8 @@ pub(crate) fn clean<'py>(
             replace,
             against,
             within,
-            // A call that would add, but has no `add` here, only looks up the documents of a known
-            // run: no limits apply.
+            // If the call adds, but `add` is `None` here, this cleaning only looks up the documents
+            // of a known run: no limits apply.
             target: target.filter(|_| add.is_some() || !is_added),
             max_loss: max_loss.filter(|_| add.is_some() || !is_added),
             add,

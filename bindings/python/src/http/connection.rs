@@ -96,7 +96,8 @@ impl Connection {
         })
     }
 
-    /// The facts about the store at a generation. Without one, facts of any generation suffice.
+    /// The facts about the store at a generation. Without a generation, facts of any generation
+    /// suffice.
     pub(super) fn served(
         &mut self,
         shared: &Shared,

@@ -102,7 +102,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
         return Err(input_error(py, message));
     }
     check_ordered(object, WHAT)?;
-    // Reserved with an error: a wrong `__len__` can exceed the memory.
+    // `try_reserve`: a wrong `__len__` can exceed the memory, which must not end the process.
     let (mut values, len) = (Vec::new(), object.len().unwrap_or(0));
     if values.try_reserve_exact(len).is_err() {
         let message = format!("{len} fingerprints take {} bytes of memory", 8 * len as u128);

@@ -93,7 +93,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
 
 fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let py = object.py();
-    // Reserved with an error: a wrong `__len__` can exceed the memory.
+    // `try_reserve`: a wrong `__len__` can exceed the memory, which must not end the process.
     let (mut numbers, len) = (Vec::new(), object.len().unwrap_or(0));
     if numbers.try_reserve_exact(len).is_err() {
         let message = format!("{len} ids take {} bytes of memory or more", 8 * len as u128);

@@ -349,7 +349,8 @@ impl Store {
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
         // If files are read into memory, opening a new snapshot takes as long as reading it, so the
-        // interpreter is released. Without a new one, the check takes microseconds and holds it.
+        // interpreter is released. Without a new snapshot, the check takes microseconds and the
+        // interpreter is held.
         let manifests = Manifests::of(&self.paths);
         let is_known = |state: &State| manifests.is_some() && state.manifests == manifests;
         let is_new = if self.state().as_ref().is_some_and(is_known) {

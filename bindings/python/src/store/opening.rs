@@ -90,7 +90,7 @@ fn open_several(
     Ok(Store::several(stores, paths))
 }
 
-/// Calls `open` with the options, and warms the store that it returns. Returns its other result.
+/// Calls `open` with the options, warms the returned store, and returns the other result of `open`.
 fn opened<T: Send>(
     py: Python<'_>,
     access: &str,

@@ -245,7 +245,7 @@ impl DocumentArgs {
     ) -> anyhow::Result<Option<Documents>> {
         let Some(store) = store else { return self.prepare(read, limits) };
         if !self.docs {
-            // Fingerprints from files have no sketches; a store with sketches rejects them.
+            // Fingerprints from files have no sketches: a store with sketches rejects them later.
             return self.prepare(&read.of_width(store.width())?, limits);
         }
         self.check_use(read)?;

@@ -239,7 +239,7 @@ fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
         Err(_) if path.is_file() => {
             let text =
                 read_inputs::read_list(path).with_context(|| format!("cannot read {name}"))?;
-            // In the output of `info`, the recipe is indented and its first line begins with
+            // Also accepts the lines that `info` prints: indented, the first one beginning with
             // `recipe`.
             let lines: Vec<&str> = text
                 .lines()

@@ -62,7 +62,7 @@ impl ShareArgs {
         self.explain
     }
 
-    /// The first of these options that the user gave.
+    /// The first of `--share`, `--explain` and `--generation` that the user gave.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         first_given([
             (self.share.is_some(), "--share"),
@@ -71,7 +71,7 @@ impl ShareArgs {
         ])
     }
 
-    /// Rejects these options for files, because only a store has tables that can be divided.
+    /// Rejects these options for files, which have no tables to divide, and with `--confirm`.
     pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) if has_files => bail!(

@@ -186,8 +186,8 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Makes an empty store, once the inputs can be opened. If another process makes it at the same
-/// time, that store is used.
+/// Makes an empty store, after checking that the inputs can be opened. If another process makes it
+/// at the same time, that store is used.
 fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
     check_open(files, args.documents.are_given())

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
                 }
             }
             Err(error) if round == 0 || monitor.check().is_err() => return Err(error),
-            // With `--every`, the error is printed once, and the backup is tried again.
+            // With `--every`, the backup is tried again; a repeated error is printed only once.
             Err(error) => {
                 let why = format!("{error:#}");
                 if told.as_ref() != Some(&why) {
@@ -118,8 +118,8 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl BackupArgs {
-    /// The path or URL of the copied store. Errors for programs that try to write to the copy name
-    /// it.
+    /// The path or URL of the copied store. It is named in the error of programs that try to write
+    /// to the copy.
     fn source_name(&self) -> String {
         match &self.server {
             Some(url) => url.clone(),

@@ -144,7 +144,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         }
         None => Builder::with_options(&args.store.store, options)?,
     };
-    // The doctor's thresholds are for 64 bits.
+    // The doctor's thresholds are for 64 bits, so narrower fingerprints are not examined.
     let is_examined = !args.work.is_quiet() && width == Width::FULL;
     let mut doctor = is_examined.then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
     let mut show = |fingerprint| {
@@ -214,7 +214,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Facts about an input that was read.
+/// The size of an input, and the records in it that were not added.
 #[derive(Default)]
 struct Read {
     /// The length of the fingerprint files in bytes, if known.
@@ -237,7 +237,8 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
         );
     }
     if args.segment_file.is_some() {
-        // One of many tasks may have an empty input, and a repeated task replaces its own file.
+        // An empty segment is allowed: the input of one of many tasks can be empty. It replaces
+        // only a file of the same task.
         return Ok(());
     }
     let holds_any = || match args.store.open() {

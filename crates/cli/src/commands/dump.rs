@@ -55,7 +55,7 @@ pub(crate) struct DumpArgs {
     quiet: QuietArgs,
 }
 
-/// Parses the name of a separator between fingerprint and id, one of those that `build` can read.
+/// Parses the name of a separator between fingerprint and id. `build` can read all of these.
 fn separator(text: &str) -> Result<char, String> {
     match text {
         "tab" | "\t" | "\\t" => Ok('\t'),

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Prints which segments were skipped because their label is no date or has another form.
+/// Prints which segments were skipped: no label, or a label of another form than the given one.
 fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
     let passed_over = segments.iter().filter(|segment| expiry.passes_over(segment));
     let (bare, other): (Vec<_>, Vec<_>) = passed_over.partition(|segment| segment.label.is_empty());

@@ -37,7 +37,7 @@ pub(crate) struct ManArgs {
     quiet: QuietArgs,
 }
 
-/// Runs the command for `program`, the complete program with all its commands.
+/// Writes the pages of `program`, the complete program with all its commands.
 pub(crate) fn run(args: &ManArgs, mut program: Command) -> anyhow::Result<ExitStatus> {
     let folder = &args.folder;
     NewFile::make_folder(folder).with_context(|| format!("cannot create {}", folder.display()))?;

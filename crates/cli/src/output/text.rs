@@ -71,8 +71,7 @@ pub(crate) fn print_message(message: fmt::Arguments<'_>) {
 pub(crate) fn line_of_message(message: fmt::Arguments<'_>) -> Vec<u8> {
     let mut line = format!("fpstore: {message}");
     if io::stderr().is_terminal() {
-        // Control characters are escaped on a terminal, because file names can come from other
-        // people.
+        // Control characters are escaped on a terminal, because file names are untrusted input.
         line = without_controls(&line).into_owned();
     }
     line.push('\n');
@@ -171,8 +170,8 @@ fn plain_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Formats ids for output. On a terminal it escapes their control characters, because ids come from
-/// other people.
+/// Formats ids for output. On a terminal it escapes their control characters, because ids are
+/// untrusted input.
 #[derive(Clone)]
 pub(crate) struct IdPrinter {
     escape: bool,

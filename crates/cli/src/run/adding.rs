@@ -1,4 +1,4 @@
-//! Steps that the commands share that add records to a store: checks for a repeated run and for a
+//! Steps shared by the commands that add records to a store: checks for a repeated run and for a
 //! repeated input, and the merging of segments.
 
 use std::path::Path;
@@ -90,7 +90,7 @@ pub(crate) struct Repeated {
 }
 
 impl FirstRecords {
-    /// Keeps a record, if there are fewer than [`LOOKED_AT`]. Returns whether it was kept.
+    /// Keeps a record, unless [`LOOKED_AT`] records are already kept. Returns whether it was kept.
     pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
         self.has_more |= self.records.len() == LOOKED_AT;
         if !self.has_more {
@@ -99,8 +99,8 @@ impl FirstRecords {
         !self.has_more
     }
 
-    /// The number of kept records that the store contains; `None` if these are less than nine
-    /// tenths of the kept records.
+    /// The number of kept records that the store contains; `None` if it contains less than nine
+    /// tenths of them.
     pub(crate) fn stored_in(&self, store: &Store) -> Option<Repeated> {
         let records = self.records.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
         let count = store.count_stored(records).unwrap_or(0);
@@ -110,7 +110,7 @@ impl FirstRecords {
 }
 
 impl Repeated {
-    /// Prints the number, and how to avoid repeated records.
+    /// Prints the number of repeated records, and how to avoid them.
     pub(crate) fn report(&self) {
         message!(
             "  {}{} of the input {} already in the store: answers give such a record once, but it \

@@ -71,8 +71,8 @@ fn with_other_options(command: Command) -> Command {
     command.args(formats.into_iter().map(flag))
 }
 
-/// Removes suggestions that could lose data or do not help from an error of the command line
-/// parser, and adds the suggestion of [`tip_on_target`].
+/// From an error of the command line parser, removes suggestions that could lose data or do not
+/// help; adds the suggestion of [`tip_on_target`].
 pub(crate) fn with_good_tips(
     mut error: clap::Error,
     arguments: &[OsString],

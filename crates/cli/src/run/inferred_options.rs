@@ -138,7 +138,7 @@ fn documents(
     let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
     let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
     let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
-    // Not if one list of the join is a store: `--docs` would read it as a folder of documents.
+    // No `--docs` if one list of a join is a store: it would be read as a folder of documents.
     if name == "join" && files.len() < names.len() {
         return None;
     }

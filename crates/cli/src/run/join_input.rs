@@ -113,7 +113,7 @@ impl JoinInputArgs {
         if files.is_empty() {
             return Ok(None);
         }
-        // Of fingerprints in files the recipe is unknown; a store contains its recipe.
+        // The recipe of fingerprints in files is unknown; a store contains its recipe.
         let hasher = match self.has_files() {
             true => None,
             false => {

@@ -159,8 +159,8 @@ pub(crate) fn when_free<T>(
 }
 
 /// Prints the message at the end of a stream, and returns the exit status. `served` is the result
-/// of processing the stream, `rest` the result of the last commit, and `added` says how many
-/// records were added.
+/// of processing the stream, `rest` the result of the last commit, and `added` a text with the
+/// number of added records.
 pub(crate) fn conclude(
     served: anyhow::Result<()>,
     rest: anyhow::Result<()>,
@@ -176,7 +176,7 @@ pub(crate) fn conclude(
         message!("interrupted; {added}");
         return Ok(ExitStatus::Interrupted);
     }
-    // An error, unlike in other commands, because the output lacks answers to records of the input.
+    // A closed output is an error here, unlike in other commands: records lack their answers.
     if is_closed_pipe(&error) {
         bail!("standard output was closed; {added}, and later input was not read");
     }

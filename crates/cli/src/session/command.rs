@@ -1,4 +1,4 @@
-//! What all commands share: the exit status, and functions that open a store.
+//! Code that all commands share: the exit status, and functions that open a store.
 
 use std::ffi::OsString;
 use std::path::Path;

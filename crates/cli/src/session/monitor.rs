@@ -185,7 +185,7 @@ pub(crate) fn survive_file_limits() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of the C library")]
 pub(crate) fn give_back_memory() {
-    // The library adapts both thresholds to freed buffers; setting both turns that off.
+    // glibc raises both thresholds when a large buffer is freed, unless they are set.
     let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
     for (option, value) in options {
         // SAFETY: `mallopt` takes two integers and no pointers; `main` calls this function before

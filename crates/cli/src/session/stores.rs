@@ -47,7 +47,7 @@ pub(crate) fn of_one(arg: Arg) -> Arg {
     arg.help("The directory of the store [default: $FPSTORE, else store.fps]")
 }
 
-/// The message if several stores are given to a command that takes one.
+/// The message if several stores are given to a command that takes only one.
 fn one_alone(named: &[PathBuf]) -> String {
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     format!(

@@ -88,7 +88,7 @@ impl TestDir {
         (out, err)
     }
 
-    /// [`TestDir::run_on`] with an empty input.
+    /// Like [`TestDir::run_on`], with an empty input.
     pub fn run(&self, args: &[&str], status: i32) -> (String, String) {
         self.run_on(args, "", status)
     }

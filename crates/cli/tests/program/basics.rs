@@ -287,7 +287,7 @@ fn segments_are_written_read_only_and_nothing_else_is_left() {
     dir.run(&["build", "input.tsv"], 0);
     assert_eq!(names_in(&dir.path("store.fps")), ["MANIFEST", "segment-0000000000000001.fps"]);
     let segment = dir.path("store.fps/segment-0000000000000001.fps");
-    // On Windows a file loses this attribute when its temporary name is replaced.
+    // On Windows, renaming a segment file to its final name clears its read-only attribute.
     assert!(cfg!(windows) || fs::metadata(segment).unwrap().permissions().readonly());
     // Leftovers of a killed build, which the next build removes.
     dir.write(".next.fps.tmp-abcdef/LOCK", "");

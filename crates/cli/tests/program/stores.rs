@@ -279,8 +279,8 @@ fn a_corpus_is_cleaned_against_several_stores() {
         let named: Vec<[&str; 3]> = gone.iter().map(|row| [row[4], row[5], row[8]]).collect();
         assert_eq!(named[0], ["copy", "three.fps-own", "three.fps"], "{gone:?}");
         assert_eq!(named[1][0], "shared");
-        // Of equal stored documents the list names the one with the smallest id, or of documents
-        // with the same similarity the first.
+        // The list names the most similar stored document: among equal ones the smallest id, among
+        // different documents of the same similarity the first.
         assert_eq!(named[1][1..], ["one.fps-a", "one.fps"], "{gone:?}");
     }
 }

@@ -164,7 +164,7 @@ fn the_client_in_the_log_is_the_one_that_the_proxy_names() {
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().rsplit_once("http://").unwrap().1;
     let mut connection = Connection::new(TcpStream::connect(address).unwrap());
-    // The proxy added only the last address; its client can have sent all others.
+    // The proxy added only the last address; the client can have sent the other ones itself.
     let forwarded = [("X-Forwarded-For", "127.0.0.1, 198.51.100.7, 2001:db8::7")];
     assert_eq!(connection.ask("GET", "/healthz", &forwarded, b"").status, 200);
     assert_eq!(connection.ask("GET", "/healthz", &[], b"").status, 200);

@@ -14,7 +14,7 @@ use crate::common::{Record, clustered, record_lines, scan};
 const NDJSON: &str = "application/x-ndjson";
 const BINARY: &str = "application/octet-stream";
 
-/// Test records: every third has an id of text, and some have the same fingerprint.
+/// Test records: every third has a text id, and some have the same fingerprint.
 fn records() -> Vec<Record> {
     let mut records = clustered(3000, 18);
     let text = |at: usize| Id::Text(format!("page \"{at}\" \u{4e2d}\\").into());

@@ -1,5 +1,5 @@
-//! Tests that results are the same on all systems, which treat mapped files that are removed or
-//! replaced, locks, names and line ends differently.
+//! Tests that results are the same on all systems, although file names, line ends, locks, and the
+//! removal or replacement of mapped files differ between them.
 
 use std::fs;
 use std::io::Write;

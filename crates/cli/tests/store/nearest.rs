@@ -70,7 +70,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for segment in 0..4_u64 {
         for number in 0..1200_u64 {
-            // Dense groups around five centers, of which some are in every segment.
+            // Dense groups around five centers; each segment contains a part of each group.
             let center = (number % 5).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let flips =
                 (0..random.next() % 9).fold(0, |flips, _| flips | 1 << (random.next() % 64));
@@ -93,7 +93,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     writer.delete_ids(gone.iter().copied().map(fpstore::IdRef::U64)).unwrap();
     let centers: Vec<u64> = (0..5_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     check(writer.store(), &records, &centers, "deleted");
-    // After it follows the changed store, the searcher must plan again.
+    // A search before the change: the searcher must make a new plan after it follows the store.
     let _ = searcher.nearest(Fingerprint::new(centers[1]), 3, 12).unwrap();
     store.refresh().unwrap();
     searcher.follow(&store);

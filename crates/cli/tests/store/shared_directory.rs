@@ -409,8 +409,8 @@ fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
     }
 }
 
-/// A segment file cannot be opened for writing by others while it is written: a process that did
-/// could still change it later.
+/// A segment file cannot be opened for writing by others while it is written: a process with such a
+/// descriptor could still change it later.
 #[test]
 fn nobody_else_can_write_to_a_segment_file_while_it_grows() {
     let shared = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;
 
-/// What is compared, and what is done with duplicates.
+/// Whether documents or passages are compared, and whether duplicates are removed or annotated.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
     /// Whether duplicates are annotated instead of removed.
@@ -37,7 +37,7 @@ impl Fate {
         Fate { annotates, is_of_passages, passages }
     }
 
-    /// Formats a number with the noun of what is compared: "3 documents" or "3 passages".
+    /// Formats a number with its noun: "3 documents" or "3 passages".
     pub(super) fn counted(self, count: u64) -> String {
         counted_texts(count, self.is_of_passages)
     }

@@ -155,8 +155,8 @@ fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     Ok(key_count)
 }
 
-/// The hasher with the hash key of this number; number 0 is its own key. `None` if the key of the
-/// hasher cannot be changed.
+/// The hasher with the hash key of this number; number 0 is the hasher's own key. `None` if the key
+/// of the hasher cannot be changed.
 fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     if number == 0 {
         return Some(hasher.clone());
@@ -165,8 +165,8 @@ fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     let HashKey([low, high]) = hash.key()?;
     let hash = hash.with_key(HashKey([low ^ u64::from(number), high]))?;
     let recipe = TextRecipe { hash, ..hasher.recipe().clone() };
-    // Without the table of frequencies, which is valid for one key only: a recipe that needs the
-    // table gives an error here, and thus `None`.
+    // A table of document frequencies is valid for one key only, so none is passed here: if the
+    // recipe needs a table, `new` fails and the result is `None`.
     TextHasher::new(&recipe).ok()
 }
 

@@ -208,8 +208,8 @@ fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<
     Ok(())
 }
 
-/// Shuts the server down when `asked` first returns true. At the second time the process exits at
-/// once, because the user does not want to wait.
+/// Shuts the server down when `asked` first returns true. When `asked` returns true again, the
+/// process exits at once: the user does not want to wait.
 fn end_when_asked(
     server: &Server,
     mut asked: impl FnMut(&mut Context<'_>) -> bool + Send + 'static,

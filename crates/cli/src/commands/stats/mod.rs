@@ -112,7 +112,7 @@ pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
             to.write_json(&Report { source, findings, statistics: &statistics })?;
         }
         ReportFormat::Text => {
-            // Control characters are escaped, because file names can come from other people.
+            // Control characters are escaped, because file names are untrusted input.
             let source = source(args);
             let shown = to.printer.show(&source).into_owned();
             write!(to.out, "{:<15}{shown}\n{}", "source", doctor::Report(&statistics))?;

@@ -8,8 +8,8 @@ use super::{documents, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::{TestDir, names_in, text};
 
-/// A folder with two files of some near documents and one file of copies of a template, and the
-/// positions of the documents that a cleaning removes.
+/// A folder with three files, and the positions of the documents that a cleaning removes. Some
+/// documents of the first two files are near-duplicates; the third file has copies of a template.
 struct Site {
     dir: TestDir,
     documents: Vec<Document>,

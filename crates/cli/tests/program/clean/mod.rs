@@ -53,8 +53,8 @@ fn near_args(confirm: Option<&str>) -> [&str; 2] {
     confirm.map_or(["-k", "7"], |is| ["--confirm", is])
 }
 
-/// The expected result: for each removed document the kept document. Of near documents, the one
-/// with the smallest key is kept.
+/// The expected result: for each removed document the kept document. Of near-duplicates, the
+/// document with the smallest key is kept.
 fn removed<K: Ord>(
     documents: &[Document],
     threshold: Option<f64>,

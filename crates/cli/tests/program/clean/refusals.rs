@@ -157,7 +157,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
             ("in/new.tsv", "whose files are read"),
         ] {
             for option in options {
-                // Each of the two commands has an output that conflicts only in the other one.
+                // Skips the output that is allowed for this command and refused for the other one.
                 let of_other =
                     if *args == dedup { "items.jsonl" } else { "out/.fpstore-dedup/r.tsv" };
                 if name == of_other {
