@@ -58,7 +58,7 @@ class Blocking:
     firsts: int
     combinations: int
     candidates: float
-    is_grouped: bool  # beyond the cache
+    is_grouped: bool  # are the hash tables larger than the cache?
 
     @staticmethod
     def choose(n):

@@ -62,7 +62,7 @@ class File:
         whole = bytearray(sink.getvalue().to_pybytes())
         how, number = self.damage
         if how == "flip":
-            # Most faults are found in the footer.
+            # Two of three flips are in the footer, where most faults are found.
             at = len(whole) - 8 - number // 8 % 800 if number % 3 else number // 8
             whole[at % len(whole)] ^= 1 if number % 2 else 1 + number // 8 % 255
         return bytes(whole)

@@ -137,7 +137,7 @@ class Firefox(Browser):
             "args": ["-headless", "-profile", profile],
             "prefs": {"ui.useOverlayScrollbars": 1},
         }
-        # The theme of a page is a setting of the browser around it, so it starts as unset.
+        # In Firefox the theme is a setting of the browser: `open` sets it again for each page.
         self.theme = "none"
         super().__init__([found("geckodriver"), "--allow-system-access"], {
             "browserName": "firefox",

@@ -101,7 +101,7 @@ def look(browser, page, size, theme, picture):
     width, height = SIZES[size]
     browser.view(width, height, theme)
     browser.open(page.resolve().as_uri())
-    # Once in its initial state, and once with all tables unfolded.
+    # Measures the page in its initial state, and with all tables unfolded.
     seen = browser.run(PROBE)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     unfolded = browser.run(PROBE)

@@ -80,7 +80,7 @@ PYTHON
     --html "$folder/removed-licences.html" --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --html-groups 20000 --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/cut.html" --html-max 200KB --quiet
-# Pairs to judge.
+# A page of pairs to judge.
 "$fpstore" pairs --docs "$folder/versions.jsonl" --html "$folder/judge.html" --quiet
 "$fpstore" pairs "$folder/pictures.tsv" --image '{id}.svg' --html "$folder/judge-pictures.html" --quiet
 head -n 1 "$folder/versions.jsonl" >"$folder/a.jsonl"

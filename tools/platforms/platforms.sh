@@ -22,7 +22,7 @@ for target in "$@"; do
     echo "== $target"
     said=target/platforms/$target.log
     mkdir -p target/platforms
-    # Warnings about the code of this repository are repeated, even if nothing has changed.
+    # cargo repeats warnings about this repository even if nothing has changed.
     if ! cross_cargo check --locked --target "$target" --target-dir target/platforms \
         >"$said" 2>&1 || grep -q '^warning' "$said"; then
         grep -A12 -E '^(warning|error)' "$said" || cat "$said"

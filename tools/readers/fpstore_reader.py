@@ -529,7 +529,7 @@ def sip_hash(data):
 
     # The last byte of the last word is the length of the data, modulo 256.
     padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
-    # The two constants 0xee and the 0xdd distinguish the 128-bit output from the 64-bit output.
+    # The constants 0xee (twice) and 0xdd distinguish the 128-bit output from the 64-bit output.
     a, b = 0x736f6d6570736575, 0x646f72616e646f6d ^ 0xee
     c, d = 0x6c7967656e657261, 0x7465646279746573
     for word, in struct.iter_unpack("<Q", padded):

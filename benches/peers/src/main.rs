@@ -121,7 +121,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     report::draw_all(&arguments.out)
 }
 
-/// One case: data, contenders, rounds, rows.
+/// Measures one case: makes the data, builds and runs the contenders, and writes their rows.
 fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usize) -> Result<()> {
     let k = arguments.k;
     eprintln!("{}, {} fingerprints, k = {k}", source.name(), count);

@@ -26,9 +26,9 @@ pub type Bounds = [Vec<u32>; TABLE_COUNT];
 /// The method to find a bucket.
 #[derive(Clone, Debug)]
 pub enum Find {
-    /// Two accesses to an array of bucket bounds.
+    /// By reading both bounds of the bucket from an array.
     Bounds(Rc<Bounds>),
-    /// A binary search.
+    /// By a binary search.
     Search,
 }
 

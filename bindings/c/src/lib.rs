@@ -302,7 +302,7 @@ fn cut_of(answer: &Answer<'_>) -> u32 {
         None => 0,
         Some(CutBy::Limit) => 1,
         Some(CutBy::MaxCompared) => 2,
-        // Only the deadline remains: no query of this interface has a stop flag.
+        // The cause can only be the deadline: no query of this interface has a stop flag.
         Some(_) => 3,
     }
 }

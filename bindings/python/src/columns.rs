@@ -282,7 +282,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         Ok(())
     }
 
-    /// All rows of an answer in memory.
+    /// Finishes an answer in memory, and returns all its rows.
     pub(crate) fn finish(mut self) -> Result<Rows, Failure> {
         let batch = self.take()?;
         self.batches.push(batch);

@@ -93,7 +93,7 @@ impl IdRule {
                          texts, id_type='int' numbers",
                     );
                 }
-                // Without ids before it, the store would convert this text to a number.
+                // The store has no ids yet, and would convert this text to a number.
                 IdRule::Open if is_number => {
                     return refused(
                         ", is a number in a text, and the earlier records have no ids; \

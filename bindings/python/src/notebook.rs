@@ -76,7 +76,7 @@ impl Page {
     }
 
     fn _repr_html_(&self) -> String {
-        // Scripts can be allowed, because the page's content policy accepts only its own scripts.
+        // Scripts can be allowed, because the content policy of the page accepts no others.
         framed(&self.0, "40em", "allow-scripts allow-downloads")
     }
 

@@ -47,7 +47,7 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // The thread does not exist in this process.
+            // A forked process, in which the thread does not exist: it cannot be joined.
             std::mem::forget(self.thread.take());
             return;
         }

@@ -56,7 +56,7 @@ def test_pages_show_the_texts_of_their_documents(texts: fpstore.Store, tmp_path:
     for page in pages:
         assert page and page.html().lower().startswith("<!doctype html>")
         assert "quick brown" in page.html() and "<b>lazy" not in page.html()
-        # No external resources, and only the script of the page.
+        # The page loads no external resources, and runs only its own script.
         assert "Content-Security-Policy" in page.html()
         frame = page._repr_html_()
         assert re.fullmatch(r'<iframe srcdoc="[^"]*" style="[^"]*" sandbox="[a-z -]*"></iframe>', frame)

@@ -175,7 +175,7 @@ def test_evaluation_counts_what_each_distance_finds() -> None:
     assert found.duplicates == 2
     point = found.points[0]
     assert (point.k, point.found, point.wrong, point.missed) == (0, 1, 0, 1)
-    # 15 pairs of values, without one duplicate and one skipped pair.
+    # Of 15 pairs of values, one is a duplicate and one is skipped.
     assert found.others == 13
     assert found.best.k == 0 and "<svg" in found._repr_html_() and "best F1" in repr(found)
     forecast = found.forecast(1_000_000)

@@ -19,7 +19,7 @@ use crate::work::held;
 /// singly.
 const BATCH_LEN: usize = 1 << 16;
 
-/// Some records: fingerprints, with one id for each or without ids.
+/// A batch of records: fingerprints, with one id for each or without ids.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) fingerprints: Vec<Fingerprint>,

@@ -253,7 +253,7 @@ pub(crate) fn extend_by_arrow(
 pub(crate) struct Nullable {
     /// One value for each row, arbitrary for null rows.
     values: Vec<Fingerprint>,
-    /// Whether each row is null. Rows beyond its end are not null.
+    /// Whether each row is null; rows beyond the end of this list are not.
     is_missing: Vec<bool>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Ids {
     Texts(Texts),
 }
 
-/// Many texts in one buffer, with the end of each text.
+/// Many texts in one buffer, with the end offset of each text.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     all: String,

@@ -25,7 +25,7 @@ use crate::work::{Reporter, run};
 /// The default minimum similarity of the texts of near rows, if no distance is given.
 const SIMILARITY: f64 = 0.8;
 
-/// One of the two arguments: a table or column of texts or fingerprints.
+/// One of the two arguments of `pairs`: a table or column of texts or fingerprints.
 struct Side<'py> {
     column: Bound<'py, PyAny>,
     ids: Option<Ids>,

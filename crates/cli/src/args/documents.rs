@@ -364,7 +364,7 @@ pub(crate) fn text_of(name: &str, is_text: bool, reading: &ReadingArgs) -> anyho
         return Ok(name.into());
     }
     let options = reading.options(false, ReadingLimits::default())?;
-    // The name of a pipe does not show the format.
+    // The name of a pipe does not show the format, but its content does.
     if name == "-" && !reading.names_format() {
         check_stdin(Path::new(name))?;
         let mut bytes = Vec::new();

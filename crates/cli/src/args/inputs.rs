@@ -230,7 +230,7 @@ pub(crate) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let labels = LabelFile::parse(&text);
     let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
-    // The file of a pipe is not noted, because it cannot be read again to compute its digest.
+    // A pipe is not recorded as a file, because it cannot be read again to compute its digest.
     Ok(if path.is_file() { labels.at(path) } else { labels })
 }
 

@@ -228,7 +228,7 @@ fn of_text(
         fpstore_documents::Error::BadInput { name, reason, .. } => {
             helps(remedy::of_documents(name, reason, &offers))
         }
-        // --skip-bad cannot skip a damaged file that the user named: explain.
+        // --skip-bad cannot skip a damaged file that the user named: the hint says so.
         error if error.is_of_file() && skips_bad(given) => helps(None),
         _ => None,
     }

@@ -210,15 +210,15 @@ pub(crate) fn of_header(name: &str, reason: &str, given: &[OsString]) -> Option<
     let (from, to) = match (&head[..], named.as_deref()) {
         ([0xff, 0xfe, ..] | [0xfe, 0xff, ..], _) => ("utf-16", "utf-8"),
         ([0xef, 0xbb, 0xbf, ..], _) | (_, None) => ("utf-8-sig", "utf-8"),
-        // No command, because the detected encoding is unknown here.
+        // Proposes no command, because the detected encoding is unknown here.
         (_, Some("detect")) => return None,
         (_, Some(named)) => (named, named),
     };
-    // No command, because with CR alone as line end the whole file is one line.
+    // Proposes no command: with CR alone as line end, the whole file is one line.
     if !head.contains(&b'\n') {
         return None;
     }
-    // The first line is no header: delete it. Not with 'sed' for UTF-16, which it cannot read.
+    // The first line is no header, so 'sed' deletes it; UTF-16 is unreadable for 'sed'.
     if reason.starts_with("line 1 is ") && from != "utf-16" {
         return Some(format!("run: sed 1d {path} > {new}, {more}"));
     }
@@ -314,7 +314,7 @@ pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -
     let text = reason.strip_prefix('\'').and_then(|text| text.split_once("' is not a fingerprint"));
     let is_usual =
         |text: &str| USUAL.contains(&text.trim_matches('"').to_ascii_lowercase().as_str());
-    // The extension of the file does not show the format, so the command sets it.
+    // If the extension of the file does not show the format, the proposed command sets it.
     let format = ["--docs-format".into(), "csv".into()];
     let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
     match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
@@ -407,7 +407,7 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
             "to read decimal numbers, use --radix dec; for signed ones, --radix sdec".into(),
         );
     }
-    // If the extension does not show the format, the command sets it.
+    // If the extension of the file does not show the format, the proposed command sets it.
     let of_format = |format: &str, ends: &[&str]| {
         let more = ["--docs-format".into(), format.into()];
         let is_named = name == STANDARD_INPUT || has_end(name, ends);

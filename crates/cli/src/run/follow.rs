@@ -145,8 +145,8 @@ impl Following {
         // Releases the lock before the line is printed, because the program that reads the line may
         // write to the store at once.
         self.writer.end_turn();
-        // Printed after the commit, because the program that reads the line may discard the
-        // records.
+        // Printed after the commit, because the program that reads the line may then discard its
+        // copy of the records.
         writeln!(self.out, "{}\t{}", self.durable, committed.generation)?;
         self.out.flush()?;
         if let Err(error) = merged {

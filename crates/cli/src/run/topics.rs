@@ -39,7 +39,7 @@ pub(crate) struct Topic {
     options: fn(Command) -> Command,
 }
 
-/// All topics, in the order of their list.
+/// All topics, in the order in which the help lists them.
 pub(crate) const TOPICS: [Topic; 13] = [
     Topic {
         name: "input",

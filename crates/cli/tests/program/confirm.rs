@@ -63,8 +63,8 @@ fn confirmed_pairs_are_those_of_each_with_each() {
             assert!(found.insert(positions(one, other), similarity.to_string()).is_none());
         }
         assert_eq!(found, expected);
-        // The same results as JSON, on one thread with little memory, and from a folder of two
-        // files.
+        // The results do not change in JSON, on one thread with little memory, and from a folder of
+        // two files.
         let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
         let json = dir.ok(&json.concat(), "");
         assert_eq!(json.lines().count(), expected.len());
@@ -153,7 +153,7 @@ fn documents_are_joined_without_confirmation_too() {
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
     assert_eq!(same.lines().count() - clusters.len(), dropped);
-    // The same compared with a store, by the recipe of the store.
+    // Compared with a store that has them, by its recipe, all documents are removed.
     dir.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
     let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
     let (out, err) = dir.run(&against, 0);

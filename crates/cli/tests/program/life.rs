@@ -405,7 +405,7 @@ fn records_that_were_added_before_are_told() {
     let (_, err) = dir.run(&["add", "a.tsv", "-s", "s.fps"], 0);
     let said = "3 records of the input were already in the store: answers give such a record once";
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
-    // The same for records from a pipe, which can be read only once.
+    // A repeated input is also reported if it comes from a pipe, which can be read only once.
     dir.ok(&["build", "a.tsv", "-s", "piped.fps", "-q"], "");
     let (_, err) = dir.run_on(&["add", "-", "-s", "piped.fps"], dir.read("a.tsv"), 0);
     assert!(err.contains(said) && err.contains("--replace"), "{err}");

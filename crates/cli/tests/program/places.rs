@@ -109,7 +109,7 @@ fn no_output_takes_the_place_of_an_input() {
         assert!(err.contains("lies in a store"), "{args:?}: {err}");
         assert!(!dir.path("store.fps/new").exists());
     }
-    // The same for a file that is redirected to standard input.
+    // A file redirected to standard input is an input, too.
     let stdin = fs::File::open(dir.path("in/a.jsonl")).unwrap();
     let mut command = dir.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
     let done = command.stdin(stdin).output().unwrap();

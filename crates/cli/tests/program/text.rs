@@ -451,7 +451,7 @@ fn features_show_what_a_recipe_sees() {
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("one"));
     let (out, _) = dir.run(&["features", "--literal", "One two three", "--segment", "letters"], 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("onetwot"));
-    // As a search for keywords: the heaviest words, by count and document frequency.
+    // Finds keywords: the heaviest words by count and document frequency.
     let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
     dir.run(&[&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat(), 0);
     let keywords = ["--count", "count", "--df", "docs.df", "--limit", "2"];

@@ -204,7 +204,7 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.json()["error"]["limit"]["name"], "max-connections");
     assert!(surplus.has_ended());
-    // Connections that were accepted before are still served.
+    // Connections accepted before the limit was reached are still served.
     assert_eq!(connections[7].ask("GET", QUERY, &[], b"").status, 200);
     drop(connections);
     wait_for("there is room again", || server.get(QUERY).status == 200);

@@ -43,7 +43,7 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     assert_eq!([&both[0]["status"], &both[1]["status"]], ["new", "new"]);
     let twin = add(&server, &[("0f0000000000000f", "twin")], 8);
     assert_eq!(twin[0]["near"]["ids"], json!(["a", "b"]), "of three, one is judged different");
-    // If the file has become invalid, SIGHUP keeps the old pairs.
+    // If the file of judged pairs has become invalid, SIGHUP keeps the old pairs.
     dir.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
     server.signal("HUP");
     std::thread::sleep(Duration::from_millis(500));

@@ -120,7 +120,7 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     });
 }
 
-/// If the request of any route meets a damaged page, /readyz reports it.
+/// If a request of any route reads a damaged page, /readyz reports the damage.
 #[test]
 fn damage_that_a_look_up_meets_is_told_by_readiness() {
     let dir = dir();
@@ -332,7 +332,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
-    // Requests from a page of another site: with an invalid token, and queries.
+    // Requests from a page of another site are rejected, with an invalid token and without one.
     let foreign = ("Origin", "https://evil.example");
     assert_eq!(ask("POST", &[("Host", &own), foreign, ("Authorization", "x")]), 403);
     assert_eq!(ask("GET", &[("Host", &own), foreign]), 403);

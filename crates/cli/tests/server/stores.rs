@@ -49,7 +49,7 @@ fn a_server_of_several_stores_answers_as_the_program_does() {
     let stores: Vec<&Value> =
         shared["matches"].as_array().unwrap().iter().map(|found| &found["store"]).collect();
     assert_eq!(stores, ["one.fps", "two.fps"]);
-    // The same with `query --server`, in each output format.
+    // `query --server` prints the same as `query` with these stores, in each output format.
     for form in
         [&["--format", "tsv"][..], &["--header"], &["--format", "csv"], &["--format", "json"]]
     {

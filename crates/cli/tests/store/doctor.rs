@@ -261,7 +261,7 @@ fn real_fingerprints_give_sensible_findings() {
     ] {
         let findings = findings(&real(name));
         assert_eq!(codes(&findings), expected, "{name}: {findings:#?}");
-        // For hashes of pictures, tables tuned for -k 3 are a warning.
+        // Hashes of pictures in tables tuned for -k 3 cause a warning.
         let severity = if name.contains("phash") { Severity::Warning } else { Severity::Note };
         assert_eq!(findings.first().map_or(severity, |it| it.severity), severity, "{name}");
         assert!(

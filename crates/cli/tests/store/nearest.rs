@@ -183,7 +183,7 @@ fn a_warm_refresh_shows_a_state_that_is_warm() {
     Builder::new(&path).unwrap().finish().unwrap();
     let store = Store::open(&path).unwrap();
     assert!(!store.refresh_warm(Warm::All).unwrap());
-    // Without merging, which would read the damaged segment.
+    // Without merging segments, because a merge would read the damaged segment.
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for (value, id) in &records {
         writer.push(Fingerprint::new(*value), id.as_ref().unwrap().as_ref()).unwrap();

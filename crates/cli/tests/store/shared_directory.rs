@@ -380,7 +380,7 @@ fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
         let path = dir.path(&format!("store.fps/segment-00000000000000{name}.fps"));
         fs::symlink_metadata(path).ok().map(|found| (found.is_file(), found.is_dir()))
     };
-    // A folder with such a name is kept, and the new segment gets the next number.
+    // A folder with the name of a segment is kept, and the new segment gets the next number.
     assert_eq!(["ff", "fe", "fd"].map(kind), [None, Some((true, false)), Some((false, true))]);
     assert_eq!(dir.read("victim"), "precious\n");
 }

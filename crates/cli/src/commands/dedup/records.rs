@@ -201,7 +201,7 @@ impl Positions {
     }
 
     fn contains(&self, position: u64) -> bool {
-        // A file that grew since the first pass has records beyond the end of the set: not kept.
+        // Records beyond the end are not kept: the file has grown since the first pass.
         self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 

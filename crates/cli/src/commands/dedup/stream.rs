@@ -38,7 +38,7 @@ pub(crate) fn run(
     let mut stream_dedup = StreamDedup { k, writer, out, added: 0, count: 0 };
     let mut stream = Stream::start(lines, documents);
     let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
-    // All records answered 'new' are added, for whatever reason the stream ended.
+    // Records answered 'new' are committed even if a signal ended the stream.
     monitor.forget_signal();
     let rest = stream_dedup.commit(monitor);
     // Answers are printed after the commit, so that a record answered 'new' is durable.

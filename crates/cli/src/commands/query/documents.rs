@@ -155,7 +155,8 @@ pub(crate) fn stored_needles(asked: &QueriedStores, ids: &[String]) -> anyhow::R
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
     let mut found = asked.store.find_ids(&wanted, None)?;
-    // If two stores contain the same fingerprint with the same id, it is searched once.
+    // If two stores contain the same fingerprint with the same id, the fingerprint is searched
+    // once.
     for found in &mut found {
         found.dedup_by(|other, one| {
             other.store != one.store && other.fingerprint == one.fingerprint

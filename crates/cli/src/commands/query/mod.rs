@@ -257,8 +257,8 @@ fn ask_server(
     args.server.run(url, &questions, args.output.open()?)
 }
 
-/// With `--confirm`, rejects queries by fingerprint, which have no sketch to compare, and
-/// `--limit`.
+/// With `--confirm`, rejects `--limit`, and queries by fingerprint, which have no sketch to
+/// compare.
 fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     if args.near.confirm.is_none() {
         return Ok(());

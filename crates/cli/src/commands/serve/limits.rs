@@ -44,7 +44,7 @@ fn argument(limit: &'static NumberOption) -> Arg {
         "bits" => "K",
         _ => "N",
     };
-    // The texts are leaked, because clap needs `'static` texts; there is one set per process.
+    // The texts are leaked, once per process, because clap needs `'static` texts.
     let default = limit.default.map(|value| &*spelled(limit, value).leak());
     Arg::new(limit.name)
         .long(&*limit.flag().leak())

@@ -132,7 +132,7 @@ const NAMES: [&str; 6] =
 /// documents.
 #[test]
 fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
-    // So many documents that a decompressor returns many before the truncation.
+    // Enough documents that a decompressor returns some before it reaches the truncation.
     let documents = documents(900, 31);
     for name in NAMES.into_iter().filter(|name| !name.contains("warc")) {
         let dir = TestDir::new();
@@ -240,7 +240,7 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
         assert!(err.contains("1 damaged record is in no output"), "{err}");
         assert!(dir.read("m.json").contains("\"damaged_records\": 1"));
         assert_eq!(String::from_utf8(decompressed(&dir, &out)).unwrap(), without(lost), "{told}");
-        // `contamination` does the same.
+        // `contamination` copies no damaged record either.
         dir.write("items.jsonl", "{\"text\":\"one text of the first page\"}\n");
         let args = ["contamination", "--against", "items.jsonl", name, "-o", &out, "-f"];
         dir.run(&[&args[..], &["--skip-bad"]].concat(), 0);

@@ -38,7 +38,7 @@ impl Judged {
             format!("{}\t{}\t{label}\n", documents[*a].id, documents[*b].id)
         };
         let one = self.one.iter().map(|pair| line(pair, 1));
-        // Swapped ids, which have the same meaning.
+        // The order of the two ids has no meaning, so these are swapped.
         let different = self.different.iter().map(|&(a, b)| line(&(b, a), 0));
         let unknown = ["x\ty\t1\n".into(), format!("{}\tx\t0\n", documents[0].id)];
         one.chain(different).chain(unknown).collect()

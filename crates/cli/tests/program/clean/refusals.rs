@@ -270,7 +270,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
         assert_eq!(dir.read("list.tsv"), first);
     }
     assert_eq!(dir.ok(&["dump", "-s", "s.fps"], ""), stored);
-    // The same with records of fingerprints as input.
+    // A known run is also refused if the input is records of fingerprints.
     dir.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
     dir.write("new.tsv", &first);
     let night = |more: &[&'static str]| {
