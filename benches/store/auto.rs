@@ -172,8 +172,7 @@ impl Contender {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Runs a round, and returns nanoseconds per query. Skips the last queries if the round takes
-    /// long.
+    /// Runs a round, and returns nanoseconds per query. Skips the last queries of a long round.
     fn round(&mut self, queries: &[u64], k: u32) -> f64 {
         let start = clock::nanos();
         let mut asked = 0_u32;

@@ -156,7 +156,7 @@ fn distinct(spread: Spread, count: usize) -> Vec<u64> {
 
 type Contender<'a, R> = (&'a str, &'a dyn Fn() -> R);
 
-/// Runs the contenders in turn; all must return the same result. Prints medians and the medians of
+/// Runs the contenders in turn; all must return the same result. Prints medians of times and
 /// ratios.
 fn take_turns<R: Copy + PartialEq + Debug>(
     case: &str,

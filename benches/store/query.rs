@@ -87,8 +87,7 @@ impl Case {
         Case { spread, count, queries, touched, warmed, bucketed, linear, _folder: folder }
     }
 
-    /// Fails unless all contenders return the same matches. Also loads every page that the queries
-    /// need.
+    /// Fails unless all contenders return the same matches. Also loads all pages that they need.
     fn check(&self) {
         let name = (self.spread.name(), self.count);
         let (mut touched, mut warmed) = (self.touched.searcher(), self.warmed.searcher());

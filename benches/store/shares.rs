@@ -81,8 +81,7 @@ fn everything(case: &str, store: &Store, rounds: usize) {
     take_turns(case, &[("one join", &whole), ("8 shares, of everything", &shares)], rounds);
 }
 
-/// Compares joins and batches over one segment with those over 128 segments of the same
-/// fingerprints.
+/// Compares joins and batches over one segment and over 128 segments of the same fingerprints.
 fn passes(name: &str, one: &Store, many: &Store, values: &[u64], rounds: usize) {
     let case = format!("join/k3/{name}/in-memory");
     let [of_one, of_many] = [one, many].map(|store| move || joined(store, &options()));
@@ -173,7 +172,7 @@ fn store_of(path: &Path, values: &[u64], scheme: &str, segments: usize) -> Store
 
 type Contender<'a> = (&'a str, &'a dyn Fn() -> Sum);
 
-/// Runs the contenders in turn; all must return the same result. Prints medians and the medians of
+/// Runs the contenders in turn; all must return the same result. Prints medians of times and
 /// ratios.
 fn take_turns(case: &str, contenders: &[Contender<'_>], rounds: usize) {
     let mut seconds = vec![Vec::new(); contenders.len()];

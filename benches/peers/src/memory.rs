@@ -5,8 +5,7 @@ use std::path::Path;
 
 use cap::Cap;
 
-/// The allocator of the process: counts the requested bytes, by one atomic addition for each
-/// allocation.
+/// The allocator of the process: counts requested bytes, by one atomic addition per allocation.
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 

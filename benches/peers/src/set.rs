@@ -61,8 +61,7 @@ impl Set {
         Ok(Set { source, drawn, values })
     }
 
-    /// Query fingerprints: a third are stored, a third are stored with 1 to 3 flipped bits, a third
-    /// are random.
+    /// Queries: a third are stored, a third stored with 1 to 3 flipped bits, a third random.
     pub fn queries(&self, count: usize) -> Vec<u64> {
         query_mix(&self.values, count)
     }

@@ -51,8 +51,7 @@ pub(crate) struct Adder<T> {
 }
 
 impl<T: Adding> Adder<T> {
-    /// Adds the documents in files and folders. Returns the counts of added, empty and bad
-    /// documents.
+    /// Adds the documents in files and folders. Returns their counts.
     pub(crate) fn add_documents<'py>(
         &self,
         py: Python<'py>,

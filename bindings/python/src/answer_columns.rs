@@ -76,8 +76,7 @@ pub(crate) fn each_label_and_id(
     if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
 }
 
-/// Calls `each` with each id of a hit, or once with `None` if the hit has no ids or ids are not
-/// `wanted`.
+/// Calls `each` with each id of a hit; once with `None` if it has none or they are not `wanted`.
 pub(crate) fn each_id(
     hit: &Hit<'_>,
     wanted: bool,

@@ -102,8 +102,7 @@ impl LateBuilder {
         self.begun.is_none() && self.recipe.is_none() && is_default
     }
 
-    /// Without a recipe of its own, the builder then does not adopt the recipe of added
-    /// fingerprints.
+    /// Without a recipe, the builder then does not adopt the recipe of added fingerprints.
     pub(crate) fn with_said_recipe(self) -> Self {
         LateBuilder { tables: None, ..self }
     }

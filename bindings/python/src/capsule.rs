@@ -142,8 +142,7 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResu
     }
 }
 
-/// The type and metadata of an object that exports its schema without data; `None` for other
-/// objects.
+/// The type and metadata of an object that exports its schema without data, else `None`.
 pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
     const METHOD: &str = "__arrow_c_schema__";
     let py = object.py();

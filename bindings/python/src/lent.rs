@@ -234,8 +234,7 @@ impl<T: Send> Lent<T> {
     ) -> PyResult<R> {
         let mut object = self.take(py)?;
         let done = self.change_taken(py, &mut object, work);
-        // An error is ignored: the change took effect, even if the Python object was closed
-        // meanwhile.
+        // The error for an object closed meanwhile is ignored: the change took effect.
         let _ = self.give_back(object);
         done
     }

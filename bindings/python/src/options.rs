@@ -16,8 +16,7 @@ use crate::work::{Shared, cores};
 
 /// Default memory budget of a task of `fpstore.tasks`, in bytes.
 pub(crate) const TASK_MEMORY: i128 = 256 << 20;
-/// Default memory budget of a small batch: asking the system for the memory size takes longer than
-/// the batch.
+/// Default memory budget of a small batch: querying the memory size would take longer.
 const SMALL_MEMORY: u64 = 256 << 20;
 /// Maximum number of queries in a small batch, whose budget is [`SMALL_MEMORY`].
 const SMALL: usize = 1 << 16;

@@ -39,8 +39,7 @@ struct Running {
     thread: Option<JoinHandle<Result<(), Failure>>>,
     shared: Arc<Shared>,
     reporter: Arc<Reporter>,
-    /// The process that started the thread. A forked process has a copy of this value, but no
-    /// thread.
+    /// The process that started the thread: in a forked process the thread does not exist.
     process: u32,
 }
 
@@ -56,8 +55,7 @@ impl Drop for Running {
         let (_, nobody) = sync_channel(0);
         self.receiver = nobody;
         if let Some(thread) = self.thread.take() {
-            // Nobody needs the result. Joining cannot deadlock: the thread never needs the
-            // interpreter.
+            // Joining cannot deadlock: the thread never needs the interpreter.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,4 @@
-//! One program with all fuzz targets; `FPSTORE_FUZZ_TARGET` selects the target to run. See
-//! tools/fuzz.sh.
+//! One program with all fuzz targets; `FPSTORE_FUZZ_TARGET` selects one. See tools/fuzz.sh.
 
 #![no_main]
 

@@ -139,8 +139,7 @@ struct Cost {
     seconds: f64,
     /// The heap bytes that the result keeps.
     bytes: u64,
-    /// The growth of the process memory; too small if the build reused memory freed by other
-    /// contenders.
+    /// The growth of the process memory; too small if the build reused freed memory.
     resident: Option<u64>,
 }
 

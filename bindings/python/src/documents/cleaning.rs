@@ -296,8 +296,7 @@ pub(crate) fn clean<'py>(
                 }
                 None
             }
-            // The output of a known run is complete: it was published before the documents were
-            // added.
+            // The output of a known run is complete: it was published before the addition.
             Err(Error::KnownRun { .. }) if output.is_published => None,
             begun => begun?,
         };

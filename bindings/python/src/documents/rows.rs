@@ -52,8 +52,7 @@ impl TableRows<'_> {
     }
 }
 
-/// The decision on each row of the table. `names`: the names of the compared stores, if there are
-/// several.
+/// The decision on each row of the table. `names`: the names of several compared stores.
 pub(super) fn rows_of(
     cleaned: &Cleaned<'_>,
     table: &DocumentTable,

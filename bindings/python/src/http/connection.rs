@@ -58,8 +58,7 @@ pub(super) struct Connection {
     runtime: Runtime,
     client: Client,
     served: Option<Served>,
-    /// The process that opened the connection. Forked processes share its sockets and must not use
-    /// them.
+    /// The process that opened the connection. A forked process must not use its sockets.
     process: u32,
 }
 
@@ -96,8 +95,7 @@ impl Connection {
         })
     }
 
-    /// The facts about the store at a generation. Without a generation, facts of any generation
-    /// suffice.
+    /// The facts about the store at this generation; without a generation, at any snapshot.
     pub(super) fn served(
         &mut self,
         shared: &Shared,

@@ -40,8 +40,7 @@ pub(crate) struct Server {
 struct Running {
     server: Served,
     thread: JoinHandle<Result<(), Error>>,
-    /// The process that started the server: a forked process has a copy of this value, but no
-    /// threads.
+    /// The process that started the server: in a forked process the threads do not exist.
     process: u32,
 }
 
@@ -78,8 +77,7 @@ impl Running {
         let thread = std::thread::Builder::new().name("fpstore-serve".into());
         let thread = thread.spawn(move || {
             let ended = runtime.block_on(running.run(listener));
-            // Searches that still run after `END_TIME` are abandoned: nobody waits for their
-            // answers.
+            // Abandons searches after `END_TIME`: nobody waits for their answers.
             runtime.shutdown_timeout(END_TIME);
             ended
         });

@@ -15,8 +15,7 @@ use crate::errors::input_error;
 use crate::recipes::recipe_of;
 use crate::work::held;
 
-/// Maximum number of fingerprints that are collected into one batch, if an iterator yields them
-/// singly.
+/// Maximum number of single fingerprints of an iterator that are collected into one batch.
 const BATCH_LEN: usize = 1 << 16;
 
 /// A batch of records: fingerprints, with one id for each or without ids.
@@ -56,8 +55,7 @@ impl<'py> Batches<'py> {
             return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
         }
         super::check_not_lazy(fingerprints, "records")?;
-        // A pandas object without columns is read as an array, because its Arrow interface needs
-        // pyarrow.
+        // A pandas Series or Index is read as an array: its Arrow interface needs pyarrow.
         let is_table = fingerprints.hasattr("__arrow_c_stream__")?
             && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
         let recipe = if is_table { recipe_of(fingerprints)? } else { None };

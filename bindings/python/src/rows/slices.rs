@@ -15,8 +15,7 @@ pub(super) enum Part {
     Each(Vec<usize>),
 }
 
-/// The item or part of a sequence of `len` items that a number or a slice selects; `None` for other
-/// keys.
+/// The item or part of a sequence of `len` items that a number or a slice selects; else `None`.
 pub(super) fn part_of(key: &Bound<'_, PyAny>, len: usize) -> PyResult<Option<Part>> {
     if let Ok(slice) = key.cast::<PySlice>() {
         let of = slice.indices(isize::try_from(len)?)?;

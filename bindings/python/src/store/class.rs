@@ -349,8 +349,7 @@ impl Store {
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
         // If files are read into memory, opening a new snapshot takes as long as reading it, so the
-        // interpreter is released. Without a new snapshot, the check takes microseconds and the
-        // interpreter is held.
+        // interpreter is released. Without a new snapshot, it is held for microseconds.
         let manifests = Manifests::of(&self.paths);
         let is_known = |state: &State| manifests.is_some() && state.manifests == manifests;
         let is_new = if self.state().as_ref().is_some_and(is_known) {

@@ -99,8 +99,7 @@ fn opened<T: Send>(
 ) -> PyResult<T> {
     let access: Access = choice(py, "access", access)?;
     let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
-    // The interpreter is released: opening takes long if it reads pages, as on network file
-    // systems.
+    // Releases the interpreter: opening can read pages, as on network file systems.
     let (opened, warmed) = run(py, &Reporter::default(), |_| {
         let (store, opened) = open(OpenOptions::default().access(access))?;
         let warmed = warm.map_or(Ok(Warmed::default()), |warm| store.warm(warm))?;

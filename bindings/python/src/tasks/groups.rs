@@ -59,8 +59,7 @@ pub(crate) fn scatter(
         let columns = (U32::default(), BinaryBuilder::new());
         let mut rows = RowsBuilder::new(["group", "payload"], columns);
         plan.scatter(&values, |group, payload| {
-            // Divided into pieces that fit into a batch: `join_group` accepts payloads cut
-            // anywhere.
+            // Pieces that fit into a batch: `join_group` accepts payloads cut anywhere.
             let mut pieces = payload.chunks(PAYLOAD_LEN);
             pieces.try_for_each(|piece| rows.keep((group, piece)))
         })?;

@@ -237,8 +237,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
         );
     }
     if args.segment_file.is_some() {
-        // An empty segment is allowed: the input of one of many tasks can be empty. It replaces
-        // only a file of the same task.
+        // An empty segment is allowed: one of many tasks can have an empty input.
         return Ok(());
     }
     let holds_any = || match args.store.open() {

@@ -16,8 +16,7 @@ const SHOWN_MAX: u64 = 10;
 pub(crate) struct BadLines {
     are_allowed: bool,
     count: u64,
-    /// The hint for the first bad record, if the record shows that the whole input is not in the
-    /// expected format.
+    /// The hint for the first bad record, if it shows that the whole input has a wrong format.
     remedy: Option<String>,
 }
 

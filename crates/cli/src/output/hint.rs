@@ -125,8 +125,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             Some("to replace it once the new one is complete, use --force".into())
         }
         Error::Corrupt { path, .. } => {
-            // No hint for a file outside a store, such as a segment to import: 'verify' needs a
-            // store.
+            // No hint for a file outside a store, because 'verify' needs a store.
             let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }

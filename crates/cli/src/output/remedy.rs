@@ -250,8 +250,7 @@ fn head_of(path: &Path) -> Option<Vec<u8>> {
 pub(crate) fn of_parquet(path: &Path, with_docs: WithDocs<'_>) -> String {
     let more = ["--docs-format".into(), "parquet".into()];
     let is_named = has_end(&path.to_string_lossy(), &["parquet"]);
-    // For standard input no command is proposed, because Parquet is read from its end and cannot
-    // be piped.
+    // No command for standard input: Parquet is read from its end and cannot be piped.
     match path == Path::new(STANDARD_INPUT) {
         true => DOCUMENTS.into(),
         false => documents(with_docs, if is_named { &[] } else { &more }),

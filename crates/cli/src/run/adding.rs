@@ -11,8 +11,7 @@ use crate::output::text::counted;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::{INTERRUPTED, Monitor};
 
-/// How many records of an input are looked up in the store, to detect an input that was added
-/// before.
+/// How many records of an input are looked up, to detect an input that was added before.
 const LOOKED_AT: usize = 1000;
 
 /// Whether a run with this name already added records to the store. If so, prints a message, unless

@@ -183,8 +183,7 @@ pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
     (command, list)
 }
 
-/// A list, beginning with `title`, of the options that neither the short help nor a topic
-/// describes.
+/// A list, after `title`, of the options that neither the short help nor a topic describes.
 pub(crate) fn rare_options(command: &Command, title: &str) -> String {
     let is_rare = |arg: &&Arg| arg.is_hide_short_help_set() && !arg.is_hide_set();
     let rare: Vec<Arg> = command.get_arguments().filter(is_rare).cloned().collect();

@@ -44,8 +44,7 @@ impl Documents {
         Documents { source: self.source.sketched(sketch_len), ..self }
     }
 
-    /// The hasher that computes the fingerprints of the texts; an error if the documents have no
-    /// texts.
+    /// The hasher of the texts; an error if the documents have no texts.
     pub(crate) fn hasher(&self) -> anyhow::Result<&TextHasher> {
         self.source
             .hasher()

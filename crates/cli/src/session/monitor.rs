@@ -17,8 +17,7 @@ use signal_hook::flag;
 use super::wait::WaitNotice;
 use crate::output::text::{bytes, counted, grouped, note_bar};
 
-/// The exit status after an interruption by any signal: 128 plus the number of SIGINT, as in
-/// shells.
+/// The exit status after any signal: 128 plus the number of SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The allocator returns freed buffers of at least this many bytes to the system at once.

@@ -93,8 +93,7 @@ fn result(item: &Value) -> Value {
     }
 }
 
-/// The server formats responses with its own code, which is faster than serde: the bytes must be
-/// the same.
+/// The server formats responses with its own fast code; the bytes must be those of serde.
 #[test]
 fn the_bytes_of_the_server_are_the_row_of_the_library() {
     let table = cases();
@@ -108,8 +107,7 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
         for options in ["k=3", "k=64&limit=1", "k=64&ids=0", "k=64&ids=1"] {
             let body = server.get(&format!("/v1/query?fingerprint={fingerprint}&{options}")).body;
             let row: AnswerRow = serde_json::from_slice(&body).unwrap();
-            // Parses the answer into the row and formats it again: a field that the row lacks would
-            // be missing.
+            // Parses the answer and formats it again, which would lose a field that the row lacks.
             assert_eq!(serde_json::to_string(&row).unwrap() + "\n", text(body));
         }
         let path = format!("/v1/query?fingerprint={fingerprint}&k=3&explain=true");

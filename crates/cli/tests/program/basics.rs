@@ -146,8 +146,7 @@ fn what_is_no_store_is_never_replaced() {
     assert_eq!(names_in(&dir.path("photos")), ["cat.jpg"]);
     fs::create_dir(dir.path("empty")).unwrap();
     dir.run(&["build", "input.tsv", "-s", "empty"], 0);
-    // The new store is a folder that cannot be renamed, such as a mount point: it is filled in
-    // place.
+    // A folder that cannot be renamed, such as a mount point, is filled in place.
     let here = dir.path("here");
     fs::create_dir(&here).unwrap();
     let mut build = program(&["build", "../input.tsv", "-s", ".", "-q"], &here);

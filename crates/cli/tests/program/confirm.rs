@@ -15,8 +15,7 @@ type Pairs = BTreeMap<(usize, usize), String>;
 /// A folder with documents of a few dozen words, many of them near or equal.
 fn dir(count: usize) -> (TestDir, Vec<Document>) {
     let documents = documents(count, 16, 40, 4);
-    // The first line is a document without features: it is in no pair, and does not change the
-    // positions.
+    // The first line is a document without features: it is in no pair and has no position.
     let none = "{\"id\":\"none\",\"text\":\" \"}\n";
     (TestDir::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
 }
@@ -63,8 +62,7 @@ fn confirmed_pairs_are_those_of_each_with_each() {
             assert!(found.insert(positions(one, other), similarity.to_string()).is_none());
         }
         assert_eq!(found, expected);
-        // The results do not change in JSON, on one thread with little memory, and from a folder of
-        // two files.
+        // JSON, one thread with little memory, and a folder of two files give the same pairs.
         let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
         let json = dir.ok(&json.concat(), "");
         assert_eq!(json.lines().count(), expected.len());
@@ -243,8 +241,7 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             let clusters = dir.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
             assert!(clusters.lines().count() > 0);
         }
-        // Each document, given as a text, a file and a record, finds itself and its similar
-        // documents.
+        // Each document, as a text, a file and a record, finds itself and similar documents.
         let ask = ["query", "-s", &store, "--confirm", "0.8"];
         let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
         let from = dir.ok(&from, "");

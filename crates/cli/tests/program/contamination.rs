@@ -114,8 +114,7 @@ fn rules_say_how_much_of_an_item_must_be_held() {
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--contains", "1.0"]), 2);
     assert_eq!(count(&["--contains", "1", "--shingle", "1"]), 2);
-    // With a lower share, also a similar question matches, and a page with only a phrase of an
-    // item.
+    // With a lower share, a similar question and a page with a phrase of an item match, too.
     assert_eq!(count(&["--short-contains", "0.3"]), 6);
     assert_eq!(count(&["--min-words", "15"]), 2);
     // Questions with the same wording except a name match only themselves, unless a lower share

@@ -58,8 +58,7 @@ fn results_are_files_that_are_whole_or_not_there() {
     assert!(err.contains("--force"), "{err}");
     dir.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv", "--force"], 0);
     assert_eq!(dir.read("pairs.tsv").lines().count(), 1);
-    // Too many pairs, a bad line or a missing store: neither the output file nor a temporary file
-    // is left.
+    // Too many pairs, a bad line or a missing store: no output or temporary file is left.
     let (_, err) = dir.run(&["pairs", "pages.tsv", "--max-pairs", "5", "-o", "x"], 2);
     assert!(err.contains("more than 5 near pairs") && err.contains("--max-pairs"), "{err}");
     let far =

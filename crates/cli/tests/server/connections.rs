@@ -445,8 +445,7 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(server.post("/v1/query", kind, &body).status, 200);
 }
 
-/// Answers that clients do not read count in the same limit, so that they cannot exhaust the memory
-/// either.
+/// Unread answers count in the same limit, so that they cannot exhaust the memory either.
 #[test]
 fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     let dir = desk_of(&clustered(1000, 1));

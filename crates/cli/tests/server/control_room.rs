@@ -97,8 +97,7 @@ fn fill_log(connection: &mut Connection<TcpStream>, lines: usize) {
 #[test]
 fn a_log_that_nobody_reads_stops_no_request() {
     let dir = desk_of(&clustered(50, 1));
-    // The test does not read the access log on standard output, and the server must not wait for
-    // it.
+    // The test does not read the access log, and the server must not wait for the reader.
     let mut child = dir
         .command(&["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--access-log"])
         .stdout(Stdio::piped())

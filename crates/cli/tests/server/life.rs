@@ -345,8 +345,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(server.connect().ask("GET", "/", &link, b"").status, 200);
 }
 
-/// A truncated file of a mapped store ends the process by SIGBUS; the signal handler prints a
-/// message.
+/// A truncated file of a mapped store ends the process by SIGBUS; its handler prints a message.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_whose_file_was_cut_short_says_why_it_ended() {

@@ -65,8 +65,7 @@ fn write_blocks(path: &Path, count: u64) {
     }
 }
 
-/// Checks that a snapshot of the store is one that the writer committed. Returns the number of its
-/// last block.
+/// Checks that a snapshot is one that the writer committed. Returns the number of its last block.
 fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
     let marker = searcher.search(Fingerprint::new(MARKER), 0).unwrap().to_matches().unwrap();
     let blocks: Vec<u64> = marker[0].ids.iter().map(|id| id.to_string().parse().unwrap()).collect();

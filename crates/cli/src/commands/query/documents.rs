@@ -119,8 +119,7 @@ impl QueryDocumentArgs {
             needles.push(needle(text).with_context(without)?);
         }
         if sketch_len == 0 {
-            // Without a sketch, the fingerprint of a huge file is computed without buffering the
-            // file.
+            // If no sketch is needed, a huge file is hashed without being buffered.
             let options = self.reading.options(false, ReadingLimits::default())?;
             for file in files {
                 let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
@@ -155,8 +154,7 @@ pub(crate) fn stored_needles(asked: &QueriedStores, ids: &[String]) -> anyhow::R
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
     let mut found = asked.store.find_ids(&wanted, None)?;
-    // If two stores contain the same fingerprint with the same id, the fingerprint is searched
-    // once.
+    // A fingerprint that two stores contain with the same id is searched once.
     for found in &mut found {
         found.dedup_by(|other, one| {
             other.store != one.store && other.fingerprint == one.fingerprint

@@ -257,8 +257,7 @@ fn ask_server(
     args.server.run(url, &questions, args.output.open()?)
 }
 
-/// With `--confirm`, rejects `--limit`, and queries by fingerprint, which have no sketch to
-/// compare.
+/// With `--confirm`, rejects `--limit`, and queries by fingerprint, which lack a sketch.
 fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     if args.near.confirm.is_none() {
         return Ok(());

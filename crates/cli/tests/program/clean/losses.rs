@@ -135,8 +135,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     assert_eq!(names_in(&dir.path("out")), [".fpstore-dedup"]);
     assert!(!dir.path("r.tsv").exists());
     assert_eq!(dir.json(&["info", "-s", "s.fps"]), before);
-    // The same job continues with another limit: the limit is not one of the settings that identify
-    // a job.
+    // The job continues with another limit: the limit is no setting that identifies a job.
     let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
     let (_, err) = dir.run(&loud, 2);
     assert!(err.contains("1 of 1 parts are read"), "{err}");

@@ -47,8 +47,7 @@ fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
     }
 }
 
-/// The options with which `clean` uses the same criterion as these tests: a similarity, or else a
-/// distance.
+/// The options by which `clean` uses the criterion of these tests: similarity, else distance.
 fn near_args(confirm: Option<&str>) -> [&str; 2] {
     confirm.map_or(["-k", "7"], |is| ["--confirm", is])
 }
@@ -86,8 +85,7 @@ fn web_archives_are_cleaned_record_by_record() {
         let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = dir.run(&args, 0);
         assert!(err.contains("skipped 1 response that is not a page or text"), "{err}");
-        // The similarity column is not compared here: the titles differ, so the similarities
-        // differ, too.
+        // The similarity column is not compared: the titles differ, so similarities do, too.
         let rows = dir.read("r.tsv");
         let ids: BTreeSet<&str> =
             rows.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
@@ -158,8 +156,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     let (document, kept) = (&documents[at], &documents[kept]);
                     assert_eq!(id, document.id);
                     assert_eq!(own, format!("{:016x}", document.fingerprint));
-                    // If a removed document is near several kept documents, any of them may be in
-                    // the list.
+                    // The list may contain any kept document near the removed one.
                     let of = documents.iter().find(|document| document.id == kept_id).unwrap();
                     assert!(are_near(of, document, threshold), "{line}, {}", kept.id);
                     assert_eq!(other, format!("{:016x}", of.fingerprint));
@@ -208,8 +205,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
-/// The features of all candidates together exceed the memory limit, so documents are compared in
-/// rounds.
+/// The features of all candidates exceed the memory limit, so comparison takes rounds.
 #[test]
 fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     let documents = documents::documents(300, 23, 900, 69);

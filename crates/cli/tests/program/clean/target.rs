@@ -73,8 +73,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
         assert_eq!(found, removed, "{target}");
         assert!(err.contains(&format!("judged by Jaccard similarity {bar} or more")), "{err}");
         reached += usize::from(documents.len() - found.len() == target);
-        // Fewer than `target` are kept only at the first threshold, where equal documents are
-        // removed.
+        // Only the first threshold, which removes equal documents, keeps fewer than `target`.
         assert!(documents.len() - found.len() == target || bar == 1.0, "{target}");
     }
     assert!(reached > 5, "{reached}");
