@@ -115,7 +115,7 @@ def side_of(
         names = list(given)
     if names is None:
         if text_field is not None or id_field is not None:
-            raise InputError("text_field and id_field name columns of a table, this is one column")
+            raise InputError("text_field and id_field are for a table, but a single column was given")
         return given, None, _holds_texts(given)
     text, id = text_field or "text", id_field or "id"
     if text not in names or (id_field is not None and id not in names):
@@ -156,10 +156,10 @@ def label_lines(table: Any) -> str:
     else:
         short = next((row for row in table if len(row) != 3), None)
         if short is not None:
-            raise InputError(f"pairs are rows of two ids and a label, not {short}")
+            raise InputError(f"pairs must be rows of two ids and a label, not {short}")
         columns = list(zip(*table))
     if columns and len(columns) != 3:
-        raise InputError(f"pairs are a table of two ids and a label, this one has {len(columns)} columns")
+        raise InputError(f"pairs: the table has {len(columns)} columns, expected two ids and a label")
     lines = []
     for first, second, label in zip(*columns):
         if any("\t" in str(id) or "\n" in str(id) for id in (first, second)):

@@ -571,8 +571,8 @@ class Cleaned:
             return self.decisions
         if self.was_added_before:
             raise InputError(
-                "there are no rows: the store has the documents of this run, so the output that was "
-                "written before the commit is complete; skip writing if was_added_before"
+                "there are no rows: an earlier call added the documents of this run, and its output was "
+                "complete before; skip writing if was_added_before"
             )
         raise InputError(
             "'rows' and 'keep' exist only for a table passed as rows: not for files, not for "

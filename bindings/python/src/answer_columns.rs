@@ -152,7 +152,7 @@ pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> Answe
 /// Refuses more queries than the column `query` can number.
 pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     if count > u32::MAX as usize {
-        let message = format!("{count} queries, one call takes 2**32 - 1 at most");
+        let message = format!("{count} queries are too many, one call takes 2**32 - 1");
         return Err(input_error(py, message));
     }
     Ok(())

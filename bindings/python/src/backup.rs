@@ -72,7 +72,7 @@ pub(crate) fn backup<'py>(
         })?
     } else {
         let kind = source.get_type().qualname()?;
-        return Err(input_error(py, format!("source is a Store or a Client, not {kind}")));
+        return Err(input_error(py, format!("source must be a Store or a Client, not {kind}")));
     };
     let path = done.path.as_os_str();
     answer!(

@@ -118,9 +118,9 @@ fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
         // SAFETY: by the interface, the text ends with a zero byte and lives until the stream's
         // next call.
         Some(at) if !at.is_null() => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
-        _ => "its producer gives no reason".to_owned(),
+        _ => "no reason was given".to_owned(),
     };
-    Fault::new(format!("Arrow data that cannot be read: no {what} (error {code}): {text}"))
+    Fault::new(format!("its producer did not return the {what} (error {code}): {text}"))
 }
 
 /// The arrays of an object with an Arrow interface, or `None` for another object. `what` is the
@@ -197,7 +197,7 @@ fn stream_in(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<Source, Fault>> 
 }
 
 fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
-    input_error(py, format!("Arrow data that cannot be made: {error}"))
+    input_error(py, format!("cannot export Arrow data: {error}"))
 }
 
 /// Two capsules: the schema, with the recipe in its metadata, and the array.

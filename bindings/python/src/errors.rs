@@ -199,7 +199,7 @@ pub(crate) fn warn_of_memory(py: Python<'_>, warmed: fpstore::Warmed) -> PyResul
         return Ok(());
     }
     let fpstore::Warmed { pages, left_out, .. } = warmed;
-    let text = format!("the store exceeds the memory: {pages} pages are read, {left_out} are left");
+    let text = format!("the store exceeds the memory: read {pages} pages, left out {left_out}");
     let class = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
     PyErr::warn(py, &class, &CString::new(text).unwrap_or_default(), 1)
 }
@@ -211,7 +211,7 @@ pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
 
 /// The `InternalError` for a panic with this message.
 pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
-    let message = format!("a fault of fpstore itself, please report it: {message}");
+    let message = format!("internal error of fpstore, please report it: {message}");
     exception!(py, "InternalError", message)
 }
 
@@ -262,7 +262,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
     };
     let message = match &error {
         Error::Locked { .. } | Error::Compacting { .. } => {
-            format!("{error}; wait=SECONDS waits for it")
+            format!("{error}; to wait until it has finished, give wait=SECONDS")
         }
         _ => error.to_string(),
     };
@@ -367,7 +367,7 @@ fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
         Error::Unfinished { .. } => input_error(
             py,
             format!(
-                "{error}; finish it with the call that began it, or give it up with replace=True"
+                "{error}; finish it with the call that began it, or discard it with replace=True"
             ),
         ),
         Error::KnownRun { ref run, ref store, .. } => {

@@ -211,7 +211,7 @@ unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
                 Err(Fault::new("its dictionary is null, expected the values of its keys"))
             }
             (_, Some(_)) => {
-                Err(Fault::new(format!("it has a dictionary, its type {kind} has none")))
+                Err(Fault::new(format!("it has a dictionary, but its type {kind} allows none")))
             }
             (_, None) => Ok(()),
         }
@@ -261,7 +261,8 @@ unsafe fn check_buffers(
     if !is_right {
         let more = if layout.variadic { " or more" } else { "" };
         let expected = expected + usize::from(layout.variadic);
-        let reason = format!("it has {found} buffers, expected {expected}{more} of type {kind}");
+        let reason =
+            format!("it has {found} buffers, but an array of type {kind} has {expected}{more}");
         return Err(Fault::new(reason));
     }
     if found > 0 && array.buffers.is_null() {

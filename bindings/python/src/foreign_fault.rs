@@ -59,6 +59,6 @@ impl From<ArrowError> for Fault {
                 "a column of type Null has no values; give it a type, such as UInt64",
             );
         }
-        Fault::new(format!("Arrow data that cannot be read: {error}"))
+        Fault::new(format!("cannot read the Arrow data: {error}"))
     }
 }

@@ -28,7 +28,7 @@ impl IdRule {
             "int" => Ok(IdRule::Asked(IdPolicy::U64)),
             "str" => Ok(IdRule::Asked(IdPolicy::Text)),
             other => {
-                let message = format!("id_type is 'auto', 'int' or 'str', not '{other}'");
+                let message = format!("id_type is '{other}', expected 'auto', 'int' or 'str'");
                 Err(input_error(py, message))
             }
         }

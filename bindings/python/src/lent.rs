@@ -208,7 +208,10 @@ impl<T> Drop for Lent<T> {
             return;
         }
         let Words { noun, loss } = self.words;
-        let message = format!("a {noun} was dropped before its end; {loss}: use it in 'with'");
+        let message = format!(
+            "a {noun} was garbage-collected before it was finished or closed; {loss}. Use it in a \
+             'with' block"
+        );
         let message = CString::new(message).unwrap_or_default();
         // Does nothing if the interpreter is shutting down. A pending exception is kept.
         let _ = Python::try_attach(|py| {

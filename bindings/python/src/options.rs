@@ -91,7 +91,7 @@ pub(crate) fn limit(py: Python<'_>, value: Option<Whole>) -> PyResult<Option<usi
 /// The choice with the name `name`. An error names the argument `keyword`.
 pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> PyResult<T> {
     T::named(name).map_err(|unknown| {
-        input_error(py, format!("{keyword} is {}, not '{name}'", unknown.expected()))
+        input_error(py, format!("{keyword} is '{name}', expected {}", unknown.expected()))
     })
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> Py
 pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting> {
     let Some(seconds) = seconds else { return Ok(Waiting::FOREVER) };
     Waiting::seconds(seconds).map_err(|_| {
-        input_error(py, format!("wait is {seconds}, expected seconds, or None to wait forever"))
+        input_error(py, format!("wait is {seconds}, expected 0 or more seconds, or None"))
     })
 }
 

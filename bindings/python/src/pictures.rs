@@ -74,7 +74,7 @@ pub(crate) fn images(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Rows> {
     let Some(hash) = PictureHash::ALL.into_iter().find(|it| it.name() == hash) else {
-        return Err(input_error(py, format!("hash is 'phash' or 'dhash', not '{hash}'")));
+        return Err(input_error(py, format!("hash is '{hash}', expected 'phash' or 'dhash'")));
     };
     let orientation = if ignore_exif { Orientation::Stored } else { Orientation::Exif };
     let recipe = PictureRecipe::new(hash, orientation);

@@ -126,7 +126,7 @@ impl Reporter {
         }
         if !given.is_callable() {
             let kind = given.get_type().name()?;
-            let message = format!("progress is a function, True or None, not {kind}");
+            let message = format!("progress must be a function, True or None, not {kind}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         }
         to(Some(given.clone().unbind()))

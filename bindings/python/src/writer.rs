@@ -492,7 +492,7 @@ impl Writer {
         let expiry = match (before, older_than) {
             (Some(label), None) => Expiry::before(label),
             (None, Some(age)) => Expiry::older_than(age).map_err(Failure::from)?,
-            _ => return Err(input_error(py, "expire takes one of before and older_than")),
+            _ => return Err(input_error(py, "give either before or older_than")),
         };
         let expiry = expiry.all(all);
         let done = self.0.lent.run(py, |open, _| {

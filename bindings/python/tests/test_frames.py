@@ -259,11 +259,11 @@ def test_answers_about_a_table_name_no_temporary_file() -> None:
 def test_a_dropped_writer_is_a_warning(store: fpstore.Store, tmp_path: Path) -> None:
     writer = fpstore.Writer(store.path)
     writer.add([5], ["five"])
-    with pytest.warns(ResourceWarning, match="a writer was dropped before its end"):
+    with pytest.warns(ResourceWarning, match="a writer was garbage-collected before it was finished"):
         del writer
     builder = fpstore.Builder(tmp_path / "new.fps")
     builder.add([5])
-    with pytest.warns(ResourceWarning, match="a builder was dropped before its end; nothing was built"):
+    with pytest.warns(ResourceWarning, match="a builder was garbage-collected .*; nothing was built"):
         del builder
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -423,10 +423,10 @@ def test_pairs_of_fingerprints_are_those_of_a_scan(k: int, values: U64) -> None:
 
 def test_pairs_need_one_kind_and_known_columns() -> None:
     cases: list[tuple[Callable[[], Any], str]] = [
-        (lambda: fpstore.pairs(["a b"], [1]), "texts are paired with texts"),
+        (lambda: fpstore.pairs(["a b"], [1]), "cannot be paired with fingerprints"),
         (lambda: fpstore.pairs([1], confirm=0.8), "confirm is for texts"),
         (lambda: fpstore.pairs({"body": ["a"]}), "choose a column with text_field"),
-        (lambda: fpstore.pairs(["a"], text_field="a"), "this is one column"),
+        (lambda: fpstore.pairs(["a"], text_field="a"), "but a single column was given"),
         (lambda: fpstore.pairs({"text": ["a b", "c"], "id": [1]}), "2 rows and 1 ids"),
         (lambda: fpstore.pairs(["a b"], confirm=2), "similarity 2,"),
     ]

@@ -111,8 +111,8 @@ BAD: list[tuple[Any, str]] = [
     (None, "not NoneType"),
     ([1, None], "fingerprint number 1 is None"),
     ([1, 2.0], "fingerprint number 1 is a float"),
-    ([True], "number 0: a fingerprint is an int or a text of hex digits, not bool"),
-    ([np.bool_(True)], "number 0: a fingerprint is an int"),
+    ([True], "number 0: a fingerprint must be an int or a text of hex digits, not bool"),
+    ([np.bool_(True)], "number 0: a fingerprint must be an int"),
     ([2**64], "18446744073709551616 is not a fingerprint"),
     ([-(2**63) - 1], "is not a fingerprint"),
     ([b"ff"], "not bytes"),
@@ -155,7 +155,7 @@ def test_ids_come_back_as_what_they_were(tmp_path: Path, ids: Any, expected: Any
 
 BAD_IDS: list[tuple[Any, str]] = [
     ([1], "2 fingerprints and 1 ids"),
-    ([1, "a"], "numbers or texts, not both"),
+    ([1, "a"], "id number 1 differs from the first"),
     ([1, -1], "id number 1 is -1"),
     ([1, 2**64], "id number 1"),
     ([1, 2.0], "id number 1 is float"),
@@ -211,8 +211,8 @@ def test_batches_of_an_iterator_need_not_fit_into_memory(tmp_path: Path) -> None
     "bad, message",
     [
         (pa.table({"f": [1], "ids": [2]}), "columns fingerprint and id, this table has f, ids"),
-        (iter([(1, "a"), (2, "b")]), "not single records"),
-        (iter([([1], [2], [3])]), "a batch is"),
+        (iter([(1, "a"), (2, "b")]), "not records"),
+        (iter([([1], [2], [3])]), "a batch must be"),
         (iter([iter([1])]), "not iterators"),
         (iter([pa.array([1, None])]), "1 of 2 fingerprints are null"),
     ],
@@ -238,7 +238,7 @@ def test_bits_are_those_that_imagehash_writes() -> None:
     for bad, message in [
         (bits[0], "8 bits"),
         (bits.reshape(-1), "put a single hash in a list"),
-        (bits.astype(np.uint8), "these are uint8"),
+        (bits.astype(np.uint8), "not uint8"),
         ([imagehash.ImageHash(np.zeros((16, 16), bool))], "hash number 0 has 256 bits"),
         (np.zeros((2, 16, 16), bool), "256 bits"),
     ]:

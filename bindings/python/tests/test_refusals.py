@@ -108,13 +108,13 @@ def test_texts_with_nulls_are_grouped(texts: Any) -> None:
 
 @pytest.mark.parametrize("ids", [b"ab", bytearray(b"ab"), {"x", "y"}, {10: "a", 20: "b"}])
 def test_ids_without_order_and_bytes_are_refused(tmp_path: Path, ids: Any) -> None:
-    with pytest.raises(fpstore.errors.InputError, match="ids are a sequence or an array, not"):
+    with pytest.raises(fpstore.errors.InputError, match="ids must be a sequence or an array, not"):
         fpstore.build(tmp_path / "s.fps", [1, 2], ids)
 
 
 @pytest.mark.parametrize("values", [{1, 2}, {1: 2}, memoryview(b"12345678"), bytearray(b"1")])
 def test_fingerprints_without_order_and_bytes_are_refused(values: Any) -> None:
-    with pytest.raises(fpstore.errors.InputError, match="fingerprints are a sequence or an array, not"):
+    with pytest.raises(fpstore.errors.InputError, match="fingerprints must be a sequence or an array, not"):
         fpstore.near_pairs(values)
 
 
@@ -175,7 +175,7 @@ def test_labels_and_rows_of_evaluations_are_checked() -> None:
         fpstore.evaluate([], [0], [1])
     with pytest.raises(fpstore.errors.InputError, match="labels has numbers of"):
         fpstore.evaluate([1, 2], [0], [1], np.array([2**64 - 1], U))
-    with pytest.raises(fpstore.errors.InputError, match="first have one dimension"):
+    with pytest.raises(fpstore.errors.InputError, match="first must have one dimension"):
         fpstore.evaluate([1, 2], np.zeros((1, 1), int), [1])
 
 

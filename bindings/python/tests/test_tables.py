@@ -257,11 +257,11 @@ def test_what_is_no_table_of_documents_is_refused(tmp_path: Path) -> None:
         (frame, {"output": tmp_path / "out"}, "output is for files"),
         (frame, {"annotate": "near"}, "annotate is for files"),
         (pl.from_pandas(frame).lazy(), {}, r"collect\(\)"),
-        (frame.assign(id=[1.5, 2.5]), {}, "ids are whole numbers"),
+        (frame.assign(id=[1.5, 2.5]), {}, "ids must be whole numbers"),
         (pd.DataFrame({"id": some, "text": ["x", "y"]}), {}, "1 of 2 ids are null"),
         (frame.assign(id=["a", "b\n"]), {}, "the id of row 1 is bad"),
         (frame.assign(text=[1, 2]), {}, "text number 0 is int"),
-        (iter(["one", "two"]), {}, "yields tables"),
+        (iter(["one", "two"]), {}, "must yield tables"),
         (pa.table({"text": ["x"], "v": [[1]]}), {"keep": "best:v"}, "expected texts, numbers"),
     ]
     for table, options, message in cases:

@@ -110,7 +110,7 @@ def test_payloads_are_taken_from_arrow_and_checked() -> None:
         ([table["payload"][0].as_py()], "packed for another group"),
         (["12345678"], "payload number 0 is str, expected bytes"),
         (pa.array([None], pa.binary()), "1 of 1 payloads are null"),
-        (pa.array([1]), "payloads are binary, these are Int64"),
+        (pa.array([1]), "payloads must be binary, not Int64"),
     ]
     for payloads, message in refused:
         with pytest.raises(fpstore.errors.InputError, match=message):

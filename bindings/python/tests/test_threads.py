@@ -201,7 +201,7 @@ def test_progress_is_told_and_its_errors_come_out(
         large.pairs(20, progress=fail).read_all()
     large.verify(progress=True)
     assert "fpstore: verify" in capsys.readouterr().err
-    with pytest.raises(TypeError, match="progress is a function"):
+    with pytest.raises(TypeError, match="progress must be a function"):
         large.verify(progress=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 

@@ -487,7 +487,7 @@ pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
             )]
         }
         Event::UnknownPairs { unknown, count } => vec![format!(
-            "{unknown} of {count} judged pairs without effect: no document has one of its ids"
+            "{unknown} of {count} judged pairs have no effect: an id of theirs is unknown"
         )],
         Event::ManyUnlike(unlike) => vec![unlike.to_string()],
         Event::Unmerged(error) => vec![chained(error)],

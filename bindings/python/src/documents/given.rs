@@ -204,7 +204,7 @@ impl Documents {
         each: impl FnMut(&TextInput, &[Vec<Option<String>>]) -> PyResult<()>,
     ) -> PyResult<()> {
         let Source::Table(object) = &self.source else {
-            return Err(input_error(py, "documents are an Arrow table here, not paths"));
+            return Err(input_error(py, "documents must be an Arrow table, not paths"));
         };
         let columns = Columns { fields, ..self.columns.clone() };
         table::each_arrow_part(object.bind(py), &columns, each)

@@ -21,7 +21,7 @@ pub(crate) fn labels_of(given: &Bound<'_, PyAny>) -> PyResult<LabelFile> {
     let path = &path(given).map_err(|error| named(error, "pairs"))?;
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
     if path.as_os_str() == "-" {
-        return Err(refused("pairs are a file, and '-' is standard input".into()));
+        return Err(refused("pairs must be a file, not standard input (-)".into()));
     }
     let read = open_input(path).map(lists::text_of);
     let text =

@@ -90,7 +90,7 @@ pub(super) fn write(
     }
     let Some(arrays) = arrays_of(object, "documents")? else {
         let kind = object.get_type().qualname()?;
-        return Err(input_error(py, format!("documents are paths or a table, not {kind}")));
+        return Err(input_error(py, format!("documents must be paths or a table, not {kind}")));
     };
     for array in arrays {
         write_array(py, &array?, columns, to)?;
@@ -109,8 +109,8 @@ fn write_each(
         let part = part?;
         let is_path = part.is_instance_of::<PyString>() || part.hasattr("__fspath__")?;
         if is_path || part.is_instance_of::<PyIterator>() {
-            let message = "an iterator of documents yields tables, dictionaries, or arrays of texts; \
-                           paths are a list";
+            let message = "an iterator of documents must yield tables, dictionaries or arrays of \
+                           texts; give paths in a list";
             return Err(input_error(part.py(), message));
         }
         write(&part, columns, to)?;
@@ -145,7 +145,9 @@ fn write_rows(
     let before = to.row_count();
     if let Some(ids) = &others.ids {
         if ids.len() != texts.len() {
-            return Err(input_error(py, format!("{} texts and {} ids", texts.len(), ids.len())));
+            let (texts, ids) = (texts.len(), ids.len());
+            let message = format!("{texts} texts and {ids} ids, expected one id for each text");
+            return Err(input_error(py, message));
         }
         for (at, id) in ids.iter().enumerate() {
             let IdRef::Text(text) = id else { break };
@@ -165,7 +167,8 @@ fn write_texts(
     to: &mut DocumentTable,
 ) -> PyResult<()> {
     if let Some(name) = columns.fields.first() {
-        return Err(input_error(py, format!("texts have no column '{name}'; give a table")));
+        let message = format!("there is no column '{name}' in a list of texts; give a table");
+        return Err(input_error(py, message));
     }
     write_rows(py, texts, &Others { ids: None, fields: Vec::new() }, to)
 }
@@ -225,12 +228,12 @@ pub(super) fn each_arrow_part(
     let py = object.py();
     let Some(arrays) = arrays_of(object, "documents")? else {
         let kind = object.get_type().qualname()?;
-        return Err(input_error(py, format!("documents are an Arrow table here, not {kind}")));
+        return Err(input_error(py, format!("documents must be an Arrow table, not {kind}")));
     };
     for array in arrays {
         let array = array?;
         if !matches!(array.data_type(), DataType::Struct(_)) {
-            return Err(input_error(py, "documents are an Arrow table here, not a single column"));
+            return Err(input_error(py, "documents must be an Arrow table, not a single column"));
         }
         let (texts, values) = parts_of(py, &array, columns)?;
         each(&texts, &values)?;

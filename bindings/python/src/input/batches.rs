@@ -46,7 +46,7 @@ impl<'py> Batches<'py> {
         let is_iterator = fingerprints.is_instance_of::<PyIterator>();
         if let Some(ids) = ids {
             if is_iterator {
-                let message = "an iterator yields batches of (fingerprints, ids); leave out ids";
+                let message = "an iterator must yield batches (fingerprints, ids); leave out ids";
                 return Err(input_error(py, message));
             }
             return Ok(Batches::Once(Some(batch_of(fingerprints, Some(ids))?)));
@@ -101,12 +101,12 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
     }
     if let Ok(pair) = first.cast::<PyTuple>() {
         let (values, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract().map_err(|_| {
-            let message = "a batch is (fingerprints, ids), an array, or an Arrow table";
+            let message = "a batch must be (fingerprints, ids), an array or an Arrow table";
             input_error(pair.py(), message)
         })?;
         let is_row = values.is_instance_of::<PyInt>() || values.is_instance_of::<PyString>();
         if is_row {
-            let message = "an iterator yields batches, such as (array, ids), not single records";
+            let message = "an iterator must yield batches such as (array, ids), not records";
             return Err(input_error(pair.py(), message));
         }
         let ids = if ids.is_none() { None } else { Some(&ids) };
@@ -117,7 +117,7 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
         Batches::Once(batch) => return Ok(batch),
         Batches::Arrow(arrays, recipe) => Batches::Arrow(arrays, recipe),
         Batches::Iterator(_) => {
-            let message = "an iterator yields batches, not iterators; give the inner iterator";
+            let message = "an iterator must yield batches, not iterators; give the inner iterator";
             return Err(input_error(first.py(), message));
         }
     };
@@ -148,7 +148,9 @@ fn batch_of(values: &Bound<'_, PyAny>, ids: Option<&Bound<'_, PyAny>>) -> PyResu
     if let Some(ids) = &ids
         && ids.len() != fingerprints.len()
     {
-        let message = format!("{} fingerprints and {} ids", fingerprints.len(), ids.len());
+        let (fingerprints, ids) = (fingerprints.len(), ids.len());
+        let message =
+            format!("{fingerprints} fingerprints and {ids} ids, expected one id for each");
         return Err(input_error(values.py(), message));
     }
     Ok(Batch { fingerprints, ids, recipe: recipe_of(values)? })

@@ -21,12 +21,12 @@ pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         return Ok(Vec::new());
     }
     if kind != b'b' {
-        return Err(input_error(py, format!("bits are bool, these are {name}")));
+        return Err(input_error(py, format!("bits must be bool, not {name}")));
     }
     let shape = array.shape();
     let bits: usize = shape.iter().skip(1).product();
     if shape.len() < 2 || shape.len() > 3 {
-        let message = "bits are an array of n x 64 or n x 8 x 8; put a single hash in a list";
+        let message = "bits must be an array of n x 64 or n x 8 x 8; put a single hash in a list";
         return Err(input_error(py, message));
     }
     if bits != 64 {

@@ -18,7 +18,7 @@ use crate::errors::{input_error, is_input_error};
 use crate::work::held;
 
 const WHAT: &str = "fingerprints";
-const EXPECTED: &str = "fingerprints are uint64 or int64, or texts of hex digits";
+const EXPECTED: &str = "fingerprints must be uint64, int64, or texts of hex digits";
 
 /// One fingerprint: an integer from -2^63 to 2^64 - 1, or 1 to 16 hex digits.
 pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
@@ -39,7 +39,7 @@ pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
         let has_many = !object.is_instance_of::<PyBytes>() && object.hasattr("__len__")?;
         let remedy = if has_many { "; query_many takes many" } else { "" };
         let message =
-            format!("a fingerprint is an int or a text of hex digits, not {kind}{remedy}");
+            format!("a fingerprint must be an int or a text of hex digits, not {kind}{remedy}");
         return Err(input_error(object.py(), message));
     }
     of_int(object.call_method0("__index__")?.cast::<PyInt>()?)
@@ -98,7 +98,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     }
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
         let kind = object.get_type().qualname()?;
-        let message = format!("fingerprints are a sequence or an array, not a single {kind}");
+        let message = format!("fingerprints must be a sequence or an array, not a single {kind}");
         return Err(input_error(py, message));
     }
     check_ordered(object, WHAT)?;
@@ -111,7 +111,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let iterator = object.try_iter().map_err(|_| {
         let kind = object.get_type().qualname();
         let kind = kind.map_or_else(|_| "this".to_owned(), |kind| kind.to_string());
-        input_error(py, format!("fingerprints are a sequence or an array, not {kind}"))
+        input_error(py, format!("fingerprints must be a sequence or an array, not {kind}"))
     })?;
     for (at, item) in iterator.enumerate() {
         look_at_signals(py, at)?;
@@ -159,8 +159,8 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
         (b'u', 1) => {
             let shape = array.getattr("shape")?;
             let message = format!(
-                "fingerprints in bytes are uint8 of shape (n, 8), as FAISS has them; this array \
-                 has shape {shape}"
+                "fingerprints in bytes must be uint8 of shape (n, 8), as in FAISS; this array has \
+                 shape {shape}"
             );
             Err(input_error(py, message))
         }
@@ -173,7 +173,7 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
             many(&array.call_method0("tolist")?)
         }
         (b'b', _) => {
-            let message = "fingerprints are numbers, these are bool; from_bits makes them of bits";
+            let message = "fingerprints must be numbers, not bool; to convert bits, use from_bits";
             Err(input_error(py, message))
         }
         _ => Err(input_error(py, format!("{EXPECTED}; these are {name}"))),

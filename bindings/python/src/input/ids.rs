@@ -20,7 +20,7 @@ use crate::errors::input_error;
 use crate::work::held;
 
 const WHAT: &str = "ids";
-const EXPECTED: &str = "ids are whole numbers of 0 to 2**64 - 1, or texts";
+const EXPECTED: &str = "ids must be whole numbers from 0 to 2**64 - 1, or texts";
 
 /// A copy of ids from Python.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
         Given::Items => {}
     }
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyInt>() {
-        return Err(input_error(py, "ids are a sequence or an array, not a single id"));
+        return Err(input_error(py, "ids must be a sequence or an array, not a single id"));
     }
     check_ordered(object, WHAT)?;
     of_items(object)
@@ -121,7 +121,9 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
             numbers.push(number);
         }
         if !numbers.is_empty() && texts.len() > 0 {
-            let message = format!("ids are numbers or texts, not both; number {at} differs");
+            let message = format!(
+                "ids must be all numbers or all texts; id number {at} differs from the first"
+            );
             return Err(input_error(py, message));
         }
     }

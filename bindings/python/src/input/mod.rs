@@ -50,7 +50,7 @@ fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bou
         return Ok(None);
     }
     if object.hasattr("columns")? {
-        let message = format!("{what} are one column, this is a DataFrame; choose a column of it");
+        let message = format!("{what} must be one column, not a DataFrame; choose a column of it");
         return Err(input_error(py, message));
     }
     if !object.hasattr("to_numpy")? || !object.hasattr("isna")? {
@@ -80,7 +80,7 @@ fn is_empty(array: &Bound<'_, PyUntypedArray>) -> bool {
 pub(crate) fn check_not_lazy(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     if object.get_type().name()? == "LazyFrame" && object.hasattr("collect")? {
         let message =
-            format!("{what} are in a table, this is a LazyFrame; collect() makes a table");
+            format!("{what} must be in a table, not in a LazyFrame; make a table with collect()");
         return Err(input_error(object.py(), message));
     }
     Ok(())
@@ -91,7 +91,7 @@ fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResul
     match array.ndim() {
         1 => Ok(()),
         count => {
-            let message = format!("{what} have one dimension, this array has {count}");
+            let message = format!("{what} must have one dimension, but this array has {count}");
             Err(input_error(array.py(), message))
         }
     }
@@ -129,9 +129,8 @@ fn check_ordered(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
         return Ok(());
     }
     let kind = object.get_type().qualname()?;
-    let remedy =
-        if is_bytes { "numpy.frombuffer makes an array of it" } else { "make a list of it" };
-    let message = format!("{what} are a sequence or an array, not {kind}; {remedy}");
+    let remedy = if is_bytes { "make an array with numpy.frombuffer" } else { "make a list of it" };
+    let message = format!("{what} must be a sequence or an array, not {kind}; {remedy}");
     Err(input_error(object.py(), message))
 }
 
@@ -162,7 +161,8 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
     if fields.len() != 1 {
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         let names = names.join(", ");
-        let message = format!("{what} are one column, this table has {}: {names}", fields.len());
+        let message =
+            format!("{what} must be one column, but this table has {}: {names}", fields.len());
         return Err(input_error(py, message));
     }
     Ok(array.as_struct().column(0).clone())

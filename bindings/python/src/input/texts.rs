@@ -58,7 +58,7 @@ impl TextInput {
     fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
-            return Err(input_error(py, "texts are a sequence of str, not a single text"));
+            return Err(input_error(py, "texts must be a sequence of str, not a single text"));
         }
         super::check_not_lazy(object, "texts")?;
         let mut arrays: Vec<ArrayRef> = Vec::new();
@@ -121,7 +121,7 @@ fn texts_of_column(py: Python<'_>, column: &ArrayRef) -> PyResult<ArrayRef> {
         return Ok(Arc::new(written.finish()));
     }
     let name = arrow_name(column.data_type());
-    Err(input_error(py, format!("texts are strings, these are {name}")))
+    Err(input_error(py, format!("texts must be strings, not {name}")))
 }
 
 fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {

@@ -64,7 +64,7 @@ pub(crate) fn group<'py>(
     let rows = fingerprints::many_or_null(fingerprints)?;
     if rows.len() >= u32::MAX as usize {
         let message =
-            format!("{} fingerprints, groups can be computed for at most 2**32 - 2", rows.len());
+            format!("{} fingerprints are too many, at most 2**32 - 2 can be grouped", rows.len());
         return Err(input_error(py, message));
     }
     let reporter = Reporter::new(progress)?.phases(2);
@@ -113,7 +113,8 @@ pub(crate) fn components(
     let (first, second) =
         (fingerprints::many_of_any_width(first)?, fingerprints::many_of_any_width(second)?);
     if first.len() != second.len() {
-        let message = format!("{} first and {} second values", first.len(), second.len());
+        let (first, second) = (first.len(), second.len());
+        let message = format!("{first} first and {second} second values, expected as many of each");
         return Err(input_error(py, message));
     }
     run(py, &Reporter::default(), move |shared| {

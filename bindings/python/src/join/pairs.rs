@@ -98,7 +98,8 @@ pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResul
     match (u32::try_from(number), u32::try_from(count)) {
         (Ok(number), Ok(count)) => Ok(Share { number, count }),
         _ => {
-            let message = format!("share is ({number}, {count}), expected a number below a count");
+            let message =
+                format!("share is ({number}, {count}), expected (0, N) to (N - 1, N) of N shares");
             Err(input_error(py, message))
         }
     }

@@ -116,7 +116,7 @@ pub(crate) fn pairs<'py>(
     let reporter = Reporter::new(progress)?.phases(3);
     let most = max_pairs.map(u64::try_from).transpose()?;
     if sides.iter().any(|side| side.holds_texts != sides[0].holds_texts) {
-        return Err(input_error(py, "texts are paired with texts, fingerprints with fingerprints"));
+        return Err(input_error(py, "texts cannot be paired with fingerprints"));
     }
     let starts: Vec<usize>;
     let found;
@@ -174,7 +174,8 @@ pub(crate) fn pairs<'py>(
     let lens: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     for (side, &len) in sides.iter().zip(&lens) {
         if let Some(ids) = side.ids.as_ref().filter(|ids| ids.len() != len) {
-            return Err(input_error(py, format!("{len} rows and {} ids", ids.len())));
+            let message = format!("{len} rows and {} ids, expected one id for each", ids.len());
+            return Err(input_error(py, message));
         }
     }
     let has_similarity = found.iter().any(|pair| pair.3.is_some()) || confirm.is_some();
@@ -207,7 +208,7 @@ fn starts_of(py: Python<'_>, lens: impl Iterator<Item = usize>) -> PyResult<Vec<
     }
     match starts[starts.len() - 1] {
         count if count >= u32::MAX as usize => {
-            Err(input_error(py, format!("{count} rows, one call takes 2**32 - 2 at most")))
+            Err(input_error(py, format!("{count} rows are too many, one call takes 2**32 - 2")))
         }
         _ => Ok(starts),
     }

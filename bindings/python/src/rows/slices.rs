@@ -35,6 +35,6 @@ pub(super) fn part_of(key: &Bound<'_, PyAny>, len: usize) -> PyResult<Option<Par
     });
     match at {
         Some(at) => Ok(Some(Part::One(at))),
-        None => Err(PyIndexError::new_err(format!("there is no item {number} of {len}"))),
+        None => Err(PyIndexError::new_err(format!("there is no item {number} among {len}"))),
     }
 }

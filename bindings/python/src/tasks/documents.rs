@@ -389,7 +389,7 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
             continue;
         };
         let bytes = bytes_of(all_features, row).ok_or_else(|| {
-            input_error(py, format!("features are binary, these are {}", all_features.data_type()))
+            input_error(py, format!("features must be binary, not {}", all_features.data_type()))
         })?;
         let (numbers, rest) = bytes.as_chunks();
         features.clear();
@@ -404,7 +404,7 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
         compared.push(&features).map_err(failed)?;
     }
     if given.rows.len() > u32::MAX as usize {
-        return Err(input_error(py, "more than 2^32 - 1 documents"));
+        return Err(input_error(py, "there are more than 2**32 - 1 documents"));
     }
     given.row_count += known.len() as u64;
     Ok(())

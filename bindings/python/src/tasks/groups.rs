@@ -137,7 +137,7 @@ fn payloads_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let is_arrow = each_column(object, WHAT, |column| {
         let kind = column.data_type();
         if !matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) {
-            return Err(input_error(py, format!("payloads are binary, these are {kind}")));
+            return Err(input_error(py, format!("payloads must be binary, not {kind}")));
         }
         if column.null_count() > 0 {
             let message = format!("{} of {} payloads are null", column.null_count(), column.len());

@@ -44,7 +44,8 @@ pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
         made.str()?.to_string()
     } else {
         let kind = given.get_type().qualname()?;
-        return Err(input_error(py, format!("a receipt is a Receipt or its text, not {kind}")));
+        let message = format!("a receipt must be a Receipt or its text, not {kind}");
+        return Err(input_error(py, message));
     };
     Ok(text.parse::<SegmentReceipt>().map_err(Failure::from)?)
 }

@@ -65,7 +65,7 @@ impl DfTable {
                 return Err(Failure::Python(error));
             }
             Ok(found) if !found.is_file() => {
-                let message = format!("cannot write {}: it is not a file", path.display());
+                let message = format!("cannot write {}: it is not a plain file", path.display());
                 return Err(Failure::Input(message));
             }
             Ok(found) => Some(found),

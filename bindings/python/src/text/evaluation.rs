@@ -29,11 +29,11 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let size: usize = array.getattr("size")?.extract()?;
     if size > 0 && kind != "i" && kind != "u" {
-        return Err(input_error(py, format!("{name} are whole numbers")));
+        return Err(input_error(py, format!("{name} must be whole numbers")));
     }
     let dimensions: usize = array.getattr("ndim")?.extract()?;
     if dimensions != 1 {
-        let message = format!("{name} have one dimension, these have {dimensions}");
+        let message = format!("{name} must have one dimension, not {dimensions}");
         return Err(input_error(py, message));
     }
     let array = array.call_method1("astype", ("int64",))?;
@@ -45,7 +45,7 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
     if let Some(count) = count
         && let Some(row) = rows.iter().find(|row| **row < 0 || **row as usize >= count)
     {
-        let message = format!("{name}: there is no row {row}, there are {count}");
+        let message = format!("{name}: there is no row {row}, there are {count} rows");
         return Err(input_error(py, message));
     }
     Ok(rows)
@@ -125,7 +125,7 @@ pub(crate) fn evaluate(
         return Err(input_error(py, message));
     }
     let (Some(first), Some(second)) = (first, second) else {
-        let message = "first and second are the rows of labelled pairs; or give pairs, a file";
+        let message = "give the rows of labelled pairs as first and second, or a file as pairs";
         return Err(input_error(py, message));
     };
     let values = many_or_null(fingerprints)?;
@@ -142,7 +142,7 @@ pub(crate) fn evaluate(
     };
     if first.len() != second.len() || first.len() != labels.len() {
         let message = format!(
-            "{} first rows, {} second rows, {} labels",
+            "{} first rows, {} second rows and {} labels, expected as many of each",
             first.len(),
             second.len(),
             labels.len()

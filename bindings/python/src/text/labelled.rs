@@ -71,14 +71,15 @@ impl Labelled<'_, '_> {
                 Ok(found)
             });
         }
-        self.refuse("recipe", self.recipe, "fingerprints are made already; Documents are texts")?;
+        self.refuse("recipe", self.recipe, "the fingerprints are ready-made; it is for Documents")?;
         let Some(ids) = self.ids else {
-            let message = "pairs names documents by their ids: give ids, or a store or Documents";
+            let message = "pairs identify documents by id: give ids, a store or Documents";
             return Err(input_error(py, message));
         };
         let (values, ids) = (many_or_null(self.fingerprints)?, ids::many(ids)?);
         if values.len() != ids.len() {
-            let message = format!("{} fingerprints and {} ids", values.len(), ids.len());
+            let (values, ids) = (values.len(), ids.len());
+            let message = format!("{values} fingerprints and {ids} ids, expected one id for each");
             return Err(input_error(py, message));
         }
         let mut found = MeasuredDocuments::default();

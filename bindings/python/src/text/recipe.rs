@@ -90,7 +90,8 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
     }
     let Ok(text) = given.cast::<PyString>() else {
         let kind = given.get_type().qualname()?;
-        return Err(PyTypeError::new_err(format!("recipe is a Recipe or a name, not {kind}")));
+        let message = format!("recipe must be a Recipe or a name, not {kind}");
+        return Err(PyTypeError::new_err(message));
     };
     let text = str_of(text).map_err(|error| with_name(error, "recipe"))?;
     let external = fpstore::Recipe::from_text(text).filter(fpstore::Recipe::is_external);
@@ -134,7 +135,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
         return Ok(TextRecipe::named(name).map_err(Failure::from)?);
     }
     let recipe = fpstore::Recipe::from_text(name)
-        .ok_or_else(|| recipe_error(py, "a recipe is a text without control characters"))?;
+        .ok_or_else(|| recipe_error(py, "a recipe must be a text without control characters"))?;
     Ok(TextRecipe::from_recipe(&recipe).map_err(Failure::from)?)
 }
 
@@ -146,7 +147,7 @@ impl Recipe {
         let weighted = match features.hasattr("items")? {
             true => features.clone(),
             false if features.is_instance_of::<PyString>() => {
-                let message = "the features of a document are a dictionary or a list of tokens";
+                let message = "the features of a document must be a dictionary or a list of tokens";
                 return Err(input_error(py, message));
             }
             false => PyDict::new(py).call_method1("fromkeys", (features, 1.0))?,

@@ -91,7 +91,7 @@ impl Store {
 fn check_named(recipe: &TextRecipe, sources: &Sources, has_words: bool) -> Result<(), String> {
     let factor = recipe.votes().map_or(Factor::None, |rules| rules.factor);
     let refused = |name: &str, what: &str| {
-        Err(format!("{name}: the recipe of the store has no {what}; leave it out"))
+        Err(format!("{name}: the recipe of the store has no {what}; leave {name} out"))
     };
     match factor {
         _ if has_words && recipe.stop_words.is_none() => refused("stop_words", "stop words"),
