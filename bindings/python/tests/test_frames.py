@@ -116,9 +116,9 @@ def test_dictionaries_are_tables() -> None:
     assert len(fpstore.clean(iter(records * 1000)).keep) == 3000
     bads: list[dict[str, Any]] = [{"id": ["a"], "text": TEXTS}, {"when": [1], "text": TEXTS}]
     for bad in bads:
-        with pytest.raises(fpstore.errors.InputError, match="3 texts"):
+        with pytest.raises(fpstore.errors.InputError, match="for each text"):
             fpstore.clean(bad, keep="newest:when" if "when" in bad else "first")
-    with pytest.raises(fpstore.errors.InputError, match="paths are a list"):
+    with pytest.raises(fpstore.errors.InputError, match="give paths in a list"):
         fpstore.clean(Path(name) for name in ["a.jsonl"])  # type: ignore[arg-type]
 
 
