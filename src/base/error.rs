@@ -244,7 +244,7 @@ impl fmt::Display for Fault {
                 write!(f, "checksum {found:08x}, expected {expected:08x}")
             }
             Fault::Truncated { needed, found } => {
-                write!(f, "{found} bytes left, {needed} needed")
+                write!(f, "{needed} bytes are needed, but {found} are left")
             }
             Fault::Rule { rule, detail } => write!(f, "{detail} (R-{rule})"),
         }
@@ -306,7 +306,7 @@ impl fmt::Display for Error {
             Error::RecipeMismatch { store, given } => {
                 write!(f, "recipes differ: {}", store.difference(given))
             }
-            Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
+            Error::InvalidDistance { k } => write!(f, "distance is {k}, expected 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),

@@ -142,7 +142,7 @@ impl Deletions {
             return Err(at(body.len(), Fault::Checksum { found, expected }));
         }
         if slice_at(body, 10, 6) != Some(&[0; 6]) {
-            return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+            return Err(at(10, Fault::rule(5, "reserved bytes are not zero")));
         }
         let of_segment = Digest::read(body, 16).ok_or_else(|| short(FIXED_LEN))?;
         if of_segment != segment {
@@ -163,7 +163,8 @@ impl Deletions {
         };
         let above = |least: u64, gap: u64, most: u64| {
             least.checked_add(gap).filter(|&value| value < most).ok_or_else(|| {
-                let detail = format!("rank or position {least} + {gap}, expected below {most}");
+                let detail =
+                    format!("a rank or position is {least} + {gap}, expected less than {most}");
                 at(FIXED_LEN, Fault::rule(26, detail))
             })
         };
@@ -183,11 +184,11 @@ impl Deletions {
             }
         }
         if place != body.len() {
-            return Err(at(place, Fault::rule(26, "bytes after the last entry")));
+            return Err(at(place, Fault::rule(26, "there are bytes after the last entry")));
         }
         let found = deletions.fingerprint_count();
         if found != deleted_count {
-            let detail = format!("{found} fingerprints, {deleted_count} expected");
+            let detail = format!("found {found} fingerprints, expected {deleted_count}");
             return Err(at(FINGERPRINT_COUNT_AT, Fault::rule(26, detail)));
         }
         Ok(deletions)

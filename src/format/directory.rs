@@ -104,7 +104,7 @@ pub(crate) fn read(
         places.push(place);
     }
     if next != file_len {
-        let detail = format!("sections end at {next:#x}, the file at {file_len:#x}");
+        let detail = format!("sections end at {next:#x}, but the file ends at {file_len:#x}");
         return Err((start, Fault::rule(9, detail)));
     }
     Ok(places)
@@ -123,11 +123,12 @@ fn read_entry(
     let found = u64_at(header, at + 8).ok_or_else(short)?;
     let len = u64_at(header, at + 16).ok_or_else(short)?;
     if (kind, table) != (kind_tag(section), table_tag(section)) {
-        let detail = format!("section kind {kind} of table {table}, expected {section}");
+        let detail = format!("found section kind {kind} of table {table}, expected {section}");
         return Err(Fault::rule(9, detail));
     }
     if reserved != 0 {
-        return Err(Fault::rule(5, format!("reserved bytes of the entry of {section} not zero")));
+        let detail = format!("reserved bytes of the entry of {section} are not zero");
+        return Err(Fault::rule(5, detail));
     }
     if found != offset {
         let detail = format!("{section} starts at {found:#x}, expected {offset:#x}");

@@ -99,7 +99,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     if magic != MAGIC {
         return Err(at(
             0,
-            Fault::rule(1, format!("magic bytes {}, expected those of a segment", hex(magic))),
+            Fault::rule(1, format!("magic bytes are {}, expected those of a segment", hex(magic))),
         ));
     }
     let version = u16_at(bytes, 8).ok_or_else(short)?;
@@ -109,13 +109,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     let header_len_found = u32_at(bytes, 12).ok_or_else(short)?;
     let file_len = u64_at(bytes, 16).ok_or_else(short)?;
     if file_len != actual_len {
-        let detail = format!("the header says {file_len} bytes, the file has {actual_len}");
+        let detail =
+            format!("the file has {actual_len} bytes, expected {file_len} as in the header");
         return Err(at(16, Fault::rule(3, detail)));
     }
     let area = usize::try_from(header_len_found).ok().and_then(|len| slice_at(bytes, 0, len));
     let parts = area.and_then(|area| Some((area, area.split_last_chunk::<CRC_LEN>()?)));
     let Some((area, (body, stored))) = parts else {
-        let detail = format!("header of {header_len_found} bytes in a file of {actual_len}");
+        let detail = format!("header of {header_len_found} bytes, but the file has {actual_len}");
         return Err(at(12, Fault::rule(6, detail)));
     };
     let (found, crc) = (crc32(body), u32::from_le_bytes(*stored));
@@ -144,20 +145,25 @@ fn read_checked(
     let set_sum = SetSum::read(body, 48).ok_or_else(short)?;
     let content_digest = Digest::read(body, 64).ok_or_else(short)?;
     if u16_at(body, 10) != Some(0) {
-        return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+        return Err(at(10, Fault::rule(5, "reserved bytes are not zero")));
     }
     if fingerprint_count > FINGERPRINT_COUNT_MAX || id_count > ID_COUNT_MAX {
-        let detail = format!("{fingerprint_count} fingerprints, {id_count} ids, at most 2^40 each");
+        let detail =
+            format!("{fingerprint_count} fingerprints, {id_count} ids, expected at most 2^40 each");
         return Err(at(24, Fault::rule(6, detail)));
     }
     let id_kind = match (kind, id_len, id_count) {
         (0, 0, 0) => IdKind::None,
         (1, 1..=8, _) => IdKind::U64,
         (2, 0, _) => IdKind::Text,
-        _ => return Err(at(40, Fault::rule(6, format!("id kind {kind} with length {id_len}")))),
+        _ => {
+            let detail =
+                format!("id kind {kind}, id length {id_len} and {id_count} ids do not fit");
+            return Err(at(40, Fault::rule(6, detail)));
+        }
     };
     if tuned_k > 64 {
-        return Err(at(42, Fault::rule(6, format!("tuned k {tuned_k}, at most 64"))));
+        return Err(at(42, Fault::rule(6, format!("tuned k is {tuned_k}, expected at most 64"))));
     }
     if table_count == 0 || usize::from(table_count) > TABLE_COUNT_MAX {
         return Err(at(44, Fault::rule(6, format!("{table_count} tables, expected 1 to 256"))));
@@ -178,7 +184,7 @@ fn read_checked(
         .map_err(|(offset, fault)| at(offset, fault))?;
     let used = start + expected.len() * directory::ENTRY_LEN;
     if body.iter().skip(used).any(|&byte| byte != 0) {
-        return Err(at(used, Fault::rule(5, "padding of the header not zero")));
+        return Err(at(used, Fault::rule(5, "padding of the header is not zero")));
     }
     let header = Header {
         version,
@@ -220,7 +226,7 @@ fn read_tables(
         let Some(codec) = HeadCodec::from_tag(codec) else {
             return Err(at(
                 8,
-                Fault::rule(8, format!("head codec {codec}, expected {}", HeadCodec::TAGS)),
+                Fault::rule(8, format!("head codec is {codec}, expected {}", HeadCodec::TAGS)),
             ));
         };
         let (tail_bits, block_bits) = (u32::from(tail_bits), u32::from(block_bits));
@@ -228,11 +234,11 @@ fn read_tables(
             || block_bits > prefix_index::BLOCK_BITS_MAX
             || block_bits + tail_bits > 64
         {
-            let detail = format!("{tail_bits} tail bits, {block_bits} block bits");
+            let detail = format!("{tail_bits} tail bits and {block_bits} block bits are too many");
             return Err(at(9, Fault::rule(8, detail)));
         }
         if reserved != [0; 4] || (version < VERSION_WITH_SYNDROMES && syndrome_bits != 0) {
-            return Err(at(11, Fault::rule(5, "reserved bytes not zero")));
+            return Err(at(11, Fault::rule(5, "reserved bytes are not zero")));
         }
         let syndrome_bits = u32::from(syndrome_bits);
         let mask = TableMask(mask);

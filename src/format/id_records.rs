@@ -131,7 +131,8 @@ impl<'a> Record<'a> {
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {
             let (count, len) = (self.left, self.payload.len());
-            return Err(Fault::rule(18, format!("{count} ids in an id record of {len} bytes")));
+            let detail = format!("{count} ids, too many for an id record of {len} bytes");
+            return Err(Fault::rule(18, detail));
         }
         Ok(self.left)
     }
@@ -142,10 +143,10 @@ impl<'a> Record<'a> {
             if self.payload.is_empty() {
                 return Ok(None);
             }
-            return Err(Fault::rule(18, "bytes after the last id of a record"));
+            return Err(Fault::rule(18, "there are bytes after the last id of a record"));
         };
         let id = match self.layout.kind {
-            IdKind::None => return Err(Fault::rule(18, "id in a segment without ids")),
+            IdKind::None => return Err(Fault::rule(18, "an id in a segment without ids")),
             IdKind::U64 => self.next_number()?,
             IdKind::Text => self.next_text()?,
         };
@@ -184,7 +185,7 @@ impl<'a> Record<'a> {
 }
 
 fn too_long(rest: &[u8]) -> Fault {
-    Fault::rule(18, format!("id record reaches beyond the {} bytes left", rest.len()))
+    Fault::rule(18, format!("an id record is longer than the {} bytes left", rest.len()))
 }
 
 /// The number of bytes in which each number id is stored if `largest` is the largest id.

@@ -108,16 +108,19 @@ pub(crate) fn fault_of_run(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("the name of a run is empty".into());
     }
-    fault_of_label(name).map(|fault| format!("the name of a run is {fault}"))
+    fault_of_label(name).map(|fault| fault.replacen("a label", "the name of a run", 1))
 }
 
 /// The reason why a text is not a valid label, or `None`.
 pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     if label.len() > LABEL_LEN_MAX {
-        return Some(format!("a label of {} bytes, at most {LABEL_LEN_MAX}", label.len()));
+        return Some(format!(
+            "a label has {} bytes, expected at most {LABEL_LEN_MAX}",
+            label.len()
+        ));
     }
     let control = label.chars().find(|c| c.is_control())?;
-    Some(format!("a label with the control character {}", control.escape_default()))
+    Some(format!("a label contains the control character {}", control.escape_default()))
 }
 
 /// Why a manifest was rejected.
@@ -146,13 +149,13 @@ impl Manifest {
         }
         let count = u32_at(bytes, 12).ok_or_else(|| short(FIXED_LEN))? as usize;
         if count > SEGMENT_COUNT_MAX {
-            let detail = format!("{count} segments, at most {SEGMENT_COUNT_MAX}");
+            let detail = format!("{count} segments, expected at most {SEGMENT_COUNT_MAX}");
             return Err(at(12, Fault::rule(22, detail)));
         }
         let labels_at = FIXED_LEN + count * ENTRY_LEN;
         let body_len = bytes.len().saturating_sub(CRC_LEN);
         if body_len < labels_at {
-            let detail = format!("{} bytes for {count} segments", bytes.len());
+            let detail = format!("{} bytes are too few for {count} segments", bytes.len());
             return Err(at(12, Fault::rule(22, detail)));
         }
         let (body, stored) = bytes.split_at(body_len);
@@ -163,7 +166,7 @@ impl Manifest {
         }
         let run_count = usize::from(u16_at(body, 10).ok_or_else(|| short(FIXED_LEN))?);
         if run_count > RUN_COUNT_MAX {
-            let detail = format!("{run_count} runs, at most {RUN_COUNT_MAX}");
+            let detail = format!("{run_count} runs, expected at most {RUN_COUNT_MAX}");
             return Err(at(10, Fault::rule(29, detail)));
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
@@ -176,10 +179,10 @@ impl Manifest {
             runs: Vec::new(),
         };
         if manifest.store_id == StoreId::default() {
-            return Err(at(32, Fault::rule(28, "a store id of zeros")));
+            return Err(at(32, Fault::rule(28, "the store id is zero")));
         }
         if manifest.generation > NUMBER_MAX || manifest.next_number > NUMBER_MAX {
-            return Err(at(16, Fault::rule(22, "generation or next number above 2^62")));
+            return Err(at(16, Fault::rule(22, "the generation or the next number is above 2^62")));
         }
         let mut numbers = BTreeSet::new();
         let mut labels = slice_at(body, labels_at, body_len - labels_at).unwrap_or_default();
@@ -187,7 +190,7 @@ impl Manifest {
             let at_label = start + LABEL_LEN_AT;
             let label_len = u32_at(body, at_label).ok_or_else(|| short(body_len))? as usize;
             if u32_at(body, at_label + 4) != Some(0) {
-                return Err(at(at_label + 4, Fault::rule(5, "reserved bytes not zero")));
+                return Err(at(at_label + 4, Fault::rule(5, "reserved bytes are not zero")));
             }
             let bad_label = |detail: String| at(at_label, Fault::rule(24, detail));
             let (label, after) = labels
@@ -294,9 +297,11 @@ fn read_deletions(body: &[u8], start: usize) -> Result<Option<DeletionEntry>, Fa
     let entry = DeletionEntry { number, digest, fingerprint_count, id_count };
     match number {
         0 if (digest, fingerprint_count, id_count) == (Digest::NONE, 0, 0) => Ok(None),
-        0 => Err(Fault::rule(25, "deletions without a file")),
+        0 => Err(Fault::rule(25, "the segment has deletions, but no file of them")),
         _ if fingerprint_count > segment_count => {
-            let detail = format!("{fingerprint_count} of {segment_count} fingerprints deleted");
+            let detail = format!(
+                "{fingerprint_count} fingerprints deleted, expected at most {segment_count}"
+            );
             Err(Fault::rule(25, detail))
         }
         _ => Ok(Some(entry)),

@@ -156,7 +156,7 @@ impl JoinOptions {
         let Share { number, count } = self.share;
         if count == 0 || count > Share::COUNT_MAX || number >= count {
             let reason = format!(
-                "share {number} of {count}, expected a number below a count of 1 to {}",
+                "share {number} of {count}, expected 1 to {} shares with numbers from 0",
                 Share::COUNT_MAX
             );
             return Err(Error::InvalidOptions { reason });

@@ -192,7 +192,7 @@ mod tests {
         let error = PlanRequest::new(u64::MAX, 3).plan().unwrap_err().to_string();
         assert!(error.contains("expected 1 to 2^40"), "{error}");
         let error = PlanRequest::new(1000, 65).plan().unwrap_err().to_string();
-        assert!(error.contains("distance 65 is not within 0 to 64"), "{error}");
+        assert!(error.contains("distance is 65, expected 0 to 64"), "{error}");
         let small = Budget::BytesPerFingerprint(3.0);
         let request = PlanRequest::new(1_000_000, 3).budget(small);
         let error = request.plan().unwrap_err().to_string();

@@ -103,7 +103,7 @@ impl Scheme {
     pub fn with_syndromes(mut self, bits: u32) -> Result<Self> {
         let fits = |mask: &u64| 64 - mask.count_ones() <= HASHED_BITS_MAX;
         let reason = if bits != 0 && !SYNDROME_BITS.contains(&bits) {
-            format!("syndromes of {bits} bits, expected 6 to 21, or 0 for whole values")
+            format!("syndromes have {bits} bits, expected 6 to 21, or 0 for whole values")
         } else if bits != 0 && !self.masks.iter().skip(1).any(fits) {
             "syndromes are for tables after the first whose mask has at least 32 bits; \
              halves has one"

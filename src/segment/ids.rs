@@ -49,7 +49,7 @@ impl Segment {
         let is_last =
             before + 1 == id_records::GROUP_LEN || rank.0 + 1 == self.header().fingerprint_count;
         if is_last && len < end - start {
-            let fault = Fault::rule(18, "bytes left over in a group");
+            let fault = Fault::rule(18, "a group has bytes after its last record");
             return Err(self.corrupt(records, start, fault));
         }
         let bytes = self.bytes(records, start, len)?;
@@ -70,7 +70,7 @@ impl Segment {
         match Record::len(prefix, layout) {
             Ok(len) if len <= left => Ok(len),
             Ok(_) => {
-                let fault = Fault::rule(18, "id record reaches beyond its group");
+                let fault = Fault::rule(18, "an id record reaches beyond its group");
                 Err(self.corrupt(records, start, fault))
             }
             Err(fault) => Err(self.corrupt(records, start, fault)),
@@ -89,7 +89,9 @@ impl Segment {
         match (u64_at(pair, 0), u64_at(pair, GROUP_ENTRY_LEN as usize)) {
             (Some(start), Some(end)) if start <= end && end <= records_len => Ok((start, end)),
             (start, end) => {
-                let detail = format!("id group from {start:?} to {end:?} of {records_len}");
+                let (start, end) = (start.unwrap_or_default(), end.unwrap_or_default());
+                let detail =
+                    format!("a group of ids from byte {start} to {end} of {records_len} bytes");
                 Err(self.corrupt(groups, entry, Fault::rule(18, detail)))
             }
         }

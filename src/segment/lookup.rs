@@ -37,7 +37,7 @@ impl<'a> TableReader<'a> {
         };
         // The end of the heads is checked later, when their bytes are read.
         if span.rank_end > self.segment.header().fingerprint_count {
-            let fault = Fault::rule(15, "block ends beyond the last value");
+            let fault = Fault::rule(15, "a block ends beyond the last value");
             return Err(self.corrupt(entries, offset, fault));
         }
         Ok(span)
@@ -176,7 +176,7 @@ impl WholeTable<'_> {
                 return Ok(Permuted(value));
             }
         }
-        let fault = Fault::rule(15, format!("no value of rank {}", rank.0));
+        let fault = Fault::rule(15, format!("no value has rank {}", rank.0));
         Err(self.corrupt(&self.table.heads, 0, fault))
     }
 }

@@ -92,7 +92,7 @@ impl Segment {
         let bytes = self.bytes(place, 0, place.len)?;
         let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
         let recipe = recipe
-            .ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))?;
+            .ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not plain text")))?;
         if recipe.is_unknown_external() {
             let detail = "the lines after 'external' declare no width that this release knows";
             return Err(self.corrupt(place, 0, Fault::rule(31, detail)));
@@ -120,7 +120,7 @@ impl Segment {
         }
         let detail = format!(
             "it has {} bytes, {} fingerprints and digest {}, \
-             the manifest names one with {}, {} and {}",
+             but the manifest states {}, {} and {}",
             found.file_len,
             found.fingerprint_count,
             found.digest,

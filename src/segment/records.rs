@@ -58,7 +58,8 @@ impl<'a> Records<'a> {
         let corrupt = |offset, fault| self.segment.corrupt(records, offset, fault);
         if self.rank.is_multiple_of(GROUP_LEN) || self.rank == count {
             if !self.bytes.is_empty() {
-                return Err(corrupt(self.offset, Fault::rule(18, "bytes left over in a group")));
+                let fault = Fault::rule(18, "a group has bytes after its last record");
+                return Err(corrupt(self.offset, fault));
             }
             if self.rank == count {
                 return Ok(None);

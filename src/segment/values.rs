@@ -164,20 +164,20 @@ impl Values<'_> {
                 (span.rank_start, span.heads_start)
             };
             if (self.rank, self.heads_end) != ends {
-                return Err(self.fault(15, "blocks end before the last value or byte"));
+                return Err(self.fault(15, "the blocks end before the last value or byte"));
             }
             return Ok(false);
         }
         let block = BlockIndex(self.next_block);
         let span = self.reader.span(block)?;
         if (span.rank_start, span.heads_start) != (self.rank, self.heads_end) {
-            return Err(self.fault(15, "blocks leave a gap"));
+            return Err(self.fault(15, "there is a gap between blocks"));
         }
         self.heads_end = span.heads_end;
         self.next_block += 1;
         if span.value_count() == 0 {
             if span.heads_start != span.heads_end {
-                return Err(self.fault(15, "block without values has bytes"));
+                return Err(self.fault(15, "a block without values has bytes"));
             }
         } else {
             let opened = self.reader.block(block, &span)?;
@@ -194,13 +194,15 @@ impl Values<'_> {
         self.run_len = filled.map_err(|fault| self.reader.corrupt(&self.reader.heads, 0, fault))?;
         if self.run_len < RUN_MAX {
             if !heads.ended_well() {
-                return Err(self.fault(15, "bytes left over in a block"));
+                return Err(self.fault(15, "a block has bytes after its last head"));
             }
             self.heads = None;
         }
         // The heads of a block ascend, so it suffices to check the last head of the run.
         match self.run().last() {
-            Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
+            Some(&head) if head > self.last_head => {
+                Err(self.fault(14, "a head belongs to another block"))
+            }
             _ => Ok(()),
         }
     }
@@ -226,10 +228,10 @@ impl Values<'_> {
         };
         if self.may_repeat {
             if !joined || !run.is_sorted() {
-                return Err(self.fault(12, "keys not ascending"));
+                return Err(self.fault(12, "keys are not ascending"));
             }
         } else if !joined || !run.is_sorted_by(|a, b| a < b) {
-            return Err(self.fault(12, "values not strictly ascending"));
+            return Err(self.fault(12, "values are not strictly ascending"));
         }
         self.before = run.last().copied();
         Ok(())

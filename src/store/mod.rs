@@ -146,7 +146,7 @@ impl Store {
             None => {
                 let known: Vec<String> = numbers().map(|of| of.to_string()).collect();
                 let reason = format!(
-                    "{} has no segment {number} at generation {}, it has {}",
+                    "{} has no segment {number} at generation {}; existing segments: {}",
                     snapshot.path().display(),
                     snapshot.generation(),
                     if known.is_empty() { "none".into() } else { known.join(", ") }
@@ -172,8 +172,9 @@ impl Store {
             let known: Vec<&str> = known.collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             let path = snapshot.title();
-            let reason =
-                format!("{path} has no segment with the label '{unknown}'; it has {known}");
+            let reason = format!(
+                "{path} has no segment with the label '{unknown}'; existing labels: {known}"
+            );
             return Err(Error::InvalidOptions { reason });
         }
         let wanted: BTreeSet<Counted<&str>> = wanted().collect();

@@ -55,7 +55,7 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
         ),
         (
             corrupt(Section::Manifest, Fault::Truncated { needed: 8, found: 3 }),
-            "pages.fps: manifest is corrupt at byte 0x1000: 3 bytes left, 8 needed",
+            "pages.fps: manifest is corrupt at byte 0x1000: 8 bytes are needed, but 3 are left",
         ),
         (
             corrupt(Section::Header, Fault::Rule { rule: 4, detail: text("length 7") }),
@@ -63,9 +63,9 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
         ),
         (
             Error::RecipeMismatch { store: Recipe::external(), given: other },
-            "recipes differ: the store has external; the given one has words",
+            "recipes differ: the store has external; the given recipe has words",
         ),
-        (Error::InvalidDistance { k: 65 }, "distance 65 is not within 0 to 64"),
+        (Error::InvalidDistance { k: 65 }, "distance is 65, expected 0 to 64"),
         (
             Error::InvalidScheme { reason: text("mask of no bits") },
             "scheme cannot be used: mask of no bits",

@@ -150,7 +150,7 @@ fn records_without_the_sketch_of_the_store_are_refused() {
     let mut builder = Builder::with_options(&with, options("2")).unwrap();
     let one = Fingerprint::new(1);
     for (sketch, expected) in
-        [(&[][..], "has no sketch"), (&[1, 2], "5 bytes, a record has one of 2")]
+        [(&[][..], "has no sketch"), (&[1, 2], "a sketch of 2 bytes, expected 5")]
     {
         let refused = builder.push_sketched(one, IdRef::U64(1), sketch).unwrap_err();
         assert!(refused.to_string().contains(expected), "{refused}");

@@ -44,7 +44,7 @@ REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
     (ENDED, set(), "begin"),
     (" exists;", {"job", "output"}, "force"),
-    ("holds unfinished work that differs in", {"job", "input"}, "force"),
+    ("holds unfinished work that differs in these settings", {"job", "input"}, "force"),
     ("it was changed while it was cleaned", {"input"}, "again"),
     ("already has the documents", {"job", "input"}, "restore"),
     ("a symbolic link", {"link"}, "unlink"),
@@ -80,7 +80,7 @@ class Desk:
     def run(self, *args, folder=None, **how):
         folder = folder or self.folder
         done = subprocess.run([self.program, *args], cwd=folder, capture_output=True, **how)
-        if done.returncode != 0 and b"the others are complete" not in done.stderr:
+        if done.returncode != 0 and b"the other files are complete" not in done.stderr:
             raise Failed(f"{args}: {done.returncode}\n{done.stderr.decode()}")
         return done.stdout.decode()
 
@@ -200,7 +200,7 @@ class Round:
         self.said += text
         self.log.append(f"{fault or 'undisturbed'}{' -f' * self.force}: {status} {text[-400:].strip()}")
         self.force = False
-        if status == 0 or "the others are complete" in text:
+        if status == 0 or "the other files are complete" in text:
             return True
         if status == -9 or fault == "end" and status in (130, -15):
             return False

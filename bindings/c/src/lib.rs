@@ -180,7 +180,7 @@ impl Message {
 /// Runs the body of a function and writes the text of an error; a panic becomes an error.
 fn call(message: Message, act: impl FnOnce() -> Result<()>) -> c_int {
     let done = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| {
-        Err(Failure(7, "a defect of fpstore: please report what was called".into()))
+        Err(Failure(7, "internal error of fpstore; please report it with the call".into()))
     });
     match done {
         Ok(()) => {
@@ -205,7 +205,7 @@ fn warmth(warm: u32) -> Result<Warm> {
         0 => Ok(Warm::None),
         1 => Ok(Warm::Hot),
         2 => Ok(Warm::All),
-        _ => Err(usage(format!("{warm} is no fps_warmth"))),
+        _ => Err(usage(format!("warm is {warm}, expected a value of fps_warmth"))),
     }
 }
 
@@ -214,7 +214,7 @@ fn access(access: u32) -> Result<Access> {
         0 => Ok(Access::Auto),
         1 => Ok(Access::Map),
         2 => Ok(Access::Memory),
-        _ => Err(usage(format!("{access} is no fps_access"))),
+        _ => Err(usage(format!("access is {access}, expected a value of fps_access"))),
     }
 }
 
@@ -452,9 +452,9 @@ pub unsafe extern "C" fn fps_open(
         });
         if given.size != size_of::<FpsOpenOptions>() {
             return Err(usage(format!(
-                "fps_open_options has {} bytes here, and its size says {}",
-                size_of::<FpsOpenOptions>(),
-                given.size
+                "size of fps_open_options is {}, expected {}",
+                given.size,
+                size_of::<FpsOpenOptions>()
             )));
         }
         let options = OpenOptions::default().access(access(given.access)?);

@@ -208,7 +208,7 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
     assert list(judged.removed["id"]) == ["p1", "p3"]
     assert judged.manifest is None
     (tmp_path / "pairs.tsv").write_text("p0\tp1\tyes\np2\tp3\tyes\n")
-    with pytest.raises(fpstore.errors.InputError, match="pairs.tsv: line 1: label 'yes'"):
+    with pytest.raises(fpstore.errors.InputError, match="pairs.tsv: line 1: label is 'yes'"):
         fpstore.clean(tmp_path / "in.jsonl", pairs=tmp_path / "pairs.tsv")
 
 

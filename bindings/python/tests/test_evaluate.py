@@ -105,8 +105,8 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     for text, message in [
         ("a\tb\t1\na\tz\t1\n", "bad.tsv: line 2: no document has the id 'z'"),
         ("a\tb\t1\nb\ta\t0\n", "bad.tsv: line 2: an earlier line gives this pair another label"),
-        ("a\ta\t1\n", "bad.tsv: line 1: a pair of one document with itself"),
-        ("x\ty\tz\n", "bad.tsv: line 1: label 'z', expected 1, 0 or -1"),
+        ("a\ta\t1\n", "bad.tsv: line 1: a document is paired with itself"),
+        ("x\ty\tz\n", "bad.tsv: line 1: label is 'z', expected 1, 0 or -1"),
         ("x\ty\tlabel\na\tb\n", "bad.tsv: line 2: expected two ids and a label"),
     ]:
         bad.write_text(text)

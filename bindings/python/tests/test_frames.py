@@ -428,7 +428,7 @@ def test_pairs_need_one_kind_and_known_columns() -> None:
         (lambda: fpstore.pairs({"body": ["a"]}), "choose a column with text_field"),
         (lambda: fpstore.pairs(["a"], text_field="a"), "but a single column was given"),
         (lambda: fpstore.pairs({"text": ["a b", "c"], "id": [1]}), "2 rows and 1 ids"),
-        (lambda: fpstore.pairs(["a b"], confirm=2), "similarity 2,"),
+        (lambda: fpstore.pairs(["a b"], confirm=2), "similarity is 2,"),
     ]
     for wrong, message in cases:
         with pytest.raises(fpstore.errors.InputError, match=message):

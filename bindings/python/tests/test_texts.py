@@ -163,7 +163,7 @@ def test_confirmed_pairs_are_those_of_all_features() -> None:
     assert [(a, b) for a, b, *_ in found] == [(a, b) for a, b, _ in expected]
     assert np.allclose(found["similarity"], [of for *_, of in expected])
     assert (0, len(texts) - 1) in {(a, b) for a, b, *_ in found}
-    with pytest.raises(fpstore.errors.InputError, match="similarity 0,"):
+    with pytest.raises(fpstore.errors.InputError, match="similarity is 0,"):
         fpstore.pairs(texts, confirm=0.0, recipe=recipe)
 
 

@@ -170,7 +170,7 @@ impl<R: BufRead> Read for GzipReader<R> {
                     return Ok(0);
                 }
                 // Returning no bytes would look like the end of the data.
-                State::Failed => return Err(io::Error::other("it has failed before")),
+                State::Failed => return Err(io::Error::other("reading it failed before")),
             }
         }
     }

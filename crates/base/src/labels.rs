@@ -53,7 +53,7 @@ impl LabelledPairs {
 impl fmt::Display for BadPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            BadPair::OneDocument => "a pair of one document with itself",
+            BadPair::OneDocument => "a document is paired with itself",
             BadPair::TwoLabels => "an earlier line gives this pair another label",
         })
     }
@@ -96,7 +96,7 @@ impl LabelFile {
                         1 => "; a header names this column 'label'",
                         _ => "",
                     };
-                    let reason = format!("label '{label}', expected 1, 0 or -1{header}");
+                    let reason = format!("label is '{label}', expected 1, 0 or -1{header}");
                     return Err(BadLabel { line, reason });
                 }
             };

@@ -77,7 +77,7 @@ impl Recipe {
     /// Describes in one line the difference between this recipe, the recipe of the store, and
     /// another recipe.
     pub fn difference(&self, given: &Recipe) -> String {
-        self.difference_of(given, ["the store", "the given one"])
+        self.difference_of(given, ["the store", "the given recipe"])
     }
 
     /// Describes in one line the difference between this recipe and another one; `names` are the

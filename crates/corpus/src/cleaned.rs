@@ -240,7 +240,7 @@ impl Cleaned<'_> {
         let account = self.account();
         if count != account.document_count() {
             let reason = format!(
-                "{count} documents were read, but {} have a decision",
+                "{count} documents were read, but decisions were made for {}",
                 account.document_count()
             );
             return Err(Error::refused(reason));

@@ -37,7 +37,7 @@ impl<W: Write> Compressed<W> {
         if let Some(to) = self.between.take() {
             self.encoder = Some(Encoder::new(self.compression, to)?);
         }
-        self.encoder.as_mut().ok_or_else(|| io::Error::other("it has failed before"))
+        self.encoder.as_mut().ok_or_else(|| io::Error::other("writing it failed before"))
     }
 
     fn end_member(&mut self) -> io::Result<()> {
@@ -54,7 +54,7 @@ impl<W: Write> Compressed<W> {
             self.encoder()?;
         }
         self.end_member()?;
-        self.between.ok_or_else(|| io::Error::other("it has failed before"))
+        self.between.ok_or_else(|| io::Error::other("writing it failed before"))
     }
 
     fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {

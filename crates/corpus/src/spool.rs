@@ -161,7 +161,7 @@ impl SpoolFile {
             from.read_exact(&mut start)?;
             match start == expected {
                 true => Ok(from),
-                false => Err(io::Error::other("it does not belong to this work")),
+                false => Err(io::Error::other("it is of another cleaning")),
             }
         };
         let from = open().map_err(IoError::of("read", self.folder.path().join(&self.name)))?;
@@ -198,7 +198,7 @@ impl Entries<'_> {
         let from = &mut self.from;
         let next = read_next(from, &mut self.buffer).and_then(|next| match &next {
             Next::End(_) if !from.ends_sealed()? => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "it was damaged"))
+                Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged"))
             }
             _ => Ok(next),
         });
@@ -383,7 +383,8 @@ impl Spools {
     /// After an error `self` and `ids` must not be used.
     pub(super) fn push(&mut self, file: SpoolFile, ids: &mut IdNotes) -> Result<()> {
         let too_many = || {
-            let reason = "more than 2^32 - 2 documents; give the files in parts, against a store";
+            let reason =
+                "there are more than 2^32 - 2 documents; clean the files in parts, with a store";
             fpstore::Error::TooLarge { reason: reason.into() }
         };
         let before = self.counts.document_count;

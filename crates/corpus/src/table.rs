@@ -153,7 +153,7 @@ impl DocumentTable {
     pub fn texts_of(&self, copy: &Path) -> Result<Vec<Option<String>>> {
         let mut texts = vec![None; self.row_count as usize];
         let cannot = || IoError::of("read", copy);
-        let other = || Error::refused(format!("{} is no copy of the table", copy.display()));
+        let other = || Error::refused(format!("{} is not a copy of the table", copy.display()));
         for line in BufReader::new(File::open(copy).map_err(cannot())?).lines() {
             let line: Value =
                 serde_json::from_str(&line.map_err(cannot())?).map_err(|_| other())?;

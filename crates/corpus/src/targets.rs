@@ -267,7 +267,7 @@ impl Targets {
             if let Some(same) = same {
                 let of = files.get(number).map(|file| format!("the copy of {}", file.name()));
                 return Err(Error::refused(format!(
-                    "{} and {} both are {}; name another file",
+                    "{} and {} would both be written to {}; name another file",
                     same.option,
                     of.as_deref().unwrap_or("the list of the kept files"),
                     target.display()

@@ -202,7 +202,7 @@ impl Cleaner<'_> {
             let is_bound = similarity > 0.0 && similarity <= 1.0;
             if !(is_bound || similarity == 0.0 && self.confirm_contains.is_some()) {
                 return Err(Error::refused(format!(
-                    "similarity {similarity}, expected a number above 0 and at most 1"
+                    "similarity is {similarity}, expected a number above 0 and at most 1"
                 )));
             }
             self.source.text_hasher()?;

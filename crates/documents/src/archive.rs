@@ -17,7 +17,7 @@ use memchr::memchr;
 use super::warc::{Header, MAGIC, next_header};
 
 /// The reason why a file cannot be read after a damaged member of gzip.
-const SHARED_MEMBERS: &str = "a member of gzip is damaged, and others hold several records, so the \
+const SHARED_MEMBERS: &str = "a gzip member is damaged; other members hold several records, so the \
                               number of lost records is unknown";
 
 /// The next item of an archive.

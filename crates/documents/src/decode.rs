@@ -75,10 +75,10 @@ impl TextEncoding {
             (None, _) => return Ok((UTF_8, 0)),
             (Some(Disguise::Encoded(encoding)), Choice::Detect) => return Ok((encoding, 0)),
             (Some(Disguise::Encoded(encoding)), _) => {
-                format!("UTF-8, it may be {}; see --encoding", encoding.name())
+                format!("UTF-8; the text may be {}, see --encoding", encoding.name())
             }
             (Some(Disguise::Hz), _) => {
-                "UTF-8, it may be HZ-GB-2312, which cannot be read; convert it first".into()
+                "UTF-8; the text may be HZ-GB-2312, which cannot be read; convert it first".into()
             }
             (Some(Disguise::Binary), _) => HOLDS_NUL.into(),
         };
@@ -108,7 +108,7 @@ pub(super) struct Undecodable {
     expected: String,
 }
 
-/// The message without the offset: `not UTF-8, it may be GBK; see --encoding`.
+/// The message without the offset: `not UTF-8; the text may be GBK, see --encoding`.
 impl std::fmt::Display for Undecodable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "not {}", self.expected)
@@ -119,7 +119,7 @@ impl std::error::Error for Undecodable {}
 
 fn undecodable(encoding: &'static Encoding, offset: u64, near: &[u8]) -> Undecodable {
     let hint = if encoding == UTF_8 && Encoding::for_bom(near).is_none() {
-        format!(", it may be {}; see --encoding", guess(near).name())
+        format!("; the text may be {}, see --encoding", guess(near).name())
     } else {
         String::new()
     };
@@ -372,7 +372,7 @@ mod tests {
         let place = str::from_utf8(&bytes).unwrap_err().valid_up_to() as u64;
         let fault = decode(&bytes, TextEncoding::UTF_8).unwrap_err();
         assert_eq!(fault.offset, place);
-        assert!(fault.to_string().starts_with("not UTF-8, it may be "), "{fault}");
+        assert!(fault.to_string().starts_with("not UTF-8; the text may be "), "{fault}");
         let gbk = TextEncoding::named("gbk").unwrap();
         let fault = decode(b"ab\xffc", gbk).unwrap_err();
         assert_eq!((fault.offset, fault.to_string().as_str()), (2, "not GBK"));
@@ -380,8 +380,8 @@ mod tests {
         assert!(reason.starts_with("byte 2 of 'text' is not UTF-8"), "{reason}");
         assert!(recode(b"ab\xffc", gbk).is_err());
         for (bytes, part) in [
-            (&b"a\0b\0c\0"[..], "not UTF-8, it may be UTF-16LE; see --encoding"),
-            (b"\x1b$B$3\x1b(B", "not UTF-8, it may be ISO-2022-JP; see --encoding"),
+            (&b"a\0b\0c\0"[..], "not UTF-8; the text may be UTF-16LE, see --encoding"),
+            (b"\x1b$B$3\x1b(B", "not UTF-8; the text may be ISO-2022-JP, see --encoding"),
             (b"\0\0\0\0", "not a text: it holds NUL bytes"),
         ] {
             assert_eq!(decode(bytes, TextEncoding::UTF_8).unwrap_err().to_string(), part);

@@ -126,12 +126,12 @@ fpstore_base::choices! {
     #[non_exhaustive]
     pub enum TextFormat {
         #[default]
-        Plain = "plain": "The text itself",
+        Plain = "plain": "Plain text",
         /// HTML pages or fragments, from which
         /// [`DocumentOptions::html`](crate::DocumentOptions::html) selects the text.
-        Html = "html": "HTML, of which one part is the text",
+        Html = "html": "HTML; --html-part selects the text",
         /// CommonMark with tables and footnotes.
-        Markdown = "markdown": "Markdown, whose marks are no part of the text",
+        Markdown = "markdown": "Markdown; its markup is not part of the text",
     }
 }
 

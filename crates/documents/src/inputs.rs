@@ -139,7 +139,7 @@ impl Inputs {
             ),
             _ => format!(
                 "no field '{unused}': a file of this format ({words}) has no fields; if it is \
-                 jsonl, csv, tsv or parquet, say so with --docs-format"
+                 jsonl, csv, tsv or parquet, give --docs-format"
             ),
         };
         Err(Error::BadFile { name, reason })

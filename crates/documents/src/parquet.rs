@@ -289,7 +289,7 @@ mod tests {
         assert!(found[1].as_ref().unwrap_err().contains("column 'meta.url' is null"));
         for (id, text, part) in [
             ("id", "tags", "column 'tags' is an array, expected a text; 'tags[]' names"),
-            ("id", "messages[].text", "no field 'text' in 'messages[]' among content"),
+            ("id", "messages[].text", "no field 'text' in column 'messages[]', only content"),
             ("id", "meta", "column 'meta' is an object"),
             ("id", "body", "no column 'body' among id, meta, messages, tags"),
             ("tags[]", "meta.url", "'tags[]' names the values of an array"),

@@ -130,7 +130,7 @@ fn check(at: &Type, way: &str, name: &str) -> Result<(), String> {
             let found = way_below(at.get_fields(), fields, name)?;
             found.map(|_| ()).ok_or_else(|| {
                 let names: Vec<&str> = at.get_fields().iter().map(|field| field.name()).collect();
-                format!("no field '{fields}' in '{so_far}' among {}", listed(&names))
+                format!("no field '{fields}' in column '{so_far}', only {}", listed(&names))
             })
         }
         (_, Some(_), Some(_)) => Err(format!("column {}", paths::is_array(so_far))),
@@ -262,13 +262,13 @@ mod tests {
         for (name, part) in [
             ("mess", "none"),
             ("meta", "'meta' is an object, expected a text; 'meta.FIELD'"),
-            ("meta.uri", "no field 'uri' in 'meta' among url, a"),
+            ("meta.uri", "no field 'uri' in column 'meta', only url, a"),
             ("meta.url.host", "column 'meta.url' has no fields"),
             ("meta[].url", "column 'meta' is not a list"),
             ("tags", "'tags' is an array, expected a text; 'tags[]' names"),
             ("messages.content", "'messages' is an array"),
             ("messages[]", "'messages[]' is an object"),
-            ("messages[].text", "no field 'text' in 'messages[]' among role, content"),
+            ("messages[].text", "no field 'text' in column 'messages[]', only role, content"),
             ("pairs.key", "column 'pairs' has no fields"),
             ("two", "two columns have the name 'two'"),
             ("doc.body", "two columns have the name 'doc.body'"),

@@ -143,7 +143,7 @@ impl<'p> Reader<'p> {
             let field = self.options.text_name();
             let reason = format!(
                 "no field '{field}': a file of this format ({}) has no fields; if it is jsonl, \
-                 csv, tsv or parquet, say so with --docs-format",
+                 csv, tsv or parquet, give --docs-format",
                 format.words()
             );
             return Err(Error::BadFile { name: input.name.clone(), reason });

@@ -123,7 +123,7 @@ impl DocumentSummary {
     ) {
         self.bad_file_count += 1;
         self.unread.push(place.file);
-        let fate = if options.whole_files { "left out" } else { "taken" };
+        let fate = if options.whole_files { "left out" } else { "used" };
         if self.bad_files.len() < SHOWN_MAX {
             let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
             let read = match count {

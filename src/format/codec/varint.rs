@@ -132,17 +132,17 @@ impl<'a> Block<'a> {
                 let expected = (heads.head, (gaps_len - heads.gaps.len()) as u64);
                 let found = self.restart(position / RESTART_INTERVAL - 1)?;
                 if found != expected {
-                    let detail = format!("restart point {found:x?}, expected {expected:x?}");
+                    let detail = format!("restart point is {found:x?}, expected {expected:x?}");
                     return Err(Fault::rule(16, detail));
                 }
             }
             match heads.next()? {
                 Some((_, head)) if head > last_head => {
-                    return Err(Fault::rule(14, "head of another block"));
+                    return Err(Fault::rule(14, "a head belongs to another block"));
                 }
                 Some(_) => {}
                 None if heads.ended_well() => return Ok(()),
-                None => return Err(Fault::rule(15, "bytes left over in a block")),
+                None => return Err(Fault::rule(15, "a block has bytes after its last head")),
             }
         }
     }
@@ -330,7 +330,7 @@ pub(super) fn gap_len(bits: u32) -> u32 {
 }
 
 fn overflow() -> Fault {
-    Fault::rule(14, "gap carries past 2^64 - 1")
+    Fault::rule(14, "a gap leads past 2^64 - 1")
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl IndexEntry {
 }
 
 fn disorder() -> Fault {
-    Fault::rule(15, "ends of blocks not ascending")
+    Fault::rule(15, "the ends of blocks are not ascending")
 }
 
 fn short(needed: u64, found: &[u8]) -> Fault {

@@ -41,7 +41,7 @@ impl Nodes {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
             let reason =
-                format!("{} documents, at most 2^32 - 2 can be confirmed at once", documents.len());
+                format!("{} documents, but at most 2^32 - 2 can be compared", documents.len());
             return Err(Error::TooLarge { reason });
         };
         let order = sorted(documents, count, watch)?;

@@ -113,7 +113,7 @@ pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     if threshold > 0.0 && threshold <= 1.0 {
         return Ok(());
     }
-    let reason = format!("similarity {threshold}, expected a number above 0 and at most 1");
+    let reason = format!("similarity is {threshold}, expected a number above 0 and at most 1");
     Err(Error::InvalidOptions { reason })
 }
 

@@ -87,7 +87,7 @@ impl<'a> JoinValues<'a> {
             None => segments.iter().map(|open| open.live_count()).sum(),
             Some(number) => {
                 let open = segments.get(number).ok_or_else(|| Error::InvalidOptions {
-                    reason: format!("there is no segment {number} of {}", segments.len()),
+                    reason: format!("there is no segment {number} among {}", segments.len()),
                 })?;
                 open.live_count()
             }

@@ -106,7 +106,7 @@ impl JoinPlan {
         }
         if group >= self.group_count() {
             return Ok(refuse(format!(
-                "there is no group {group}, there are {}",
+                "there is no group {group}, there are {} groups",
                 self.group_count()
             ))?);
         }

@@ -57,7 +57,7 @@ pub(super) fn read_deletions(
     if fingerprint_count > most.0 || id_count > most.1 {
         let detail = format!(
             "the manifest states {fingerprint_count} deleted fingerprints and {id_count} deleted \
-             ids of a segment with {} and {}",
+             ids, but the segment has {} and {}",
             most.0, most.1
         );
         return Err(corrupt(0, Fault::rule(25, detail)));
@@ -66,8 +66,8 @@ pub(super) fn read_deletions(
     let len = file.metadata().map_err(Error::io("read", &file_path))?.len();
     if len > len_max {
         let detail = format!(
-            "{len} bytes, at most {len_max} are possible for the counts in the \
-                              manifest"
+            "it has {len} bytes, but its counts in the manifest allow at most \
+                              {len_max}"
         );
         return Err(corrupt(len_max, Fault::rule(25, detail)));
     }
@@ -88,7 +88,7 @@ pub(super) fn read_deletions(
     if found != (expected.digest, expected.fingerprint_count, expected.id_count) {
         let detail = format!(
             "it has digest {digest}, {} fingerprints and {} ids, \
-             the manifest names one with {}, {} and {}",
+             but the manifest states {}, {} and {}",
             found.1, found.2, expected.digest, expected.fingerprint_count, expected.id_count
         );
         return Err(corrupt(0, Fault::rule(25, detail)));

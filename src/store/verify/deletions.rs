@@ -19,7 +19,7 @@ pub(super) fn verify(open: &OpenSegment) -> Result<()> {
         let record = open.segment.record(Rank(rank))?;
         record.id_count().map_err(|fault| match open.segment.id_places() {
             Some((_, records)) => open.segment.corrupt(records, 0, fault),
-            None => broken("ids in a segment without ids".into()),
+            None => broken("there are ids in a segment without ids".into()),
         })
     };
     let mut id_count = 0;
@@ -30,13 +30,17 @@ pub(super) fn verify(open: &OpenSegment) -> Result<()> {
         let Some(&(rank, last)) = ids.last() else { continue };
         let there = ids_at(rank)?;
         if last >= there || ids.len() as u64 >= there {
-            let detail = format!("{} of {there} ids of rank {rank}, the last at {last}", ids.len());
+            let detail = format!(
+                "{} single ids of rank {rank} are deleted, up to position {last}, expected less \
+                 than its {there} ids",
+                ids.len()
+            );
             return Err(broken(detail));
         }
         id_count += ids.len() as u64;
     }
     if id_count != deleted.id_count() {
-        let detail = format!("{id_count} ids deleted, {} expected", deleted.id_count());
+        let detail = format!("{id_count} ids are deleted, expected {}", deleted.id_count());
         return Err(broken(detail));
     }
     Ok(())

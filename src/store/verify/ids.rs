@@ -32,7 +32,10 @@ pub(super) fn verify(segment: &Segment, pace: &Pace) -> Result<()> {
     })?;
     let id_count: u64 = parts.iter().map(|part| part.id_count).sum();
     if end != records.len || id_count != header.id_count {
-        let detail = format!("{id_count} ids in {end} bytes");
+        let detail = format!(
+            "found {id_count} ids in {end} bytes, expected {} ids in {} bytes",
+            header.id_count, records.len
+        );
         return Err(broken(segment, records, end, &detail));
     }
     let largest = parts.iter().map(|part| part.largest).max().unwrap_or(0);
@@ -79,7 +82,7 @@ fn verify_groups(
             }
         }
         if !bytes.is_empty() {
-            return Err(broken(segment, records, end, "bytes left over in a group"));
+            return Err(broken(segment, records, end, "a group has bytes after its last record"));
         }
     }
     Ok(found)

@@ -42,10 +42,10 @@ pub(super) fn verify(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> 
         overflow_count = numbers.end;
     }
     if last.rank_end != segment.header().fingerprint_count || last.heads_end != table.heads.len {
-        return Err(broken(table, 0, "blocks end before or after the last value"));
+        return Err(broken(table, 0, "the blocks end before or after the last value"));
     }
     if overflow_count * OVERFLOW_ENTRY_LEN != table.overflow_entries.len {
-        let detail = "more overflow entries than index entries that refer to them";
+        let detail = "there are more overflow entries than index entries that refer to them";
         return Err(broken(table, 0, detail));
     }
     Ok(())
@@ -56,7 +56,7 @@ fn broken(table: TableReader<'_>, offset: u64, detail: &str) -> Error {
 }
 
 fn overflow_out_of_order(table: TableReader<'_>, offset: u64) -> Error {
-    broken(table, offset, "overflow entry out of order, or reserved bytes not zero")
+    broken(table, offset, "an overflow entry is out of order, or its reserved bytes are not zero")
 }
 
 /// Verifies some index entries and their blocks. The first entry must start where the preceding one
@@ -75,7 +75,7 @@ fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> R
         let entry = IndexEntry::read(bytes)
             .map_err(|fault| table.corrupt(&table.entries, offset, fault))?;
         if (entry.heads_base, entry.rank_base) != (last.heads_end, last.rank_end) {
-            let detail = "index entry does not start where the last one ends";
+            let detail = "an index entry does not start where the entry before it ends";
             return Err(broken(table, offset, detail));
         }
         if let Some(number) = entry.overflow {
@@ -89,12 +89,12 @@ fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> R
         for block in (first..first + BLOCKS_PER_ENTRY).map(BlockIndex) {
             let span = table.span(block)?;
             if (span.heads_start, span.rank_start) != (last.heads_end, last.rank_end) {
-                return Err(broken(table, offset, "blocks leave a gap"));
+                return Err(broken(table, offset, "there is a gap between blocks"));
             }
             last = span;
             if block.0 >= block_count {
                 if span.value_count() > 0 {
-                    return Err(broken(table, offset, "block beyond the last one is not empty"));
+                    return Err(broken(table, offset, "a block after the last one is not empty"));
                 }
                 continue;
             }
@@ -105,7 +105,8 @@ fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> R
         }
         pace.spend(ENTRY_LEN + last.heads_end.saturating_sub(heads_before))?;
         if entry.needs_overflow(&last) != entry.overflow.is_some() {
-            return Err(broken(table, offset, "overflow entry without need, or the reverse"));
+            let detail = "an overflow entry is missing, or exists without need";
+            return Err(broken(table, offset, detail));
         }
     }
     Ok(Checked { overflow, last })

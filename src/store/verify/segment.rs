@@ -110,7 +110,7 @@ fn contents(segment: &Segment) -> Result<()> {
     if found == expected {
         return Ok(());
     }
-    let detail = format!("the checksums have digest {found}, the header says {expected}");
+    let detail = format!("the checksums have digest {found}, expected {expected} as in the header");
     match segment.header().place(Section::Checksums) {
         Some(place) => Err(segment.corrupt(place, 0, Fault::rule(27, detail))),
         None => Ok(()),

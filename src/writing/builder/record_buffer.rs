@@ -117,13 +117,15 @@ impl RecordBuffer {
     #[cold]
     fn refuse(&self, sketch: &[u8]) -> Result<()> {
         let reason = match (self.sketch_len, sketch.len()) {
-            (0, _) => "the store keeps no sketches, and a record has one".into(),
+            (0, _) => "the store keeps no sketches, but a record has one".into(),
             (expected, 0) => format!(
-                "the store keeps a sketch of {expected} bytes of each document, and a record has \
+                "the store keeps a sketch of {expected} bytes of each document, but a record has \
                  no sketch: add documents (--docs)"
             ),
             (expected, found) => {
-                format!("the store keeps sketches of {expected} bytes, a record has one of {found}")
+                format!(
+                    "a record has a sketch of {found} bytes, expected {expected} as in the store"
+                )
             }
         };
         Err(Error::InvalidOptions { reason })
@@ -177,7 +179,8 @@ impl RecordBuffer {
         let mut records = sorter.finish()?;
         let distinct = records.distinct(|count| Ok(watch.tick(count)?))?;
         if distinct.count > FINGERPRINT_COUNT_MAX {
-            let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
+            let reason =
+                format!("{} fingerprints, but a segment holds at most 2^40", distinct.count);
             return Err(Error::TooLarge { reason });
         }
         timer.end(Phase::Sort);

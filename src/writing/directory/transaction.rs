@@ -174,7 +174,7 @@ impl Transaction {
 
     fn next_manifest(&self, segments: Vec<SegmentEntry>) -> Result<Manifest> {
         if segments.len() > SEGMENT_COUNT_MAX {
-            let reason = format!("{} segments, a store has 65 536 at most", segments.len());
+            let reason = format!("{} segments, but a store has at most 65 536", segments.len());
             return Err(Error::TooLarge { reason });
         }
         // Runs and other fields that the change does not set are kept.

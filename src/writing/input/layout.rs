@@ -118,7 +118,7 @@ impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LE
         }
         if !rest.is_empty() {
             let offset = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
-            let reason = format!("{} bytes after the last record, expected {LEN}", rest.len());
+            let reason = format!("the last record has {} bytes, expected {LEN}", rest.len());
             consumer.bad_record(ChunkPlace::Byte(offset), reason);
         }
         0

@@ -287,7 +287,7 @@ fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
     if fingerprints <= header.fingerprint_count && ids <= header.id_count {
         return Ok(());
     }
-    let detail = format!("{ids} ids to delete, the header states {}", header.id_count);
+    let detail = format!("{ids} ids to delete, but the header states {} ids", header.id_count);
     Err(id_fault(open, Fault::rule(18, detail)))
 }
 

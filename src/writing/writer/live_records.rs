@@ -113,7 +113,7 @@ impl Push<'_> {
         let mut values = self.table.values_of(blocks)?;
         while let Some((rank, run)) = values.next_run()? {
             if rank.0 != self.rank {
-                let detail = format!("blocks leave a gap, at value {}", self.rank);
+                let detail = format!("there is a gap between blocks, at value {}", self.rank);
                 return Err(self.table.corrupt(&self.table.heads, 0, Fault::rule(15, detail)));
             }
             self.values(run)?;

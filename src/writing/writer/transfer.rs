@@ -109,7 +109,8 @@ fn export_state(
     if let (Some(number), []) = (segment, chosen.as_slice()) {
         let numbers = snapshot.segments().iter().map(|open| open.entry.number.to_string());
         let numbers: Vec<String> = numbers.collect();
-        let reason = format!("there is no segment {number}, there are {}", numbers.join(", "));
+        let known = numbers.join(", ");
+        let reason = format!("there is no segment {number}; existing segments: {known}");
         return Err(Error::InvalidOptions { reason });
     }
     check_output(to)?;

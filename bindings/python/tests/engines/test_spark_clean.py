@@ -160,7 +160,7 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     df = spark.createDataFrame(rows, schema).repartition(3)
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("bad rows", "bad rows")
-    with pytest.raises(fpstore.errors.InputError, match="the row with id d17: \"yesterday\" in 'date', exp"):
+    with pytest.raises(fpstore.errors.InputError, match="the row with id d17: field 'date' is \"yesterday\", exp"):
         fs.clean(df, keep="newest:date")
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("bad rows")]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -177,7 +177,7 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     with pytest.raises(fpstore.errors.InputError, match="no document has the field 'date'"):
         fs.clean(df.selectExpr("id", "text", "' ' as date"), keep="best:date")
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"confirm": 1.5}, "similarity 1.5, expected a number above 0"),
+        ({"confirm": 1.5}, "similarity is 1.5, expected a number above 0"),
         ({"k": 65}, "k is 65"),
         ({"keep": "oldest"}, "keep is 'oldest'"),
         ({"keep": "best:score"}, "keep is 'best:score', which needs one column 'score'"),

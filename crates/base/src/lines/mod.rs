@@ -507,7 +507,7 @@ impl<'a> Layout<'a> {
         let others = self.count - 1;
         if others > 1 && !self.has_one_id(place, has_header) {
             return unclear(format!(
-                "{} holds fingerprints, and {others} other columns could hold the ids",
+                "{} holds fingerprints, but any of {others} other columns could hold the ids",
                 self.call(place, has_header)
             ));
         }

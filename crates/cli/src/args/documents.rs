@@ -135,7 +135,7 @@ impl DocumentArgs {
     ) -> anyhow::Result<Vec<(String, TextHasher)>> {
         self.check_use(read)?;
         if self.field.is_given(&self.reading) && all {
-            bail!("--all measures recipes, and --fingerprint-field reads ready fingerprints");
+            bail!("--all is for texts; --fingerprint-field reads no texts; leave out one of them");
         }
         match (self.docs, self.recipe.is_given()) {
             (true, _) => self.recipe.hashers(self.reading.holds_features(), all),

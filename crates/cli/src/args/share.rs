@@ -79,7 +79,7 @@ impl ShareArgs {
                  first, with --scheme blocks-4 for k = 3"
             ),
             Some(option) if confirms => bail!(
-                "{option} divides pairs of fingerprints; --confirm compares all documents at once"
+                "{option} is for pairs of fingerprints; --confirm compares documents; leave one out"
             ),
             _ => Ok(()),
         }
@@ -95,7 +95,7 @@ impl ShareArgs {
 /// each share reads.
 pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
     if k > 63 {
-        bail!("within 64 bits all fingerprints are pairs; shares are for a k up to 63");
+        bail!("within 64 bits every two fingerprints are a pair; for shares, k is at most 63");
     }
     let plan = JoinPlan::of(store, k)?;
     let words = match plan.reads() {

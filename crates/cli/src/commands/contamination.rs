@@ -218,7 +218,7 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
     if account.uncopied_count > 0 && args.output.is_some() {
         bail!(
             "{} could not be read to the end, see above: none of their documents is in an output; \
-             the others are complete",
+             the other files are complete",
             counted(account.uncopied_count, "file", "files"),
         );
     }
@@ -262,7 +262,7 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
     let damaged_count = account.documents_read.damaged_count;
     if args.output.is_some() && damaged_count > 0 {
         message!(
-            "{} in no output",
+            "{} not in the output",
             counted(damaged_count, "damaged record is", "damaged records are")
         );
     }

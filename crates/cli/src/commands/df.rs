@@ -68,11 +68,11 @@ pub(crate) struct DfArgs {
 pub(crate) fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
     if hasher.recipe().votes().is_some_and(|rules| rules.factor != Factor::None) {
-        bail!("--df and --weights have no meaning here: a table of frequencies has no weights");
+        bail!("leave out --df and --weights: a table of frequencies is counted without weights");
     }
     let mut out = Sink::open(&args.output, args.force)?;
     if out.is_compressed() {
-        bail!("--df reads the file directly; leave .gz or .zst out of the name of the output");
+        bail!("--df cannot read a compressed table; name the output without .gz or .zst");
     }
     let monitor = Monitor::on_documents(args.quiet.is_on(), false)?;
     let options = args
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     let table = builder.finish(args.min_df);
     let path = args.output.display();
     if table.document_count() == 0 && !args.allow_empty {
-        bail!("no document was read, so {path} is not written; --allow-empty writes it");
+        bail!("no document was read, so {path} is not written; to write it, use --allow-empty");
     }
     table.write_to(&mut out).with_context(|| format!("cannot write {path}"))?;
     let len = out.len();

@@ -103,7 +103,7 @@ pub(crate) fn of_no_store(path: &Path) -> String {
             let more = if stores.len() > SHOWN_MAX { ", ..." } else { "" };
             let lies = if stores.len() == 1 { "is a store" } else { "are stores" };
             format!(
-                "{meant}here {lies}: {}{more}; to make one, use 'fpstore build'",
+                "{meant}in the same folder {lies}: {}{more}; to make a store, use 'fpstore build'",
                 shown.join(", ")
             )
         }

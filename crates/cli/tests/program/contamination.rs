@@ -129,7 +129,7 @@ fn rules_say_how_much_of_an_item_must_be_held() {
             "contains is 0, expected a share of the shingles of items, above 0",
         ),
         (&["--short-shingle", "0"], "short_shingle is 0, expected 1 to 100 words"),
-        (&["--min-words", "900"], "none of 4 items has 900 words"),
+        (&["--min-words", "900"], "none of 4 items has 900 words or more"),
         (&["--against", "none.jsonl"], "none.jsonl"),
         (&["--html", "-"], "--html needs the name of a file"),
     ] {

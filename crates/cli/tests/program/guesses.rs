@@ -155,7 +155,7 @@ fn a_store_that_is_not_there_is_explained() {
     assert!(err.contains("default without -s and $FPSTORE") && err.contains("make one"), "{err}");
     dir.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
     let (_, err) = dir.run(&["info"], 2);
-    assert!(err.contains("here is a store: img.fps"), "{err}");
+    assert!(err.contains("in the same folder is a store: img.fps"), "{err}");
     let (_, err) = dir.run(&["query", "-s", "imgg.fps", A], 2);
     assert!(err.contains("did you mean img.fps?"), "{err}");
     let mut named = dir.command(&["info"]);

@@ -176,7 +176,7 @@ fn what_expires_is_a_label_of_the_same_form() {
     }
     assert_eq!(dump(&dir), all);
     let (_, err) = dir.run(&["expire", "--older-than", "3m", "-s", "pages.fps"], 2);
-    assert!(err.contains("'3m', expected days, weeks, months or years"), "{err}");
+    assert!(err.contains("age is '3m', expected days, weeks, months or years"), "{err}");
     dir.ok(&["add", "-s", "pages.fps", "--label", "today", "-q"], "0000000000000002\tnew\n");
     let (_, err) = dir.run(&["expire", "--older-than", "1000y", "-s", "pages.fps"], 0);
     assert!(err.starts_with("fpstore: no segment has a label older than 1000y (before "), "{err}");
@@ -215,7 +215,7 @@ fn what_does_not_fit_changes_nothing() {
     assert_eq!(err, "fpstore: there is a store at pages.fps already\n");
     let (_, err) =
         dir.run(&["export", "-o", "x.fps", "--segment-number", "9", "-s", "pages.fps"], 2);
-    assert_eq!(err, "fpstore: there is no segment 9, there are 1\n");
+    assert_eq!(err, "fpstore: there is no segment 9; existing segments: 1\n");
     assert_eq!(fs::read(dir.path("pages.fps/MANIFEST")).unwrap(), before);
 }
 

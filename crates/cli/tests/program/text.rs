@@ -357,7 +357,7 @@ fn compare_and_evaluate_tell_distances() {
     for (pairs, part) in [
         ("a\tb\n", "expected two ids and a label"),
         ("a\tx\t1\n", "no document has the id 'x'"),
-        ("a\tb\t1\na\tb\t2\n", "line 2: label '2'"),
+        ("a\tb\t1\na\tb\t2\n", "line 2: label is '2'"),
         ("a\tb\t1\nb\ta\t0\n", "another label"),
     ] {
         dir.write("pairs.tsv", pairs);

@@ -252,7 +252,7 @@ fn what_cannot_be_used_is_refused() {
         let done = check.run(|_| Ok::<(), Error>(()));
         done.unwrap_err().to_string()
     };
-    assert!(run(|rules| rules).contains("none of 1 items has 6 words"));
+    assert!(run(|rules| rules).contains("none of 1 items has 6 words or more"));
     for (change, expected) in [
         (
             (|mut it: ShingleRules| {

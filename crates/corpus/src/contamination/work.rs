@@ -196,7 +196,7 @@ impl ContaminationCheck<'_> {
                     }
                 }
                 if u32::try_from(list.len()).is_err() {
-                    let reason = "more than 2^32 items".into();
+                    let reason = "there are more than 2^32 - 1 items".into();
                     return Err(fpstore::Error::TooLarge { reason }.into());
                 }
                 Ok(())
@@ -205,7 +205,7 @@ impl ContaminationCheck<'_> {
             return Err(Error::refused(match account.unjudged_count {
                 0 => "there are no items to search for".to_string(),
                 count => format!(
-                    "none of {count} items has {} words, so there is nothing to search for",
+                    "none of {count} items has {} words or more, so there is nothing to search for",
                     rules.words_min
                 ),
             }));

@@ -59,7 +59,8 @@ pub(crate) fn ready(server: &Shared, uri: &Uri) -> HttpResult {
                 return Err(Failure::bad("bad-parameter", message));
             }
             (other, _) => {
-                let message = format!("unknown parameter '{}', expected for", other.escape_debug());
+                let message =
+                    format!("unknown parameter '{}', expected 'for'", other.escape_debug());
                 return Err(Failure::bad("unknown-parameter", message));
             }
         };

@@ -39,7 +39,7 @@ fn check_count(
     most: u64,
 ) -> Result<(), Failure> {
     if count as u64 > most {
-        let message = format!("{count} {things} at once; send them in several requests");
+        let message = format!("the request has {count} {things}; send them in several requests");
         return Err(Failure::over(code, limit, most, message));
     }
     Ok(())

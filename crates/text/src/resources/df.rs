@@ -173,7 +173,7 @@ fn check(
 fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
     check(bytes.starts_with(&MAGIC), 1, 0, || "the magic bytes are missing".into())?;
     let least = HEADER_LEN + CRC_LEN;
-    let too_short = || format!("{} bytes, expected at least {least}", bytes.len());
+    let too_short = || format!("the table has {} bytes, expected at least {least}", bytes.len());
     let (header, rest) = match bytes.split_first_chunk::<HEADER_LEN>() {
         Some((header, rest)) if rest.len() >= CRC_LEN => (header, rest),
         _ => return Err(Damage { offset: bytes.len(), rule: 3, detail: too_short() }),
@@ -181,7 +181,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
     let version = Le::read_u16(&header[VERSION_AT..]);
     check(version == VERSION, 2, VERSION_AT, || {
         format!(
-            "version {version}, this release reads {VERSION}; make the table again with 'fpstore df'"
+            "it has version {version}, expected {VERSION}; make the table again with 'fpstore df'"
         )
     })?;
     let crc_at = bytes.len() - CRC_LEN;
@@ -214,7 +214,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
         let at = entries_at + number * ENTRY_LEN;
         let (hash, frequency) = (Le::read_u64(entry), Le::read_u32(&entry[8..]));
         check(hashes.last().is_none_or(|&last| last < hash), 4, at, || {
-            format!("hash {hash:016x} of entry {number} is not above the one before")
+            format!("hash {hash:016x} of entry {number} is not above the hash before it")
         })?;
         check(frequency > 0 && u64::from(frequency) <= document_count, 5, at + 8, || {
             format!("frequency {frequency} of entry {number}, expected 1 to {document_count}")

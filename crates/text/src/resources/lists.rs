@@ -122,7 +122,7 @@ impl GivenWeights {
                 "3" => 3,
                 "4" => 4,
                 "5" => 5,
-                other => return Err(bad(format!("weight '{other}', expected 1 to 5"))),
+                other => return Err(bad(format!("weight is '{other}', expected 1 to 5"))),
             };
             if weights.insert(feature.into(), weight).is_some_and(|before| before != weight) {
                 return Err(bad(format!("an earlier line gives '{feature}' another weight")));

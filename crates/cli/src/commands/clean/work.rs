@@ -153,8 +153,8 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
             count => format!("none of the {} before the fault", fate.counted(count)),
         };
         bail!(
-            "{} could not be read to the end, see above: {of_these} is in an output{}; the others are \
-             complete",
+            "{} could not be read to the end, see above: {of_these} is in an output{}; the other \
+             files are complete",
             counted(account.uncopied_count, "file", "files"),
             if adds { " or in the store" } else { "" }
         );
@@ -165,7 +165,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
 fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
     match event {
         Event::Resumed { done, count } if !quiet => {
-            message!("continuing unfinished work: {done} of {count} parts are read");
+            message!("continuing unfinished work: {done} of {count} parts of the input are read");
         }
         Event::Read(summary) => monitor.suspend(|| report(summary)),
         Event::ManyUnlike(unlike) => monitor.suspend(|| {
@@ -176,9 +176,7 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         }),
         Event::UnknownPairs { unknown, count } => monitor.suspend(|| {
             let pairs = counted(count, "judged pair", "judged pairs");
-            message!(
-                "warning: {unknown} of {pairs} without effect: no document has one of its ids"
-            );
+            message!("warning: {unknown} of {pairs} without effect: an id in each is unknown");
         }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
         Event::NotCopied(error) => {
@@ -212,10 +210,10 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
         let dropped = counted(account.dropped_count, "document", "documents");
         match passages {
             PassageFate::Cut => message!(
-                "passages were cut out of {changed}; {dropped} removed whole, because nothing was \
-                 left"
+                "passages were cut out of {changed}; {dropped} removed completely, because nothing \
+                 was left"
             ),
-            PassageFate::Drop(_) => message!("{dropped} removed whole; the others are unchanged"),
+            PassageFate::Drop(_) => message!("{dropped} removed; the others are unchanged"),
             PassageFate::Annotate => {
                 let has = if account.changed_count == 1 { "has" } else { "have" };
                 message!("{changed} {has} marked passages");
@@ -241,6 +239,6 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
     if account.damaged_count > 0 {
         let is_one = account.damaged_count == 1;
         let damaged = counted(account.damaged_count, "damaged record", "damaged records");
-        message!("{damaged} {} in no output, see above", if is_one { "is" } else { "are" });
+        message!("{damaged} {} not in the output, see above", if is_one { "is" } else { "are" });
     }
 }

@@ -60,7 +60,7 @@ fn take_line(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> {
     }
     let [cluster, _, _, _, fingerprint, id] = columns.as_slice() else {
         bail!(
-            "{} columns, expected cluster, size, diameter, distance, fingerprint and id",
+            "the line has {} columns, expected cluster, size, diameter, distance, fingerprint, id",
             columns.len()
         );
     };

@@ -131,7 +131,7 @@ impl StreamDedup {
         }
         when_free(monitor, || self.writer.commit()).with_context(|| {
             let count = counted(count, "record", "records");
-            format!("{count} answered 'new' could not be added")
+            format!("{count} with the answer 'new' could not be added")
         })?;
         self.added += count;
         Ok(())

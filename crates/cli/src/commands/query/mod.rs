@@ -269,7 +269,10 @@ fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
         );
     }
     if args.limit.is_some() {
-        bail!("--limit would cut the candidates before they are confirmed; leave out one of them");
+        bail!(
+            "--limit cannot be used with --confirm: it would cut the candidates before they are \
+             confirmed"
+        );
     }
     Ok(())
 }

@@ -32,7 +32,10 @@ fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
     for args in [&["clean"][..], &["contamination", "--against", "items.jsonl"]] {
         let args = [args, &["--docs", "in", "--skip-bad", "-o", "out/", "-f"]].concat();
         let (_, err) = dir.run(&args, 2);
-        assert!(err.contains("no-header.tsv") && err.contains("the others are complete"), "{err}");
+        assert!(
+            err.contains("no-header.tsv") && err.contains("the other files are complete"),
+            "{err}"
+        );
         assert_eq!(dir.read("out/a.jsonl"), line);
         assert!(!dir.path("out/b").exists());
     }
@@ -237,7 +240,7 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
         let (_, err) = dir.run(&[&args[..], &["--skip-bad", "--manifest", "m.json"]].concat(), 0);
         assert!(err.contains(told), "{name}: {err}");
         assert!(err.contains("3 documents: 3 documents kept"), "{err}");
-        assert!(err.contains("1 damaged record is in no output"), "{err}");
+        assert!(err.contains("1 damaged record is not in the output"), "{err}");
         assert!(dir.read("m.json").contains("\"damaged_records\": 1"));
         assert_eq!(String::from_utf8(decompressed(&dir, &out)).unwrap(), without(lost), "{told}");
         // `contamination` copies no damaged record either.

@@ -114,7 +114,7 @@ fn judgements_that_contradict_or_name_two_documents_are_refused() {
     let err = run(&format!("{a}\t{b}\t1\n{b}\t{c}\t1\n{c}\t{a}\t0\n"), &[]);
     assert!(err.contains("are judged different, and the same by other pairs"), "{err}");
     let err = run(&format!("{a}\t{b}\tyes\n{a}\t{b}\tyes\n"), &[]);
-    assert!(err.contains("judged.tsv: line 1: label 'yes', expected 1, 0 or -1"), "{err}");
+    assert!(err.contains("judged.tsv: line 1: label is 'yes', expected 1, 0 or -1"), "{err}");
     let err = run(&format!("{a}\t{b}\t1\n"), &["--target", "3"]);
     assert!(err.contains("leave out one of these"), "{err}");
     dir.write("in.jsonl", format!("{lines}{lines}"));

@@ -138,7 +138,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     // The job continues with another limit: the limit is no setting that identifies a job.
     let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
     let (_, err) = dir.run(&loud, 2);
-    assert!(err.contains("1 of 1 parts are read"), "{err}");
+    assert!(err.contains("1 of 1 parts of the input are read"), "{err}");
     assert!(err.contains("130 documents in a cluster of 't0'"), "{err}");
     dir.run(&limited("100%"), 0);
     assert_eq!(names_in(&dir.path("out")), NAMES);

@@ -202,7 +202,10 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert_eq!(results.len(), 4);
     let bad = ["clean", "docs.jsonl", "--keep", "newest:text", "-o", "x.jsonl"];
     let (_, err) = dir.run(&bad, 2);
-    assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
+    assert!(
+        err.contains("field 'text' is ") && err.contains(", expected a date such as 2026-11-22"),
+        "{err}"
+    );
 }
 
 /// The features of all candidates exceed the memory limit, so comparison takes rounds.
@@ -430,7 +433,8 @@ fn a_killed_command_goes_on_where_it_was() {
     dir.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
     let (_, err) = dir.run(&["clean", "in", "-o", "other"], 2);
     assert!(
-        err.contains("holds unfinished work that differs in") && err.contains("--force"),
+        err.contains("holds unfinished work that differs in these settings")
+            && err.contains("--force"),
         "{err}"
     );
     dir.run(&["clean", "in", "-o", "other", "-f"], 0);

@@ -310,5 +310,5 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
         assert!(err.contains("recipes differ: ") && err.contains(told), "{told}: {err}");
     }
     let (_, err) = dir.run(&["add", "--docs", "a.jsonl", "-s", "whole.fps", "--unit", "line"], 2);
-    assert!(err.contains("only the given one has unit=line"), "{err}");
+    assert!(err.contains("only the given recipe has unit=line"), "{err}");
 }

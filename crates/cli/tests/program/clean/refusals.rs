@@ -44,7 +44,7 @@ fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     dir.write("n.jsonl", numbers);
     let args = ["clean", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
     let (_, err) = dir.run(&args, 2);
-    assert!(err.contains("n.jsonl: line 1: 5 in 'url', expected an address"), "{err}");
+    assert!(err.contains("n.jsonl: line 1: field 'url' is 5, expected an address"), "{err}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_label_that_is_spelled_wrong_is_no_header() {
     dir.write("good.tsv", "id\tid\tLabel\nd0\td1\t0\n");
     let pairs = |file| [&ARGS[..], &["--pairs", file]].concat();
     let (_, err) = dir.run(&pairs("bad.tsv"), 2);
-    assert!(err.contains("bad.tsv: line 1: label 'same', expected 1, 0 or -1"), "{err}");
+    assert!(err.contains("bad.tsv: line 1: label is 'same', expected 1, 0 or -1"), "{err}");
     let (_, err) = dir.run(&pairs("good.tsv"), 0);
     assert!(err.contains("3 documents kept"), "{err}");
 }
