@@ -30,19 +30,20 @@ fpstore_base::choices! {
         /// share the memory, and the system reclaims it when memory is short. If a program shortens
         /// a mapped file, or a network disk or device fails, the system ends the process with
         /// SIGBUS.
-        Map = "map": "From a memory map",
+        Map = "map": "Through a memory map",
         /// Reads the files into memory of this process, which is freed when the store and
         /// everything that uses the store are dropped. Opening reads every byte. Later changes to
         /// the files have no effect, and the files may be removed.
         Memory = "memory":
-            "From a copy in memory, made at the start: later changes to the files have no effect",
+            "Load the store first; later changes to its files have no effect",
         /// `Memory` if the directory is on a network file system, the segments together take at
         /// most a quarter of the memory of the machine or of the control group, and the system
         /// reports both; otherwise `Map`. Known network file systems, on Linux only: NFS, SMB,
         /// FUSE, 9p, AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
         #[default]
         Auto = "auto":
-            "Into memory on a network file system, if it takes at most a quarter of the memory",
+            "Like memory if the store is on a network file system and takes at most a quarter of \
+             the memory, else like map",
     }
 }
 

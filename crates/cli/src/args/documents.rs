@@ -46,10 +46,10 @@ pub(crate) struct FieldArgs {
     /// then a number, too. Columns are separated by tabs, semicolons or commas, and a header is
     /// skipped. Otherwise NAME is the name of a field in a file of the format jsonl, csv, tsv or
     /// parquet, as with --docs; --id-field names the field of ids. --radix sets the number base of
-    /// fingerprints given as texts. A number in JSON or Parquet is the fingerprint itself; of a
-    /// negative number, the bits are. A record with a null or an empty text has no fingerprint.
-    /// Without this option, the column with 13 to 16 hex digits, or 17 or more decimal digits, in
-    /// three of four lines is used.
+    /// fingerprints given as texts. A number in JSON or Parquet is the fingerprint itself; a
+    /// negative number stands for its bits. A record with a null or an empty text has no
+    /// fingerprint. Without this option, the column with 13 to 16 hex digits, or 17 or more
+    /// decimal digits, in three of four lines is used.
     #[arg(
         long,
         value_name = "NAME",

@@ -20,16 +20,16 @@ pub(crate) struct ReadingArgs {
     docs_format: Option<DocumentFormat>,
     /// Field or column of the id [default: id, url, uri, ...]
     ///
-    /// The default is id, else the only field with another usual name, which is printed. In JSON,
-    /// doc.id is the field id of the object doc.
+    /// The default is id, else the only field with another usual name; the chosen name is printed.
+    /// In JSON, doc.id is the field id of the object doc.
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
-    /// Use line or row numbers as ids, after the file name if there are several files
+    /// Use line or row numbers as ids, with the file name before them if there are several files
     #[arg(long, hide_short_help = true)]
     line_ids: bool,
     /// Field or column of the text [default: text, content, body, ...]
     ///
-    /// The default is text, else the only field with another usual name, which is printed. In JSON
+    /// The default is text, else the only field with another usual name, and it is printed. In JSON
     /// and Parquet, doc.body is the field body of the object doc, and messages[].content the
     /// field content of all elements of the array messages, joined by line feeds.
     #[arg(long, value_name = "NAME")]

@@ -34,7 +34,7 @@ pub(crate) struct RecipeArgs {
     /// characters [default: 2 for signs, as in Chinese; 6 for letters, as in Thai]
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     ngram: Option<u32>,
-    /// Weight of a feature by how often the text contains it: once, log, count
+    /// Weight of a feature by its number of occurrences: count, log, or once (no effect)
     #[arg(long, value_name = "RULE", hide_short_help = true)]
     count: Option<String>,
     /// Use only the N heaviest features of a text

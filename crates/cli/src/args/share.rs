@@ -19,9 +19,9 @@ pub(crate) struct ShareArgs {
     /// the same store for all shares.
     #[arg(long, value_name = "I/N")]
     share: Option<ShareArg>,
-    /// Print which parts of the tables a share reads, and join nothing
+    /// Print the plan: which parts of the tables a share reads; join nothing
     ///
-    /// The plan is 'reads=ranges' if each share reads its part of some tables, and
+    /// The plan contains 'reads=ranges' if each share reads its part of some tables, and
     /// 'reads=everything' if each share reads all tables.
     #[arg(long, hide_short_help = true)]
     explain: bool,

@@ -71,13 +71,13 @@ pub(crate) struct AddArgs {
     /// Create the store if it does not exist
     ///
     /// An empty store is created once the inputs are open, then the records are added. If adding
-    /// fails, the empty store is kept, and the next command can add to it. It is tuned for -k, or
-    /// for the default distance of 'build'.
+    /// fails, the empty store is kept, and the next command can add to it. The store is tuned for
+    /// -k, or for the default distance of 'build'.
     #[arg(long)]
     create: bool,
     #[command(flatten)]
     label: LabelArgs,
-    /// Replace stored records with the ids of the new ones, in the same step
+    /// Replace stored records that have the ids of new records, in the same step
     #[arg(long)]
     replace: bool,
     #[command(flatten)]

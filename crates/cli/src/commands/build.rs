@@ -67,7 +67,8 @@ pub(crate) struct BuildArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// Write one segment to FILE, without a store, and print its receipt; see 'commit'
+    /// Write one segment to FILE instead of a store, and print a line about its contents (receipt)
+    /// for 'commit'
     #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "label", "wait"],
           hide_short_help = true)]
     segment_file: Option<PathBuf>,
@@ -87,7 +88,7 @@ pub(crate) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
-    /// Make an empty store if all records are bad, or in place of a full store
+    /// Make an empty store if all records are bad, or to replace a non-empty one
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]

@@ -56,7 +56,7 @@ pub(crate) struct DeleteArgs {
     /// Print what would be deleted and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print the counts for people, or as a JSON object on standard output
+    /// Format of the counts: text, on standard error; json: also as an object on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
     #[command(flatten)]

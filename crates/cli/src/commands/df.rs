@@ -52,7 +52,7 @@ pub(crate) struct DfArgs {
     /// Replace an existing file
     #[arg(short, long)]
     force: bool,
-    /// Write a table even without documents
+    /// Write a table even if no document was read
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub(crate) struct ExpireArgs {
     /// Remove segments whose label sorts before LABEL
     #[arg(long, value_name = "LABEL", conflicts_with = "older_than")]
     before: Option<String>,
-    /// Remove segments even if no record is left
+    /// Allow the removal of all records
     #[arg(long)]
     all: bool,
     /// Print what would be removed and change nothing

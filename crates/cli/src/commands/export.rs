@@ -37,9 +37,10 @@ pub(crate) struct ExportArgs {
     /// Copy only the segment with this number; see 'info'
     #[arg(long, alias = "segment", value_name = "N")]
     segment_number: Option<u64>,
-    /// Link the files instead of copying them: a snapshot that takes no space
+    /// Hard-link the files instead of copying them, which takes no space
     ///
-    /// Jobs can read the snapshot while the store changes. Both must be on one file system.
+    /// Jobs can read the snapshot while the store changes. Both stores must be on one file
+    /// system.
     #[arg(long, alias = "link")]
     hard_link: bool,
     #[command(flatten)]

@@ -44,7 +44,7 @@ pub(crate) struct FeaturesArgs {
     /// Print the words or letters of the text
     #[arg(long, conflicts_with = "limit")]
     words: bool,
-    /// Print the N heaviest features; ties: the first in the text
+    /// Print only the N heaviest features; of equally heavy ones, the first in the text
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

@@ -19,12 +19,11 @@ pub(crate) struct NearArgs {
     /// Distance in bits, inclusive [default: from the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Minimum Jaccard similarity of near documents
+    /// Minimum Jaccard similarity of near-duplicates
     ///
-    /// With --docs the similarity is exact, all such pairs are found, and -k is not allowed. From
-    /// the sketches of a store it is estimated, for documents within -k bits; without -k the
-    /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer pairs
-    /// of a higher similarity.
+    /// With --docs the similarity is exact, all such pairs are found, and -k is not allowed. With a
+    /// store it is estimated from sketches, for documents within -k bits; the default of -k finds
+    /// at least 99 % of the pairs.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(crate) confirm: Option<f64>,
 }

@@ -119,7 +119,7 @@ come from the documents, which are then read twice. With a store or fingerprints
 documents with the same ids; without it the page shows ids. --link and --image set links and pictures.
 
 --pairs FILE contains judgements of people. Documents judged the same are always in one cluster, and \
-documents judged different never are. A component that would contain two different documents is built \
+documents judged different never. A component that would contain two different documents is built \
 again: from single documents, joining first the same documents, then near pairs by ascending distance, \
 ties by the smaller document, then by the larger one (by fingerprint, then by id as text). A pair that \
 would join two different documents is skipped.

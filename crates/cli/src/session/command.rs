@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::{Access, OpenOptions, Store, Width};
 
-use super::choice::bare_choice;
+use super::choice::choice;
 
 /// The exit status of a command that ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,8 @@ pub(crate) enum ExitStatus {
 /// The option that selects how a command that searches reads the store.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct AccessArgs {
-    /// How to read the store: map, from a memory map; memory, into memory first, safe from changes
-    /// to the files; auto, into memory on a network file system if it takes at most a quarter of
-    /// the memory [default: map]
-    #[arg(long, value_parser = bare_choice::<Access>(), value_name = "HOW", hide_short_help = true)]
+    /// How to read the store [default: map]
+    #[arg(long, value_parser = choice::<Access>(), value_name = "HOW", hide_short_help = true)]
     access: Option<Access>,
 }
 

@@ -158,8 +158,8 @@ impl LiveStore {
                 if warmed.left_out > 0 {
                     let Warmed { pages, left_out, .. } = warmed;
                     self.log(format_args!(
-                        "the store exceeds the memory: {pages} pages were read, {left_out} are left to \
-                         queries"
+                        "the store exceeds the memory: {pages} pages were read, {left_out} are \
+                         left to queries"
                     ));
                 }
                 self.health.note_start(true);

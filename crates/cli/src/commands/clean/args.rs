@@ -9,12 +9,11 @@ use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 /// Options that select which near-duplicate documents are removed, and options for reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
-    /// Remove documents with this share of their features in a kept document, such as 1.0
+    /// Remove a document if a kept one contains this share of its features, such as 1.0 for all
     ///
-    /// The kept document then has at least as many features as the removed document. With 1.0 a
-    /// document is removed only if the kept document has all its features. All such documents are
-    /// found, however much longer the kept document is; --confirm S bounds the similarity, too.
-    /// --keep longest finds the most such documents.
+    /// The kept document then has at least as many features as the removed document. All such
+    /// documents are found, however much longer the kept document is; --confirm S also requires a
+    /// similarity of S. With --keep longest, the most documents are removed.
     #[arg(long, value_name = "PART", hide_short_help = true)]
     pub(super) confirm_contains: Option<f64>,
     /// With --unit: treatment of removed passages: cut, annotate or drop:PART
@@ -75,7 +74,7 @@ pub(super) struct CleaningArgs {
     /// are always kept.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) target: Option<u64>,
-    /// Stop before writing if a larger part would be removed, such as 50%
+    /// Stop before writing if more than PART of the documents would be removed, such as 50%
     ///
     /// The limit applies to all documents, and to each file and each source with 100 documents or
     /// more. The same command with a higher limit continues the stopped job.

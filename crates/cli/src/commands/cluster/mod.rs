@@ -81,8 +81,8 @@ pub(crate) struct ClusterArgs {
     /// different documents
     ///
     /// The format is the same as for 'evaluate'. Documents judged the same are in one cluster, near
-    /// or not; documents judged different never are, see 'fpstore help clusters'. Unknown ids have
-    /// no effect.
+    /// or not; documents judged different are never in one cluster, see 'fpstore help clusters'.
+    /// Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pairs: Option<PathBuf>,
     /// Keep the cluster numbers of an earlier output

@@ -77,7 +77,7 @@ pub(crate) struct CompareArgs {
     /// With -s: file of documents with the texts, found by id; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
-    /// Number of printed features of only one document, for each document [default: 10]
+    /// Maximum number of printed features that only A or only B has, for each [default: 10]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     #[command(flatten)]

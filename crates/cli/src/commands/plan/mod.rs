@@ -51,7 +51,7 @@ pub(crate) struct PlanArgs {
     n: Option<CountArg>,
     #[command(flatten)]
     auto: BudgetArgs,
-    /// Fingerprints of the kind to be stored, as 'build' reads them
+    /// File of fingerprints like those to be stored, in a format that 'build' reads
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
     /// Number base of the fingerprints in the sample [default: hex]

@@ -82,18 +82,18 @@ pub(crate) struct QueryArgs {
     limit: Option<u64>,
     #[command(flatten)]
     format: TableArgs,
-    /// With -: answer from the newest state of the store
+    /// With -: answer each line from the newest state of the store
     ///
-    /// The default is to answer from the state at the beginning.
+    /// The default is the state at the start of the command.
     #[arg(long)]
     refresh: bool,
-    /// Answer only if the store is at this generation, such as a copy made by 'fpstore backup'
+    /// Answer only if the store is at this generation
     ///
-    /// A store with another generation is an error. 'fpstore backup' keeps a state in a separate
-    /// folder. 'fpstore info' and each answer of a server contain the generation.
+    /// A store with another generation is an error. 'fpstore backup' makes a copy that keeps its
+    /// generation. 'fpstore info' and each answer of a server contain the generation.
     #[arg(long, value_name = "GENERATION", conflicts_with = "refresh", hide_short_help = true)]
     as_of: Option<u64>,
-    /// Search for the fingerprints stored with ID; may be repeated
+    /// Use the fingerprints stored with ID as queries; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
     /// Search only records with this label; may be repeated

@@ -70,7 +70,7 @@ pub(crate) struct ServeArgs {
     /// File mode of the Unix socket
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = file_mode)]
     socket_mode: u32,
-    /// Number of threads for requests and short searches, and also of threads for long searches
+    /// Number of threads for requests and short searches; long searches have as many more
     /// [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
@@ -122,8 +122,8 @@ pub(crate) struct ServeArgs {
     /// Additional address that serves only /metrics, /healthz and /readyz, without a token
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics_listen: Option<String>,
-    /// Time to continue after SIGTERM; /readyz reports the end at once, so that a load balancer
-    /// stops sending requests
+    /// Keep accepting connections for TIME after SIGTERM; /readyz reports 'not ready' at once, so
+    /// that load balancers stop sending requests
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<Time>,
     #[command(flatten)]
@@ -154,7 +154,7 @@ impl TokenArgs {
 /// The option for the file of pairs judged by people.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PairsArg {
-    /// Pairs judged by people, one on each line: id, id and 0, if the two items never count as near
+    /// Pairs of ids that never count as near, judged by people, one on each line: id, id, 0
     #[arg(long, value_name = "FILE", requires = "writable")]
     pairs: Option<PathBuf>,
 }
@@ -175,11 +175,7 @@ impl PairsArg {
 /// rarely needed options in the short help.
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
-        "access" => arg.help(
-            "How to read the store: map, from a memory map; memory, into memory first; auto, into \
-             memory on a network file system if it takes at most a quarter of the memory [default: \
-             auto]",
-        ),
+        "access" => arg.help("How to read the store [default: auto]"),
         "quiet" | "access_log" | "drain_delay" | "behind_proxy" | "metrics_listen" => {
             arg.help_heading(None::<&str>)
         }
@@ -226,7 +222,7 @@ struct WritingArgs {
         requires = "writable"
     )]
     commit_every: Time,
-    /// Memory for commits, and the same amount for merging segments
+    /// Memory for commits, and as much for merging segments
     #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
     memory: ByteSize,
     /// Merge segments only on request of a client
