@@ -48,7 +48,7 @@ fn summary(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     if let Some(worth) = statistics.effective_bits {
         let vary = statistics.bits.iter().filter(|bit| bit.share > 0.0 && bit.share < 1.0).count();
-        writeln!(f, "bits           {vary} of 64 vary, worth {worth:.1} even ones")?;
+        writeln!(f, "bits           {vary} of 64 vary, worth {worth:.1} random bits")?;
     }
     writeln!(f, "tuned for k    {}", statistics.tuned_k)?;
     match statistics.sampling {
@@ -145,11 +145,11 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             grouped(count)
         ),
     };
-    writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even{deleted}")?;
+    writeln!(f, "\ntables: candidates a probe meets, here and if all bits were random{deleted}")?;
     let name = |table: &TableStatistics| {
         name_of(statistics, table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
     };
-    writeln!(f, "  table  mask              prefix        here        even  largest group")?;
+    writeln!(f, "  table  mask              prefix        here      random  largest group")?;
     for table in statistics.tables.iter().take(TABLES_MAX) {
         let largest = match (table.largest_groups.first(), table.largest_group_estimate()) {
             (Some(group), Some(count)) => format!("{} at {}", rounded_count(count), group.prefix),

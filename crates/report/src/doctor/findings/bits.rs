@@ -214,7 +214,7 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
         severity: if worth < 56.0 { Severity::Warning } else { Severity::Note },
         sentence: format!(
             "{} of 64 bits {} uneven ({}), most of all bit {} with {} ones: all 64 are worth \
-             {worth:.1} even ones",
+             {worth:.1} random bits",
             named.len(),
             if named.len() == 1 { "is" } else { "are" },
             bits(&named),

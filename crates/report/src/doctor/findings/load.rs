@@ -136,7 +136,7 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
         },
         sentence: format!(
             "{count} of {of} {} crowded: in {} (mask {:016x}) a probe meets {} other \
-             fingerprints on average, where even bits would give {}{largest}",
+             fingerprints on average, where random bits would give {}{largest}",
             if of == 1 { "table is" } else { "tables are" },
             name_of(statistics, worst),
             worst.mask,
@@ -169,7 +169,7 @@ fn by_chance(statistics: &Statistics) -> Option<Finding> {
     } else {
         format!(
             "at k = {k} a query finds {} of {n} fingerprints by chance, because the 64 bits are \
-             worth only {:.1} even bits",
+             worth only {:.1} random bits",
             rounded(at.alike),
             statistics.effective_bits.unwrap_or(64.0),
         )

@@ -180,7 +180,7 @@ fn tables_section(statistics: &Statistics) -> Markup {
         ]
     });
     let head =
-        ["table", "mask", "prefix bits", "candidates a probe", "with even bits", "largest group"];
+        ["table", "mask", "prefix bits", "candidates a probe", "random bits", "largest group"];
     html! {
         section aria-label="Tables" { h2 { "Tables" } (table(&head, rows)) }
     }

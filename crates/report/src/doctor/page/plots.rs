@@ -39,9 +39,11 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
         _ if !says_something => {
             "There are too few fingerprints for statements about their bits.".into()
         }
-        (0, Some(worth)) => format!("All bits vary; together they are worth {worth:.1} even bits."),
+        (0, Some(worth)) => {
+            format!("All bits vary; together they are worth {worth:.1} random bits.")
+        }
         (count, Some(worth)) => {
-            format!("{count} of 64 bits never vary; all 64 are worth {worth:.1} even bits.")
+            format!("{count} of 64 bits never vary; all 64 are worth {worth:.1} random bits.")
         }
         (_, None) => String::new(),
     };
@@ -157,7 +159,7 @@ pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup 
     let mean = rounded(of.candidates_per_probe);
     let uniform = rounded(of.uniform_candidates_per_probe);
     let shown = format!(
-        "A probe for a fingerprint like the stored ones meets {mean} others on average; with even \
+        "A probe for a fingerprint like the stored ones meets {mean} others on average; with random \
          bits it would be {uniform}."
     );
     let title = format!("Prefix groups, {name}");
@@ -173,8 +175,8 @@ pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup 
     let rows = classes.iter().zip(&even).map(|(class, &even)| {
         vec![class.name(), grouped(class.count), percent(share(class)), percent(even)]
     });
-    let head = ["group", "groups", "fingerprints", "with even bits"];
-    let legend = html! { span.key.bar { "here" } " " span.key.even { "with even bits" } };
+    let head = ["group", "groups", "fingerprints", "random bits"];
+    let legend = html! { span.key.bar { "here" } " " span.key.even { "random bits" } };
     figure(&title, &chart, &marks, &legend, &table(&head, rows))
 }
 
@@ -223,8 +225,8 @@ pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
         .gaps
         .iter()
         .map(|gap| vec![gap.bits.to_string(), grouped(gap.count), rounded(gap.uniform)]);
-    let legend = html! { span.key.bar { "here" } " " span.key.even { "with even bits" } };
-    figure(&title, &chart, &marks, &legend, &table(&["bits", "gaps", "with even bits"], rows))
+    let legend = html! { span.key.bar { "here" } " " span.key.even { "random bits" } };
+    figure(&title, &chart, &marks, &legend, &table(&["bits", "gaps", "random bits"], rows))
 }
 
 /// Lists the largest prefix groups of a table, as an HTML table with bars.
