@@ -284,7 +284,7 @@ impl fmt::Display for Error {
                 write!(f, "{} is compacting {}", holder(*process), path.display())
             }
             Error::Follower { path, followed } => {
-                write!(f, "{} follows {followed}, which alone changes it", path.display())
+                write!(f, "{} follows {followed}, and changes only with it", path.display())
             }
             Error::Replaced { path } => write!(
                 f,

@@ -204,7 +204,7 @@ impl Builder {
         let recipe = match (recipe, bits) {
             (recipe, None) => recipe.map(recipe_text_of).transpose()?,
             (Some(_), Some(_)) => {
-                let message = "a recipe makes fingerprints of 64 bits; give recipe or bits";
+                let message = "a recipe makes fingerprints of 64 bits; leave recipe or bits out";
                 return Err(input_error(py, message));
             }
             (None, Some(bits)) => Some(narrow(py, bits)?),

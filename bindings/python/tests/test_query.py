@@ -135,7 +135,7 @@ def test_rows_are_columns(store: fpstore.Store, values: U64) -> None:
         np.dtype(object),
     ]
     assert store.query_many(values[:10], 3, ids=False).column_names == rows.column_names[:3]
-    with pytest.raises(KeyError, match="there are query, fingerprint"):
+    with pytest.raises(KeyError, match="only query, fingerprint"):
         rows["ids"]
     assert repr(rows).endswith("rows of query, fingerprint, distance, id>")
 

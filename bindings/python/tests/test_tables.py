@@ -250,8 +250,8 @@ def test_what_is_no_table_of_documents_is_refused(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "text": ["one two", "three four"], "at": ["x", "y"]})
     some: list[Any] = ["a", None]
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (frame[["id"]], {}, "no column 'text', there are id"),
-        (pa.table({"body": ["x"]}), {}, "no column 'text', there are body"),
+        (frame[["id"]], {}, "no column 'text', only id"),
+        (pa.table({"body": ["x"]}), {}, "no column 'text', only body"),
         (frame, {"keep": "best:score"}, "no column 'score'"),
         (frame["text"], {"keep": "best:score"}, "give a table"),
         (frame, {"output": tmp_path / "out"}, "output is for files"),

@@ -263,8 +263,8 @@ impl Cleaner<'_> {
         PER_CLUSTER.check(self.per_cluster)?;
         if self.target.is_some() && self.per_cluster > 1 {
             return Err(Error::refused(
-                "the target is a number of kept documents for one document per cluster; leave out \
-                 the target, or keep one per cluster",
+                "a target can be reached only for one document per cluster; leave out the target, or \
+                 keep one per cluster",
             ));
         }
         if self.target.is_some() && self.pairs.is_some() {

@@ -18,11 +18,11 @@ fpstore_base::choices! {
         ///
         /// Aslam, Pelekhov and Rus, "The Star Clustering Algorithm for Static and Dynamic
         /// Information Organization", JGAA 8 (2004): the off-line algorithm.
-        Star = "star": "Every member near its representative, the most connected first",
+        Star = "star": "Members are near their representative, a document with many neighbours",
         /// Leaders: in the order of smallest ids, each document that is no near-duplicate of a
         /// leader becomes a leader. Every other document belongs to the first leader of which it is
         /// a near-duplicate. Deduplication keeps exactly the leaders.
-        Leader = "leader": "Every member near its representative, the smallest id first",
+        Leader = "leader": "Members are near their representative, the first document in order",
     }
 }
 

@@ -95,7 +95,7 @@ def clean(
     for name in order.fields:
         if df.columns.count(name) != 1:
             message = f"keep is '{keep}', which needs one column '{name}'"
-            raise InputError(f"{message}, there are {', '.join(df.columns)}")
+            raise InputError(f"{message}; columns: {', '.join(df.columns)}")
     kept_columns(df, None, TOLD)
     spark = df.sparkSession
     settings = check(spark)

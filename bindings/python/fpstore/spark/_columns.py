@@ -53,7 +53,7 @@ def check_column(df: DataFrame, name: str, types: tuple[str, ...], what: str) ->
     type."""
     if df.columns.count(name) != 1:
         many = "no column" if name not in df.columns else "more than one column"
-        raise InputError(f"{many} '{name}' for {what}, there are {', '.join(df.columns)}")
+        raise InputError(f"{many} '{name}' for {what}; columns: {', '.join(df.columns)}")
     found: str = df.schema[name].dataType.simpleString()
     if found not in types:
         raise InputError(f"column '{name}' is {found}, expected {' or '.join(types)} for {what}")
@@ -74,7 +74,7 @@ def kept_columns(df: DataFrame, keep: list[str] | None, new: list[str]) -> list[
     for name in kept:
         if df.columns.count(name) != 1:
             many = "no column" if name not in df.columns else "more than one column"
-            raise InputError(f"{many} '{name}' to keep, there are {', '.join(df.columns)}")
+            raise InputError(f"{many} '{name}' to keep; columns: {', '.join(df.columns)}")
     taken = [name for name in new if name in kept]
     if taken:
         message = f"there is a column '{taken[0]}' already: rename it, or leave it out of keep"

@@ -163,7 +163,7 @@ def add(
         return _again(df, stored.path, run, target, id, fingerprint)
     of_store = id_type_of(stored)
     if of_store is not None and (of_store == "string") != (id_type == "string"):
-        message = f"ids of {stored.path} are {of_store}, those of column '{id}' {id_type}"
+        message = f"ids of {stored.path} are {of_store}, but column '{id}' is {id_type}"
         raise InputError(message)
     k = stored.tuned_k if k is None else k
     plain = _of(df, [id, fingerprint]).toDF("id", "fp").where("fp is not null").persist()
@@ -216,8 +216,8 @@ def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprin
     """The result of `add` for a run that was committed before."""
     if not os.path.exists(target.removeprefix("file://")):
         raise KnownRunError(
-            f"the run '{run}' is in {store} already, and its list of rows to drop, {target}, is "
-            "gone: choose another name for another run",
+            f"{store} already has the run '{run}', but its list of rows to drop, {target}, is "
+            "missing: for another run, choose another name",
             path=store,
             run=run,
         )

@@ -178,7 +178,7 @@ fn no_column<'a>(py: Python<'_>, name: &str, names: impl IntoIterator<Item = &'a
     let option =
         if name == fields::TEXT[0] { "; text_field names the column of texts" } else { "" };
     let names = names.join(", ");
-    input_error(py, format!("the table has no column '{name}', there are {names}{option}"))
+    input_error(py, format!("the table has no column '{name}', only {names}{option}"))
 }
 
 fn write_array(

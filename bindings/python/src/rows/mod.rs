@@ -69,7 +69,7 @@ impl Rows {
     fn column(&self, name: &str) -> PyResult<Vec<ArrayRef>> {
         let Ok(at) = self.schema.index_of(name) else {
             let names = self.names().join(", ");
-            return Err(PyKeyError::new_err(format!("no column '{name}', there are {names}")));
+            return Err(PyKeyError::new_err(format!("there is no column '{name}', only {names}")));
         };
         Ok(self.batches.iter().map(|batch| batch.column(at).clone()).collect())
     }
@@ -115,7 +115,8 @@ impl Rows {
             at -= if is_here { 0 } else { batch.num_rows() };
             is_here
         });
-        let batch = batch.ok_or_else(|| PyIndexError::new_err("there is no such row"))?;
+        let batch =
+            batch.ok_or_else(|| PyIndexError::new_err("the rows have no row of this number"))?;
         let cells = batch.columns().iter().map(|column| value_at(py, column, at));
         class.make(&PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?)
     }

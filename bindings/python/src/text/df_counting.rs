@@ -116,7 +116,7 @@ impl Recipe {
                 run(py, &reporter, |shared| counting.of_texts(&texts, shared))?
             }
             _ => {
-                let message = "documents are inputs or texts: give one of them";
+                let message = "give the documents either as inputs or as texts";
                 return Err(input_error(py, message));
             }
         };

@@ -261,8 +261,8 @@ impl<'a> Sample<'a> {
                 unclear.columns = Some(columns);
             }
             None => {
-                unclear.reason += "; if a column of shorter numbers holds some, name it with \
-                                   --fingerprint-field, and their --radix";
+                unclear.reason += "; if a column of shorter numbers holds them, name it with \
+                                   --fingerprint-field, and give --radix";
             }
         }
         unclear

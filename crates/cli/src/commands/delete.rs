@@ -126,7 +126,7 @@ pub(crate) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
             "{} and {} {}",
             counted(done.fingerprints, "fingerprint", "fingerprints"),
             counted(done.ids, "id", "ids"),
-            if args.dry_run { "would be deleted; nothing was" } else { "deleted" },
+            if args.dry_run { "would be deleted; nothing was changed" } else { "deleted" },
         );
     }
     let is_missing = done.found == 0 && done.wanted > 0;

@@ -339,13 +339,13 @@ fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
     for what in [&["--id", "b", "--id", "x"][..], &["--fingerprint", "00ff"]] {
         let delete = [&["delete", "-s", "pages.fps"], what].concat();
         let (_, would) = dir.run(&[&delete[..], &["--dry-run"]].concat(), 0);
-        assert!(would.contains("would be deleted; nothing was"), "{would}");
+        assert!(would.contains("would be deleted; nothing was changed"), "{would}");
         assert_eq!(dir.ok(&["dump", "-s", "pages.fps"], ""), before);
         assert_eq!(generation(), first);
         // --dry-run prints the same message as the deletion.
         dir.ok(&["build", "pages.tsv", "-s", "copy.fps", "-qf"], "");
         let (_, done) = dir.run(&[&["delete", "-s", "copy.fps"], what].concat(), 0);
-        assert_eq!(would.replace("would be deleted; nothing was", "deleted"), done);
+        assert_eq!(would.replace("would be deleted; nothing was changed", "deleted"), done);
     }
 }
 

@@ -149,8 +149,8 @@ impl Job {
         if !is_done && others.any(|run| has_added(run)) {
             return Err(Error::refused(format!(
                 "the store already has the documents of the unfinished work in {}, so its outputs are \
-                 complete; finish it with the command that began it, on the same files, or move the \
-                 outputs away and remove it",
+                 complete; finish the work with the command that began it, on the same files, or move \
+                 the outputs away and remove that folder",
                 path.display()
             )));
         }

@@ -38,7 +38,7 @@ pub(crate) fn warn(results: &[Measured], tells_others: bool) {
     for result in results {
         if result.found.best().k == K_MAX {
             message!(
-                "{}: the best k is the greatest tried k: the recipe does not suit these documents",
+                "{}: the best k is the largest tried k, so the recipe does not suit these documents",
                 result.recipe
             );
         }
