@@ -163,8 +163,7 @@ impl Deletions {
         };
         let above = |least: u64, gap: u64, most: u64| {
             least.checked_add(gap).filter(|&value| value < most).ok_or_else(|| {
-                let detail =
-                    format!("a rank or position is {least} + {gap}, expected less than {most}");
+                let detail = format!("rank or position is {least} + {gap}, expected below {most}");
                 at(FIXED_LEN, Fault::rule(26, detail))
             })
         };

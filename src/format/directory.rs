@@ -127,8 +127,7 @@ fn read_entry(
         return Err(Fault::rule(9, detail));
     }
     if reserved != 0 {
-        let detail = format!("reserved bytes of the entry of {section} are not zero");
-        return Err(Fault::rule(5, detail));
+        return Err(Fault::rule(5, format!("nonzero reserved bytes in the entry of {section}")));
     }
     if found != offset {
         let detail = format!("{section} starts at {found:#x}, expected {offset:#x}");

@@ -109,8 +109,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     let header_len_found = u32_at(bytes, 12).ok_or_else(short)?;
     let file_len = u64_at(bytes, 16).ok_or_else(short)?;
     if file_len != actual_len {
-        let detail =
-            format!("the file has {actual_len} bytes, expected {file_len} as in the header");
+        let detail = format!("the file has {actual_len} bytes, expected {file_len} by its header");
         return Err(at(16, Fault::rule(3, detail)));
     }
     let area = usize::try_from(header_len_found).ok().and_then(|len| slice_at(bytes, 0, len));
@@ -148,8 +147,7 @@ fn read_checked(
         return Err(at(10, Fault::rule(5, "reserved bytes are not zero")));
     }
     if fingerprint_count > FINGERPRINT_COUNT_MAX || id_count > ID_COUNT_MAX {
-        let detail =
-            format!("{fingerprint_count} fingerprints, {id_count} ids, expected at most 2^40 each");
+        let detail = format!("{fingerprint_count} fingerprints, {id_count} ids, at most 2^40 each");
         return Err(at(24, Fault::rule(6, detail)));
     }
     let id_kind = match (kind, id_len, id_count) {
@@ -157,9 +155,7 @@ fn read_checked(
         (1, 1..=8, _) => IdKind::U64,
         (2, 0, _) => IdKind::Text,
         _ => {
-            let detail =
-                format!("id kind {kind}, id length {id_len} and {id_count} ids do not fit");
-            return Err(at(40, Fault::rule(6, detail)));
+            return Err(at(40, Fault::rule(6, format!("invalid id kind {kind}, length {id_len}"))));
         }
     };
     if tuned_k > 64 {

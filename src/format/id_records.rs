@@ -131,8 +131,7 @@ impl<'a> Record<'a> {
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {
             let (count, len) = (self.left, self.payload.len());
-            let detail = format!("{count} ids, too many for an id record of {len} bytes");
-            return Err(Fault::rule(18, detail));
+            return Err(Fault::rule(18, format!("{count} ids do not fit into {len} bytes")));
         }
         Ok(self.left)
     }

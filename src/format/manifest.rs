@@ -114,10 +114,7 @@ pub(crate) fn fault_of_run(name: &str) -> Option<String> {
 /// The reason why a text is not a valid label, or `None`.
 pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     if label.len() > LABEL_LEN_MAX {
-        return Some(format!(
-            "a label has {} bytes, expected at most {LABEL_LEN_MAX}",
-            label.len()
-        ));
+        return Some(format!("a label has {} bytes, at most {LABEL_LEN_MAX}", label.len()));
     }
     let control = label.chars().find(|c| c.is_control())?;
     Some(format!("a label contains the control character {}", control.escape_default()))
@@ -299,9 +296,7 @@ fn read_deletions(body: &[u8], start: usize) -> Result<Option<DeletionEntry>, Fa
         0 if (digest, fingerprint_count, id_count) == (Digest::NONE, 0, 0) => Ok(None),
         0 => Err(Fault::rule(25, "the segment has deletions, but no file of them")),
         _ if fingerprint_count > segment_count => {
-            let detail = format!(
-                "{fingerprint_count} fingerprints deleted, expected at most {segment_count}"
-            );
+            let detail = format!("it deletes {fingerprint_count} of {segment_count} fingerprints");
             Err(Fault::rule(25, detail))
         }
         _ => Ok(Some(entry)),

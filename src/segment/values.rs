@@ -200,9 +200,7 @@ impl Values<'_> {
         }
         // The heads of a block ascend, so it suffices to check the last head of the run.
         match self.run().last() {
-            Some(&head) if head > self.last_head => {
-                Err(self.fault(14, "a head belongs to another block"))
-            }
+            Some(&head) if head > self.last_head => Err(self.fault(14, "a head of another block")),
             _ => Ok(()),
         }
     }

@@ -172,9 +172,8 @@ impl Store {
             let known: Vec<&str> = known.collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             let path = snapshot.title();
-            let reason = format!(
-                "{path} has no segment with the label '{unknown}'; existing labels: {known}"
-            );
+            let reason =
+                format!("{path} has no segment with the label '{unknown}'; labels: {known}");
             return Err(Error::InvalidOptions { reason });
         }
         let wanted: BTreeSet<Counted<&str>> = wanted().collect();

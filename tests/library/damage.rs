@@ -428,7 +428,7 @@ fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
         .unwrap();
     let mut writer = Writer::open(patient.folder.path()).unwrap();
     let refused = writer.delete_fingerprints(&fingerprints).unwrap_err();
-    assert!(refused.to_string().contains("ids to delete, the header states 1"), "{refused}");
+    assert!(refused.to_string().contains("ids to delete, but the header states 1"), "{refused}");
     drop(writer);
     assert_eq!(fs::read(patient.file("MANIFEST")).unwrap(), manifest);
     Store::open(patient.folder.path()).unwrap();

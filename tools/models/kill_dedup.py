@@ -44,7 +44,7 @@ REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
     (ENDED, set(), "begin"),
     (" exists;", {"job", "output"}, "force"),
-    ("holds unfinished work that differs in these settings", {"job", "input"}, "force"),
+    ("holds unfinished work with other settings", {"job", "input"}, "force"),
     ("it was changed while it was cleaned", {"input"}, "again"),
     ("already has the documents", {"job", "input"}, "restore"),
     ("a symbolic link", {"link"}, "unlink"),

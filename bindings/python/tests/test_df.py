@@ -113,8 +113,8 @@ def test_what_cannot_be_used_is_refused(documents: Path, tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(table)) == table
     weighed = Recipe("simhash", df=table)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({}, "inputs or texts: give one"),
-        ({"inputs": documents, "texts": TEXTS}, "inputs or texts: give one"),
+        ({}, "either as inputs or as texts"),
+        ({"inputs": documents, "texts": TEXTS}, "either as inputs or as texts"),
         ({"texts": TEXTS, "min_df": 0}, "min_df is 0, expected 1 to"),
         ({"texts": [None, ""]}, "no document has features.*allow_empty=True"),
     ]

@@ -120,16 +120,16 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         ((store,), {"pairs": good, "recipe": "minhash"}, "leave recipe out: a store"),
         ((docs,), {"pairs": good, "ids": ["a"]}, "leave ids out: documents"),
         (([1, 2],), {"pairs": good, "recipe": "minhash"}, "leave recipe out: fingerprints"),
-        (([1, 2],), {"pairs": good}, "give ids, or a store or Documents"),
+        (([1, 2],), {"pairs": good}, "give ids, a store or Documents"),
         (([1, 2],), {"pairs": good, "ids": ["a"]}, "2 fingerprints and 1 ids"),
         (([1, 2],), {"pairs": good, "ids": ["a", "a"]}, "two documents have the id 'a'"),
         ((twice,), {"pairs": good}, "two documents have the id 'a'"),
         ((bare,), {"pairs": good}, "b.fps: a fingerprint without an id has no labels"),
         ((narrow,), {"pairs": good}, "n.fps: fingerprints of 32 bits cannot be evaluated"),
-        (([1, 2],), {}, "first and second are the rows"),
+        (([1, 2],), {}, "as first and second, or a file"),
         (([1, 2], [0], [1]), {"ids": ["a", "b"]}, "ids has no meaning without pairs"),
         (([1, 2], [0], [1]), {"threads": 1}, "threads has no meaning without pairs"),
-        ((store,), {"pairs": "-"}, "'-' is standard input"),
+        ((store,), {"pairs": "-"}, "not standard input"),
     ]
     for arguments, keywords, message in cases:
         with pytest.raises(fpstore.errors.InputError, match=message):

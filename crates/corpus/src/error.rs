@@ -67,10 +67,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// The output has unfinished work of a cleaning with other settings.
-    #[error(
-        "{} holds unfinished work that differs in these settings: {differences}",
-        folder.display()
-    )]
+    #[error("{} holds unfinished work with other settings: {differences}", folder.display())]
     Unfinished {
         /// The folder of the unfinished work.
         folder: PathBuf,

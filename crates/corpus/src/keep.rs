@@ -116,9 +116,7 @@ impl KeepRule {
         let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
             let Some(text) = value.filter(|text| !is_missing(text)) else { return Ok(0) };
             let number = read(text.trim()).filter(|number| !number.is_nan());
-            number
-                .map(ordered)
-                .ok_or_else(|| format!("field '{field}' is {text:?}, expected {expected}"))
+            number.map(ordered).ok_or_else(|| format!("'{field}' is {text:?}, expected {expected}"))
         };
         match self {
             KeepRule::First | KeepRule::Last => Ok(0),

@@ -38,7 +38,7 @@ impl OtherFields {
         match self.get(document, field) {
             Some(value) if is_missing(value) => Ok(None),
             Some(number) if number.trim().parse::<f64>().is_ok() => {
-                Err(format!("field '{field}' is {number}, expected an address"))
+                Err(format!("'{field}' is {number}, expected an address"))
             }
             address => Ok(address),
         }

@@ -383,8 +383,7 @@ impl Spools {
     /// After an error `self` and `ids` must not be used.
     pub(super) fn push(&mut self, file: SpoolFile, ids: &mut IdNotes) -> Result<()> {
         let too_many = || {
-            let reason =
-                "there are more than 2^32 - 2 documents; clean the files in parts, with a store";
+            let reason = "more than 2^32 - 2 documents; clean the files in parts, with a store";
             fpstore::Error::TooLarge { reason: reason.into() }
         };
         let before = self.counts.document_count;

@@ -138,7 +138,7 @@ impl<'a> Block<'a> {
             }
             match heads.next()? {
                 Some((_, head)) if head > last_head => {
-                    return Err(Fault::rule(14, "a head belongs to another block"));
+                    return Err(Fault::rule(14, "a head of another block"));
                 }
                 Some(_) => {}
                 None if heads.ended_well() => return Ok(()),

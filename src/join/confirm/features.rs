@@ -51,8 +51,7 @@ impl FeatureFile {
     /// Appends the features or the sketch of the next document.
     pub(super) fn push(&mut self, content: &[u8]) -> Result<()> {
         if content.len() / size_of::<u64>() >= u32::MAX as usize {
-            let reason =
-                format!("the features of a document take {} bytes, more than 2^35", content.len());
+            let reason = format!("the features of a document take {} bytes", content.len());
             return Err(Error::TooLarge { reason });
         }
         self.buffer.extend_from_slice(content);

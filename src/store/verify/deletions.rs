@@ -30,11 +30,8 @@ pub(super) fn verify(open: &OpenSegment) -> Result<()> {
         let Some(&(rank, last)) = ids.last() else { continue };
         let there = ids_at(rank)?;
         if last >= there || ids.len() as u64 >= there {
-            let detail = format!(
-                "{} single ids of rank {rank} are deleted, up to position {last}, expected less \
-                 than its {there} ids",
-                ids.len()
-            );
+            let detail =
+                format!("{} of {there} ids of rank {rank} are deleted, up to id {last}", ids.len());
             return Err(broken(detail));
         }
         id_count += ids.len() as u64;

@@ -105,8 +105,7 @@ fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> R
         }
         pace.spend(ENTRY_LEN + last.heads_end.saturating_sub(heads_before))?;
         if entry.needs_overflow(&last) != entry.overflow.is_some() {
-            let detail = "an overflow entry is missing, or exists without need";
-            return Err(broken(table, offset, detail));
+            return Err(broken(table, offset, "an overflow entry is missing or needless"));
         }
     }
     Ok(Checked { overflow, last })

@@ -126,14 +126,14 @@ impl FromStr for SegmentReceipt {
             value.ok_or_else(|| refuse(&format!("expected {name}=...")))
         };
         let number = |text: &str, name: &str| {
-            text.parse::<u64>().map_err(|_| refuse(&format!("the field '{name}' is not a number")))
+            text.parse::<u64>().map_err(|_| refuse(&format!("'{name}' is not a number")))
         };
         let digest = field("digest")?;
         let file_len = number(field("bytes")?, "bytes")?;
         let fingerprint_count = number(field("fingerprints")?, "fingerprints")?;
         let id_count = number(field("ids")?, "ids")?;
         let sketch_len =
-            field("sketch")?.parse().map_err(|_| refuse("the field 'sketch' is not a length"))?;
+            field("sketch")?.parse().map_err(|_| refuse("'sketch' is not a length"))?;
         let mask = |text: &str| (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?;
         let masks: Option<Vec<u64>> = field("masks")?.split('+').map(mask).collect();
         let recipe = unescaped(field("recipe")?).and_then(|bytes| String::from_utf8(bytes).ok());
@@ -145,16 +145,14 @@ impl FromStr for SegmentReceipt {
         }
         let digest = (digest.len() == 32).then(|| u128::from_str_radix(digest, 16).ok()).flatten();
         Ok(SegmentReceipt {
-            path: path.ok_or_else(|| refuse("the field 'path' is invalid"))?.into(),
-            digest: digest
-                .ok_or_else(|| refuse("the field 'digest' is not 32 hex digits"))?
-                .to_be_bytes(),
+            path: path.ok_or_else(|| refuse("'path' is invalid"))?.into(),
+            digest: digest.ok_or_else(|| refuse("'digest' is not 32 hex digits"))?.to_be_bytes(),
             file_len,
             fingerprint_count,
             id_count,
             sketch_len,
-            masks: masks.ok_or_else(|| refuse("the field 'masks' has an invalid mask"))?,
-            recipe: recipe.ok_or_else(|| refuse("the field 'recipe' is invalid"))?,
+            masks: masks.ok_or_else(|| refuse("invalid mask in 'masks'"))?,
+            recipe: recipe.ok_or_else(|| refuse("'recipe' is invalid"))?,
         })
     }
 }

@@ -123,9 +123,7 @@ impl RecordBuffer {
                  no sketch: add documents (--docs)"
             ),
             (expected, found) => {
-                format!(
-                    "a record has a sketch of {found} bytes, expected {expected} as in the store"
-                )
+                format!("a record has a sketch of {found} bytes, expected {expected}")
             }
         };
         Err(Error::InvalidOptions { reason })
@@ -179,8 +177,7 @@ impl RecordBuffer {
         let mut records = sorter.finish()?;
         let distinct = records.distinct(|count| Ok(watch.tick(count)?))?;
         if distinct.count > FINGERPRINT_COUNT_MAX {
-            let reason =
-                format!("{} fingerprints, but a segment holds at most 2^40", distinct.count);
+            let reason = format!("{} fingerprints, at most 2^40 fit a segment", distinct.count);
             return Err(Error::TooLarge { reason });
         }
         timer.end(Phase::Sort);

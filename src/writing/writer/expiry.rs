@@ -60,9 +60,7 @@ impl Expiry {
 
     fn older_than_on(age: &str, today: Date) -> Result<Self> {
         let refused = || Error::InvalidOptions {
-            reason: format!(
-                "age is '{age}', expected days, weeks, months or years: 30d, 6w, 3mo or 1y"
-            ),
+            reason: format!("age is '{age}', expected an age such as 30d, 6w, 3mo or 1y"),
         };
         let span: Span = age.trim().parse().map_err(|_| refused())?;
         let is_whole = span.fieldwise() == days_of(&span).fieldwise();

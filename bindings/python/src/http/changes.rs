@@ -63,8 +63,7 @@ impl Items {
             Values::Texts(texts) => texts.len(),
         };
         if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != count) {
-            let message =
-                format!("{count} records and {} ids, expected one id for each", ids.len());
+            let message = format!("{count} records and {} ids, expected one id each", ids.len());
             return Err(input_error(py, message));
         }
         if let Values::Texts(texts) = &values

@@ -121,9 +121,7 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
             numbers.push(number);
         }
         if !numbers.is_empty() && texts.len() > 0 {
-            let message = format!(
-                "ids must be all numbers or all texts; id number {at} differs from the first"
-            );
+            let message = format!("ids must be all numbers or all texts; number {at} differs");
             return Err(input_error(py, message));
         }
     }

@@ -259,8 +259,7 @@ impl Store {
         let k = k.map_or(Ok(JUDGED_DISTANCE), |k| distance_of(py, k))?;
         let most = checked(py, &fpstore::options::COUNT, count)? as usize;
         if store.info().id_count() == 0 {
-            let message = "the store has no ids, but labels identify documents by id";
-            return Err(input_error(py, message));
+            return Err(input_error(py, "the store has no ids, but labels need ids"));
         }
         let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;

@@ -98,8 +98,7 @@ pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResul
     match (u32::try_from(number), u32::try_from(count)) {
         (Ok(number), Ok(count)) => Ok(Share { number, count }),
         _ => {
-            let message =
-                format!("share is ({number}, {count}), expected (0, N) to (N - 1, N) of N shares");
+            let message = format!("share is ({number}, {count}), expected (0, N) to (N - 1, N)");
             Err(input_error(py, message))
         }
     }

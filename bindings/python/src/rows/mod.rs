@@ -115,8 +115,7 @@ impl Rows {
             at -= if is_here { 0 } else { batch.num_rows() };
             is_here
         });
-        let batch =
-            batch.ok_or_else(|| PyIndexError::new_err("the rows have no row of this number"))?;
+        let batch = batch.ok_or_else(|| PyIndexError::new_err("there is no row of this number"))?;
         let cells = batch.columns().iter().map(|column| value_at(py, column, at));
         class.make(&PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?)
     }

@@ -44,8 +44,7 @@ pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
         made.str()?.to_string()
     } else {
         let kind = given.get_type().qualname()?;
-        let message = format!("a receipt must be a Receipt or its text, not {kind}");
-        return Err(input_error(py, message));
+        return Err(input_error(py, format!("expected a Receipt or its text, not {kind}")));
     };
     Ok(text.parse::<SegmentReceipt>().map_err(Failure::from)?)
 }

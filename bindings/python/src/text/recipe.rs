@@ -90,8 +90,7 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
     }
     let Ok(text) = given.cast::<PyString>() else {
         let kind = given.get_type().qualname()?;
-        let message = format!("recipe must be a Recipe or a name, not {kind}");
-        return Err(PyTypeError::new_err(message));
+        return Err(PyTypeError::new_err(format!("recipe must be a Recipe or a name, not {kind}")));
     };
     let text = str_of(text).map_err(|error| with_name(error, "recipe"))?;
     let external = fpstore::Recipe::from_text(text).filter(fpstore::Recipe::is_external);

@@ -160,7 +160,7 @@ def test_bad_rows_are_named_once(spark: Any) -> None:
     df = spark.createDataFrame(rows, schema).repartition(3)
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("bad rows", "bad rows")
-    with pytest.raises(fpstore.errors.InputError, match="the row with id d17: field 'date' is \"yesterday\", exp"):
+    with pytest.raises(fpstore.errors.InputError, match="the row with id d17: 'date' is \"yesterday\", exp"):
         fs.clean(df, keep="newest:date")
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("bad rows")]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]

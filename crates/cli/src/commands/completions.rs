@@ -32,9 +32,8 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<ExitStatus> {
     let shells = Shells::builtins();
     let name = args.shell.to_string();
-    let shell = shells
-        .completer(&name)
-        .with_context(|| format!("there is no completion script for {name}"))?;
+    let shell =
+        shells.completer(&name).with_context(|| format!("no completion script for {name}"))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "fpstore", "fpstore", "fpstore", &mut script)?;
     let mut out = stdout();

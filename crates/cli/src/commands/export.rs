@@ -39,8 +39,7 @@ pub(crate) struct ExportArgs {
     segment_number: Option<u64>,
     /// Hard-link the files instead of copying them, which takes no space
     ///
-    /// Jobs can read the snapshot while the store changes. Both stores must be on one file
-    /// system.
+    /// Jobs can read the snapshot while the store changes. Both need one file system.
     #[arg(long, alias = "link")]
     hard_link: bool,
     #[command(flatten)]

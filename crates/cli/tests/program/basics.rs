@@ -214,7 +214,7 @@ fn every_input_spelling_gives_the_same_store() {
     dir.write("cut", &pairs[..41]);
     let cut = ["build", "cut", "--input-format", "u64le-id", "-s", "c.fps"];
     let (_, err) = dir.run(&cut, 2);
-    assert!(err.contains("cut: byte 32: 9 bytes after the last record, expected 16"), "{err}");
+    assert!(err.contains("cut: byte 32: the last record has 9 bytes, expected 16"), "{err}");
     assert!(!dir.path("c.fps").exists());
 }
 

@@ -176,7 +176,7 @@ fn what_expires_is_a_label_of_the_same_form() {
     }
     assert_eq!(dump(&dir), all);
     let (_, err) = dir.run(&["expire", "--older-than", "3m", "-s", "pages.fps"], 2);
-    assert!(err.contains("age is '3m', expected days, weeks, months or years"), "{err}");
+    assert!(err.contains("age is '3m', expected an age such as 30d, 6w, 3mo or 1y"), "{err}");
     dir.ok(&["add", "-s", "pages.fps", "--label", "today", "-q"], "0000000000000002\tnew\n");
     let (_, err) = dir.run(&["expire", "--older-than", "1000y", "-s", "pages.fps"], 0);
     assert!(err.starts_with("fpstore: no segment has a label older than 1000y (before "), "{err}");

@@ -153,7 +153,7 @@ fn segments_expire_by_the_label_that_clients_set() {
     assert!(today["label"].as_str().unwrap().starts_with("20"), "{today}");
     for (body, part) in [
         (json!({ "before": "30d" }), "which is not in the form"),
-        (json!({ "older_than": "30" }), "expected days"),
+        (json!({ "older_than": "30" }), "expected an age"),
         (json!({}), "either 'older_than' or 'before'"),
         (json!({ "older_than": "30d", "before": "2026" }), "either 'older_than' or 'before'"),
     ] {

@@ -59,8 +59,7 @@ pub(crate) fn ready(server: &Shared, uri: &Uri) -> HttpResult {
                 return Err(Failure::bad("bad-parameter", message));
             }
             (other, _) => {
-                let message =
-                    format!("unknown parameter '{}', expected 'for'", other.escape_debug());
+                let message = format!("parameter is '{}', expected 'for'", other.escape_debug());
                 return Err(Failure::bad("unknown-parameter", message));
             }
         };

@@ -86,9 +86,8 @@ fn fingerprint_of(
     options: &DocumentOptions,
 ) -> Result<Fingerprint, Failure> {
     let text = text_of_bytes(bytes, options).map_err(|error| {
-        let message = error
-            .to_string()
-            .replace("see --encoding", "send Content-Type: text/plain; charset=...");
+        let message =
+            error.to_string().replace("see --encoding", "send it as text/plain; charset=...");
         Failure::bad("bad-text", message)
     })?;
     hasher.fingerprint(&text).ok_or_else(no_features)

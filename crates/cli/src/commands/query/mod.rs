@@ -269,10 +269,7 @@ fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
         );
     }
     if args.limit.is_some() {
-        bail!(
-            "--limit cannot be used with --confirm: it would cut the candidates before they are \
-             confirmed"
-        );
+        bail!("--limit cannot be used with --confirm: it would cut unconfirmed candidates");
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     dir.write("n.jsonl", numbers);
     let args = ["clean", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
     let (_, err) = dir.run(&args, 2);
-    assert!(err.contains("n.jsonl: line 1: field 'url' is 5, expected an address"), "{err}");
+    assert!(err.contains("n.jsonl: line 1: 'url' is 5, expected an address"), "{err}");
 }
 
 #[test]

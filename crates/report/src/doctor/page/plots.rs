@@ -39,9 +39,7 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
         _ if !says_something => {
             "There are too few fingerprints for statements about their bits.".into()
         }
-        (0, Some(worth)) => {
-            format!("All bits vary; together they are worth {worth:.1} random bits.")
-        }
+        (0, Some(worth)) => format!("All bits vary; they are worth {worth:.1} random bits."),
         (count, Some(worth)) => {
             format!("{count} of 64 bits never vary; all 64 are worth {worth:.1} random bits.")
         }
