@@ -20,10 +20,10 @@ fpstore_base::choices! {
         /// records together, so that the number of segments remains logarithmic. Segments with more
         /// than half of their records deleted are rewritten, and empty ones removed.
         #[default]
-        Tier = "tier": "Neighbours of similar size and one label",
+        Tier = "tier": "Neighbouring segments of similar size, with the same label",
         /// Neighbours with the same label are merged into one segment, and empty segments are
         /// removed. Labels are preserved, so that each can expire separately.
-        All = "all": "Neighbours of one label",
+        All = "all": "Neighbouring segments with the same label",
         /// All segments are merged into one. Its label is the greatest label of segments with
         /// records, so that no record expires early; empty if a segment with records has no label.
         One = "one": "All segments",

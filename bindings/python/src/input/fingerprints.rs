@@ -105,7 +105,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     // `try_reserve`: a wrong `__len__` can exceed the memory, which must not end the process.
     let (mut values, len) = (Vec::new(), object.len().unwrap_or(0));
     if values.try_reserve_exact(len).is_err() {
-        let message = format!("{len} fingerprints take {} bytes of memory", 8 * len as u128);
+        let message = format!("{len} fingerprints take {} bytes: too much memory", 8 * len as u128);
         return Err(PyMemoryError::new_err(message));
     }
     let iterator = object.try_iter().map_err(|_| {

@@ -96,7 +96,7 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     // `try_reserve`: a wrong `__len__` can exceed the memory, which must not end the process.
     let (mut numbers, len) = (Vec::new(), object.len().unwrap_or(0));
     if numbers.try_reserve_exact(len).is_err() {
-        let message = format!("{len} ids take {} bytes of memory or more", 8 * len as u128);
+        let message = format!("{len} ids take {} bytes or more: too much memory", 8 * len as u128);
         return Err(PyMemoryError::new_err(message));
     }
     let mut texts = Texts::default();

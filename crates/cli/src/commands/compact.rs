@@ -18,11 +18,11 @@ time. An interrupted compaction keeps its finished merges.
 
 The options choose the segments to merge:
 
-  --tier     (default) neighbours of one label, by size: segments of 1 000 to 9 999 records form a
+  --tier     (default) neighbours with one label, by size: segments of 1 000 to 9 999 records form a
              tier, which is merged when it has 3 000, 6 000 and 10 000 records in all; the same for
              each power of ten. A label has about log(n) segments, and a record is written about twice
              for each tier. A segment with more than half of its records deleted is rewritten.
-  --all      all neighbours of one label
+  --all      all neighbouring segments with the same label
   --one      all segments; the result has the greatest label, or none if a segment has none
   --rewrite  each segment by itself";
 
@@ -43,10 +43,10 @@ Exit status: 0 done, even if there was nothing to do; 2 error.";
     mut_arg("budget", |arg| arg.requires("scheme"))
 )]
 pub(crate) struct CompactArgs {
-    /// Merge by the size-tiered rule (the default)
+    /// Merge segments of similar size (the default)
     #[arg(long)]
     tier: bool,
-    /// Merge all neighbours of one label
+    /// Merge all neighbouring segments with the same label
     #[arg(long, conflicts_with = "tier")]
     all: bool,
     /// Merge everything into one segment, with one label
