@@ -63,7 +63,7 @@ impl FromStr for JoinPlan {
             };
             text.split('+').map(mask).collect()
         };
-        let blocks = masks(field("blocks")?).ok_or_else(|| refuse("invalid mask in 'blocks'"))?;
+        let blocks = masks(field("blocks")?).ok_or_else(|| refuse("bad mask in 'blocks'"))?;
         let total: u32 = blocks.iter().map(|block| block.count_ones()).sum();
         let agreeing = blocks.len().saturating_sub(k as usize);
         if agreeing == 0 || agreeing > AGREEING_MAX as usize {
@@ -74,9 +74,7 @@ impl FromStr for JoinPlan {
         }
         let tables = match reads {
             "everything" => Vec::new(),
-            "ranges" => {
-                masks(field("tables")?).ok_or_else(|| refuse("invalid mask in 'tables'"))?
-            }
+            "ranges" => masks(field("tables")?).ok_or_else(|| refuse("bad mask in 'tables'"))?,
             _ => return Err(refuse("the field 'reads' is neither 'ranges' nor 'everything'")),
         };
         if !(tables.is_empty() || tables.len() == k as usize + 1) {

@@ -151,7 +151,7 @@ impl FromStr for SegmentReceipt {
             fingerprint_count,
             id_count,
             sketch_len,
-            masks: masks.ok_or_else(|| refuse("invalid mask in 'masks'"))?,
+            masks: masks.ok_or_else(|| refuse("bad mask in 'masks'"))?,
             recipe: recipe.ok_or_else(|| refuse("'recipe' is invalid"))?,
         })
     }
