@@ -65,12 +65,14 @@ func main() {
 	searcher := must(must(Open(os.Args[1])).Searcher())
 	for _, ids := range []int{0, 10} {
 		fmt.Printf("%.3f ", measure(len(queries), func(i int) {
-			sum += len(must(searcher.SearchMany(queries[i:i+1], 3, ids)).Hits(0))
+			sum += len(must(searcher.SearchMany(queries[i:i+1], 3, ids))[0])
 		}))
 	}
 	fmt.Printf("%.1f\n", measure(len(queries)/1000, func(i int) {
-		for _, hit := range must(searcher.SearchMany(queries[1000*i:1000*i+1000], 3, 0)).hits {
-			sum += int(hit.distance)
+		for _, hits := range must(searcher.SearchMany(queries[1000*i:1000*i+1000], 3, 0)) {
+			for _, hit := range hits {
+				sum += hit.Distance
+			}
 		}
 	}))
 	fmt.Fprintln(os.Stderr, sum)

@@ -20,11 +20,12 @@ function median(count, act) {
   return times.sort((a, b) => a - b)[count > 1000 ? count >> 1 : 0];
 }
 const single = (ids) => median(queries.length, (at) =>
-  store.searchMany(queries.subarray(at, at + 1), 3, ids).hits(0).length).toFixed(3);
+  store.searchMany(queries.subarray(at, at + 1), 3, ids)[0].length).toFixed(3);
 const batch = median(queries.length / 1000, (at) => {
-  const { found } = store.searchMany(queries.subarray(1000 * at, 1000 * at + 1000), 3, 0);
   let distances = 0;
-  for (let hit = 0; hit < found.byteLength; hit += 24) distances += found.getUint32(hit + 20, true);
+  for (const hits of store.searchMany(queries.subarray(1000 * at, 1000 * at + 1000), 3, 0)) {
+    for (const hit of hits) distances += hit.distance;
+  }
   return distances;
 }).toFixed(1);
 console.log(single(0), single(10), batch);

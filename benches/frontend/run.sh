@@ -31,7 +31,7 @@ for java in /usr/lib/jvm/*/bin/java; do
     [ "$("$java" --version | sed -n '1s/^[^0-9]*\([0-9]*\).*/\1/p')" -lt 22 ] || break
 done
 for kind in java java-jna; do
-    cp "$here/Bench.java" $kind && "${newest}c" -cp $jna -d "$kind" "$kind/Search.java" "$kind/Bench.java"
+    "${newest}c" -cp $jna -d "$kind" "$kind/Store.java" java/Hit.java "$here/Bench.java"
 done
 python3 - >records.tsv <<'P'
 import random, struct

@@ -3,10 +3,9 @@
 #
 #     bindings/c/try_examples.sh PROGRAM [PYTHON]
 #
-# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config;
-# Node needs npm; Java 17 needs jna.jar of Debian's libjna-java; java.lang.foreign needs any Java
-# from 22 on in /usr/lib/jvm; SQLite needs a PYTHON with the package apsw. Rust examples are built
-# in target/examples.
+# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config, Node npm,
+# Java 17 javac and jna.jar of Debian's libjna-java, java.lang.foreign any Java from 22 on in /usr/lib/jvm,
+# SQLite a PYTHON with the package apsw. Rust examples are built in target/examples.
 set -eu
 program=$(realpath "$1")
 python=${2:-python3}
@@ -23,10 +22,14 @@ cd "$folder/examples"
 
 printf 'c0f1789bed2eb9b8\tone\nc0f1789bed2eb9b9\ttwo\n00ff00ff00ff00ff\t\346\226\207\n' |
     "$program" build - -s pages.fps --quiet
+printf 'c0f1789bed2eb9b8\t7\nc0f1789bed2eb9b8\t18446744073709551615\n00ff00ff00ff00ff\t0\n' |
+    "$program" build - -s numbers.fps --quiet
 needles="c0f1789bed2eb9b8 0000000000000000 00ff00ff00ff00fe"
-for needle in $needles; do
-    "$program" query "$needle" -s pages.fps -k 3 --quiet || [ $? -eq 1 ]
-done >expected
+for store in pages numbers; do
+    for needle in $needles; do
+        "$program" query "$needle" -s $store.fps -k 3 --quiet || [ $? -eq 1 ]
+    done >expected.$store
+done
 
 # Waits until a server has written its first line to the file `address`, and prints the line.
 address() {
@@ -37,13 +40,15 @@ address() {
     head -n 1 address
 }
 
-# Runs a command on the needles, compares its output, and checks its message for a missing store.
+# Runs a command on both stores, compares, and checks the message for a missing store.
 try() {
     name=$1
     shift
-    # shellcheck disable=SC2086
-    "$@" ../pages.fps $needles >found
-    cmp ../expected found
+    for store in pages numbers; do
+        # shellcheck disable=SC2086
+        "$@" ../$store.fps $needles >found
+        cmp ../expected.$store found
+    done
     if "$@" missing.fps 00 2>message || [ $? -ne 2 ] || ! grep -q missing.fps message; then
         echo "$name: a missing store is not reported" >&2
         exit 1
@@ -68,9 +73,9 @@ if command -v npm >/dev/null; then
     cd ..
 fi
 jna=/usr/share/java/jna.jar
-if command -v java >/dev/null && [ -e $jna ]; then
-    cd java-jna
-    try "Java with JNA" java -cp $jna -Djna.library.path="$folder/usr/lib" -Dfile.encoding=UTF-8 Search.java
+if command -v javac >/dev/null && [ -e $jna ]; then
+    cd java-jna && javac -cp $jna -d . Store.java ../java/Hit.java ../java/Search.java
+    try "Java with JNA" java -cp $jna:. -Djna.library.path="$folder/usr/lib" -Dfile.encoding=UTF-8 Search
     cd ..
 fi
 for java in /usr/lib/jvm/*/bin/java; do
@@ -93,7 +98,7 @@ for row in json.load(sys.stdin):
     for id in row["ids"]:
         sys.stdout.buffer.write("\t".join([sys.argv[1], row["fingerprint"], str(row["distance"]), id]).encode() + b"\n")' "$needle"
 done >found
-cmp expected found
+cmp expected.pages found
 near 00 65 | grep -q '65' && near zz 3 | grep -q 'zz'
 printf '123456789abcdef0\tadded\n' | "$program" add - -s pages.fps --quiet
 until near 123456789abcdef0 0 | grep -q added; do sleep 0.1; done
@@ -106,7 +111,7 @@ while ! url=$(grep -o 'http://[0-9.:]*' address log | head -n 1 | sed 's/^[^:]*:
     kill -0 $server
     sleep 0.1
 done
-cut -f 1-3 expected >without_ids
+cut -f 1-3 expected.pages >without_ids
 for command in "go run http/batch.go" "node http/batch.mjs"; do
     command -v "${command%% *}" >/dev/null || continue
     # shellcheck disable=SC2086

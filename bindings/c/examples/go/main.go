@@ -18,7 +18,13 @@ func main() {
 	}
 }
 
-func search(path string, texts []string) (bool, error) {
+func search(path string, texts []string) (found bool, err error) {
+	needles := make([]uint64, len(texts))
+	for i, text := range texts {
+		if needles[i], err = strconv.ParseUint(text, 16, 64); err != nil {
+			return false, err
+		}
+	}
 	store, err := Open(path)
 	if err != nil {
 		return false, err
@@ -29,24 +35,14 @@ func search(path string, texts []string) (bool, error) {
 		return false, err
 	}
 	defer searcher.Close()
-	needles := make([]uint64, len(texts))
-	for i, text := range texts {
-		if needles[i], err = strconv.ParseUint(text, 16, 64); err != nil {
-			return false, err
-		}
-	}
-	batch, err := searcher.SearchMany(needles, 3, 10)
-	if err != nil {
-		return false, err
-	}
-	found := false
-	for i, needle := range needles {
-		for _, hit := range batch.Hits(i) {
+	answer, err := searcher.SearchMany(needles, 3, 10)
+	for i, hits := range answer {
+		for _, hit := range hits {
 			for _, id := range hit.IDs {
-				fmt.Printf("%016x\t%016x\t%d\t%s\n", needle, hit.Fingerprint, hit.Distance, id)
+				fmt.Printf("%016x\t%016x\t%d\t%s\n", needles[i], hit.Fingerprint, hit.Distance, id)
 				found = true
 			}
 		}
 	}
-	return found, nil
+	return found, err
 }
