@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace fps {
-
 struct Error : std::runtime_error {
     Error(fps_status status, const char *text) : std::runtime_error(text), status(status) {}
     fps_status status;
@@ -61,9 +60,8 @@ int main(int argc, char **argv) try {
     query.max_ids = 10;
     fps_batch batch;
     char message[512];
-    fps::check(fps_search_many(searcher.get(), needles.data(), needles.size(), &query, &batch,
-                               message, sizeof message),
-               message);
+    fps::check(fps_search_many(searcher.get(), needles.data(), needles.size(), &query, &batch, message,
+                               sizeof message), message);
     for (size_t i = 0, at = 0; i < batch.query_count; i++) {
         for (; at < batch.hit_ends[i]; at++) {
             const fps_hit &hit = batch.hits[at];

@@ -5,8 +5,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
-use axum::{Json, Router, routing::get};
+use axum::{Json, Router, http::StatusCode, routing::get};
 use fpstore::{Fingerprint, Limits, Searcher, Store, Warm};
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +70,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(Duration::from_millis(200));
-            if let Err(error) = newest.refresh_warm(Warm::Hot) {
-                eprintln!("the state before is still shown: {error}");
-            }
+            let Err(error) = newest.refresh_warm(Warm::Hot) else { continue };
+            eprintln!("the state before is still shown: {error}");
         }
     });
     let listener = tokio::net::TcpListener::bind(address).await?;
