@@ -48,9 +48,10 @@ for needle in needles:
     expected += [(needle, *row) for row in query(needle)]
 assert expected
 
-# A join: the needles come from a table.
+# A join: the needles come from a table. The last one is not stored yet.
+added = "0fedcba987654321"
 database.execute("CREATE TABLE pages(number INTEGER PRIMARY KEY, fingerprint)")
-database.executemany("INSERT INTO pages(fingerprint) VALUES (?)", [(needle,) for needle in needles])
+database.executemany("INSERT INTO pages(fingerprint) VALUES (?)", [(needle,) for needle in [*needles, added]])
 joined = rows(
     "SELECT pages.fingerprint, near.fingerprint, distance, id FROM pages, fpstore(?, pages.fingerprint, 3) AS near"
     " ORDER BY number, distance, near.fingerprint",
@@ -60,10 +61,12 @@ assert joined == expected, (joined, expected)
 assert rows(NEAR, store, None) == []
 assert rows("SELECT DISTINCT cut FROM fpstore(?, ?, 64, 1)", store, needles[0]) == [("1",)]
 
-# The next statement reads the changed store.
-added = "0fedcba987654321"
+# A statement reads one state of the store, also while the next one reads the changed store.
+reading = database.execute("SELECT id FROM pages CROSS JOIN fpstore(?, pages.fingerprint, 3)", (store,))
+first = next(reading)
 subprocess.run([program, "add", "-", "-s", store, "--quiet"], input=f"{added}\tadded\n", text=True, check=True)
 assert rows(NEAR, store, added) == [(added, "0", "added")]
+assert [first, *reading] == [(row[-1],) for row in expected]
 
 for words, statement, *values in [
     ("missing.fps", NEAR, "missing.fps", needles[0]),

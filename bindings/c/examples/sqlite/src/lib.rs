@@ -8,18 +8,13 @@
 //! matches. Each row is an id of a match; `cut` is 1 if there are, or may be, more matches.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int};
-use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
 use fpstore::{Fingerprint, IdRef, Limits, Searcher, Store};
 use rusqlite::ffi::{self, SQLITE_ERROR};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor,
-};
+use rusqlite::vtab::*;
 use rusqlite::{Connection, Error, Result};
 
 /// The oldest supported SQLite: rusqlite calls functions that earlier versions lack.
@@ -29,8 +24,8 @@ const COLUMNS: &CStr = c"CREATE TABLE x(fingerprint TEXT, distance INTEGER, id, 
 /// The position of the first argument among the columns.
 const STORE: c_int = 4;
 
-/// The open stores of a connection, by path.
-type Stores = Arc<Mutex<HashMap<String, (Store, Searcher)>>>;
+/// The open stores of a connection, with their paths.
+type Stores = Arc<Mutex<Vec<(String, Store, Searcher)>>>;
 
 /// Called by SQLite to load the extension.
 ///
@@ -44,19 +39,12 @@ pub unsafe extern "C" fn sqlite3_extension_init(
     api: *mut ffi::sqlite3_api_routines,
 ) -> c_int {
     // SAFETY: SQLite passes its table of functions; these fields are in every version.
-    let (version, allocate) = unsafe { ((*api).libversion_number, (*api).malloc) };
+    let (version, print) = unsafe { ((*api).libversion_number, (*api).mprintf) };
     // With an old SQLite, rusqlite would report an error through a missing function, and abort.
     if version.map_or(0, |version| unsafe { version() }) < VERSION_MIN {
-        let text = c"fpstore needs SQLite 3.45.3 or later".to_bytes_with_nul();
-        // SAFETY: SQLite frees the text with its own function.
-        if let Some(copy) = allocate.map(|allocate| unsafe { allocate(text.len() as c_int) })
-            && !copy.is_null()
-            && !error.is_null()
-        {
-            unsafe {
-                std::ptr::copy_nonoverlapping(text.as_ptr(), copy.cast(), text.len());
-                *error = copy.cast();
-            }
+        if let Some(print) = print.filter(|_| !error.is_null()) {
+            // SAFETY: the text has no placeholders; SQLite frees the copy.
+            unsafe { *error = print(c"fpstore needs SQLite 3.45.3 or later".as_ptr()) };
         }
         return SQLITE_ERROR;
     }
@@ -71,14 +59,14 @@ pub unsafe extern "C" fn sqlite3_extension_init(
 
 #[repr(C)]
 struct Table {
-    base: ffi::sqlite3_vtab,
+    base: sqlite3_vtab,
     stores: Stores,
 }
 
 // SAFETY: `base` is the first field.
 unsafe impl<'v> VTab<'v> for Table {
     type Aux = Stores;
-    type Cursor = Cursor<'v>;
+    type Cursor = Cursor;
 
     fn connect(
         db: &mut VTabConnection,
@@ -91,48 +79,50 @@ unsafe impl<'v> VTab<'v> for Table {
         // The function opens files, so the schema of a foreign database must not call it.
         db.config(VTabConfig::DirectOnly)?;
         let stores = stores.cloned().unwrap_or_default();
-        Ok((COLUMNS.into(), Table { base: ffi::sqlite3_vtab::default(), stores }))
+        Ok((COLUMNS.into(), Table { base: sqlite3_vtab::default(), stores }))
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let mut arguments = [None; 4];
-        for (at, constraint) in info.constraints().enumerate() {
-            let Ok(argument) = usize::try_from(constraint.column() - STORE) else { continue };
+        let mut given = 0;
+        for (constraint, mut usage) in info.constraints_and_usages() {
+            let argument = constraint.column() - STORE;
+            if argument < 0 {
+                continue;
+            }
             if !constraint.is_usable() {
                 return Ok(false);
             }
-            if constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
-                arguments[argument] = Some(at);
+            let is_first = given >> argument & 1 == 0;
+            if is_first && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
+                given |= 1 << argument;
+                usage.set_argv_index(argument + 1);
+                usage.set_omit(true);
             }
         }
-        if arguments[..3].contains(&None) {
+        if given & 0b111 != 0b111 {
             return Err(wrong("expected fpstore(store, needle, k [, most])"));
-        }
-        for (number, at) in arguments.iter().flatten().enumerate() {
-            let mut usage = info.constraint_usage(*at);
-            usage.set_argv_index(number as c_int + 1);
-            usage.set_omit(true);
         }
         info.set_estimated_cost(1.0);
         info.set_estimated_rows(1);
         Ok(true)
     }
 
-    fn open(&'v mut self) -> Result<Cursor<'v>> {
-        let (base, stores) = (ffi::sqlite3_vtab_cursor::default(), self.stores.clone());
-        Ok(Cursor { base, stores, rows: Vec::new(), at: 0, is_cut: false, of: PhantomData })
+    fn open(&'v mut self) -> Result<Cursor> {
+        let (base, stores) = (sqlite3_vtab_cursor::default(), self.stores.clone());
+        Ok(Cursor { base, stores, state: None, rows: Vec::new(), at: 0, is_cut: false })
     }
 }
 
-/// The rows of one call.
+/// The rows of one needle in a statement.
 #[repr(C)]
-struct Cursor<'v> {
-    base: ffi::sqlite3_vtab_cursor,
+struct Cursor {
+    base: sqlite3_vtab_cursor,
     stores: Stores,
+    /// The searched state, with the position of its store among the open ones.
+    state: Option<(usize, Store)>,
     rows: Vec<(Fingerprint, u32, Value)>,
     at: usize,
     is_cut: bool,
-    of: PhantomData<&'v Table>,
 }
 
 fn wrong(error: impl std::fmt::Display) -> Error {
@@ -148,11 +138,10 @@ fn value(id: IdRef<'_>) -> Value {
 }
 
 // SAFETY: `base` is the first field.
-unsafe impl VTabCursor for Cursor<'_> {
+unsafe impl VTabCursor for Cursor {
     fn filter(&mut self, _: c_int, _: Option<&str>, args: &Filters<'_>) -> Result<()> {
         self.rows.clear();
         self.at = 0;
-        let path: String = args.get(0)?;
         let needle = match args.iter().nth(1) {
             Some(ValueRef::Integer(number)) => Fingerprint::new(number.cast_unsigned()),
             Some(ValueRef::Text(text)) => {
@@ -163,15 +152,23 @@ unsafe impl VTabCursor for Cursor<'_> {
             _ => return Err(wrong("a needle is hexadecimal text or an integer")),
         };
         let (k, most) = (args.get(2)?, if args.len() > 3 { args.get(3)? } else { None });
+        let path = args.iter().next().unwrap_or(ValueRef::Null).as_str()?;
         let mut stores = self.stores.lock().map_err(wrong)?;
-        if !stores.contains_key(&path) {
-            let store = Store::open(&path).map_err(wrong)?;
+        let known = stores.iter().position(|(known, ..)| known == path);
+        if known.is_none() {
+            let store = Store::open(path).map_err(wrong)?;
             let searcher = store.searcher();
-            stores.insert(path.clone(), (store, searcher));
+            stores.push((path.into(), store, searcher));
         }
-        let (store, searcher) = stores.get_mut(&path).ok_or_else(|| wrong("no store"))?;
-        store.refresh().map_err(wrong)?;
-        searcher.follow(store);
+        let place = known.unwrap_or(stores.len() - 1);
+        let (_, store, searcher) = &mut stores[place];
+        // All needles of a statement are searched in one state.
+        let state = match self.state.take() {
+            Some((of, state)) if of == place => state,
+            _ => store.refresh().map(|_| store.pinned()).map_err(wrong)?,
+        };
+        searcher.follow(&state);
+        self.state = Some((place, state));
         let limits = Limits::default().limit(most.map(|most: u32| most as usize));
         let answer = searcher.search_with(needle, k, &limits).map_err(wrong)?;
         self.is_cut = answer.outcome().cut;
