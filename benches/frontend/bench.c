@@ -1,39 +1,19 @@
 /* C and C++: bench STORE QUERIES prints, in microseconds, the median times of a search and of a search with
  * ids, and the shortest time of a batch of 1 000, because other processes disturb batches. */
 #include <fpstore.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
-static double median(double *times, size_t count) {
-    qsort(times, count, sizeof *times, by_value);
-    return times[count / 2];
-}
+#include "bench.h"
 
 int main(int argc, char **argv) {
-    static uint64_t queries[1 << 20];
-    static double times[1 << 20];
     char message[256] = "", text[4096];
     fps_store *store;
     fps_searcher *searcher;
     fps_answer answer;
     fps_batch batch;
     fps_open_options options = {sizeof options, FPS_ACCESS_AUTO, FPS_WARM_ALL};
-    FILE *file = argc > 2 ? fopen(argv[2], "rb") : NULL;
-    if (file == NULL) return 2;
-    size_t count = fread(queries, 8, sizeof queries / 8, file), sum = 0;
+    if (argc < 3) return 2;
+    size_t count = read_queries(argv[2]), sum = 0;
     if (fps_open(argv[1], &options, &store, message, sizeof message) != FPS_OK) return 2;
     if (fps_searcher_new(store, &searcher, message, sizeof message) != FPS_OK) return 2;
     fps_query query;
@@ -52,7 +32,7 @@ int main(int argc, char **argv) {
             }
             times[i] = now() - start;
         }
-        printf("%.3f ", median(times, count));
+        printf("%.3f ", median(count));
     }
     query.max_ids = 0;
     for (size_t i = 0; i < count / 1000; i++) {
@@ -62,7 +42,7 @@ int main(int argc, char **argv) {
         for (size_t at = 0; at < batch.hit_count; at++) sum += batch.hits[at].distance;
         times[i] = now() - start;
     }
-    median(times, count / 1000);
+    median(count / 1000);
     printf("%.1f\n", times[0]);
     fprintf(stderr, "%zu\n", sum);
     fps_searcher_free(searcher);

@@ -14,6 +14,14 @@ folder=$(mktemp -d)
 trap 'kill $server 2>/dev/null || true; rm -rf "$folder"' EXIT
 sh bindings/c/install.sh "$folder/usr" >/dev/null
 cargo build --quiet --release --locked --package fpstore-capi --features bench --bin frontend
+extension=bindings/c/examples/sqlite/Cargo.toml
+cargo build --quiet --release --locked --manifest-path $extension --target-dir target/examples
+# The source of a new SQLite is in a crate.
+sqlite=$(cargo metadata --format-version 1 --locked --manifest-path $extension | python3 -c '
+import json, sys
+for package in json.load(sys.stdin)["packages"]:
+    if package["name"] == "libsqlite3-sys":
+        print(package["manifest_path"].replace("Cargo.toml", "sqlite3"))')
 export LD_LIBRARY_PATH="$folder/usr/lib" PKG_CONFIG_PATH="$folder/usr/lib/pkgconfig"
 export FPSTORE_LIB="$folder/usr/lib/libfpstore.so"
 flags="-O2 $(pkg-config --cflags --libs fpstore)"
@@ -23,6 +31,7 @@ cd "$folder"
 cc -std=gnu11 "$here/bench.c" $flags -o c
 # shellcheck disable=SC2086
 c++ -std=gnu++17 -x c++ "$here/bench.c" $flags -o c++
+cc -std=gnu11 -O2 "$here/sqlite.c" "$sqlite/sqlite3.c" -I"$sqlite" -lm -o sqlite
 rm go/main.go && cp "$here/bench.go" go && (cd go && go build -o ../bench_go .)
 cp "$here/bench.mjs" node && (cd node && npm install --silent --no-audit --no-fund)
 jna=/usr/share/java/jna.jar
@@ -64,6 +73,7 @@ Go, cgo|./bench_go pages.fps queries
 Java, foreign functions|$newest $native -cp java Bench pages.fps queries
 Java, JNA|$newest $native -cp java-jna:$jna -Djna.library.path=usr/lib Bench pages.fps queries
 Node, koffi|node node/bench.mjs pages.fps queries
+SQLite, from C|./sqlite pages.fps queries $here/../../target/examples/release/libfpstore_sqlite
 HTTP, from Go|./bench_go $url queries
 L
 done
@@ -78,5 +88,5 @@ base = None
 for name, turns in rows.items():
     one, ids, batch = (statistics.median(column) for column in zip(*turns))
     base = base or batch
-    print(f"| {name} | {one:.2f} | {ids:.2f} | {batch:.0f} | {batch / base:.2f} |")
+    print(f"| {name} | {one:.2f} | {ids:.2f} | {batch:.0f} | {batch / base:.2f} |".replace(" nan |", " |"))
 P
