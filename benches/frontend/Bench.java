@@ -3,7 +3,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.*;
-import java.util.*;
+import java.util.Arrays;
 import java.util.function.IntUnaryOperator;
 
 public final class Bench {
@@ -23,9 +23,9 @@ public final class Bench {
         return times[count > 1000 ? count / 2 : 0];
     }
 
-    static int distances(List<List<Hit>> answer) {
+    static int distances(Hit[][] answer) {
         int sum = 0;
-        for (List<Hit> hits : answer) for (Hit hit : hits) sum += hit.distance();
+        for (Hit[] hits : answer) for (Hit hit : hits) sum += hit.distance();
         return sum;
     }
 
@@ -38,7 +38,7 @@ public final class Bench {
             for (int ids : new int[] {0, 10}) {
                 System.out.printf("%.3f ", median(queries.length, i -> {
                     one[0] = queries[i];
-                    return store.searchMany(one, 3, ids).get(0).size();
+                    return store.searchMany(one, 3, ids)[0].length;
                 }));
             }
             System.out.printf("%.1f%n", median(queries.length / 1000, i -> distances(

@@ -5,7 +5,6 @@
 import com.sun.jna.*;
 import com.sun.jna.ptr.PointerByReference;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 
 /** A store, read into memory because the JVM cannot recover from SIGBUS, and a searcher for one thread. */
 final class Store implements AutoCloseable {
@@ -39,7 +38,7 @@ final class Store implements AutoCloseable {
     }
 
     /** The hits of each needle within k bits, with up to maxIds ids each. */
-    List<List<Hit>> searchMany(long[] needles, int k, int maxIds) {
+    Hit[][] searchMany(long[] needles, int k, int maxIds) {
         query.setInt(8, k);
         query.setInt(12, maxIds);
         check(fps_search_many(searcher, needles, needles.length, query, batch, message, message.length));

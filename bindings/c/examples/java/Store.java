@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.*;
 import java.lang.foreign.*;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 
 /** A store, read into memory because the JVM cannot recover from SIGBUS, and a searcher for one thread. */
 final class Store implements AutoCloseable {
@@ -47,7 +46,7 @@ final class Store implements AutoCloseable {
     }
 
     /** The hits of each needle within k bits, with up to maxIds ids each. */
-    List<List<Hit>> searchMany(long[] needles, int k, int maxIds) {
+    Hit[][] searchMany(long[] needles, int k, int maxIds) {
         query.set(JAVA_INT, 8, k);
         query.set(JAVA_INT, 12, maxIds);
         if (numbers.byteSize() < 8L * needles.length) numbers = arena.allocate(JAVA_LONG, needles.length);

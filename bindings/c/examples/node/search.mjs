@@ -41,8 +41,8 @@ export class Store {
     // The array at a pointer of fps_batch, which its length follows, without a copy.
     const array = (at, size) => new DataView(koffi.view(this.batch[at], Number(this.batch[at + 1]) * size));
     const [ends, hits, ids] = [array(0, 8), array(2, 24), array(4, 24)];
-    let at = 0;
-    return Array.from({ length: needles.length }, (_, needle) => {
+    const answer = [];
+    for (let needle = 0, at = 0; needle < needles.length; needle++) {
       const found = [];
       for (const end = 24 * ends.getUint32(8 * needle, true); at < end; at += 24) {
         const hit = { fingerprint: hits.getBigUint64(at, true), distance: hits.getUint32(at + 20, true), ids: [] };
@@ -50,8 +50,9 @@ export class Store {
         for (let number = first; number < end; number++) hit.ids.push(id(ids, 24 * number));
         found.push(hit);
       }
-      return found;
-    });
+      answer.push(found);
+    }
+    return answer;
   }
 
   close() {
