@@ -27,21 +27,22 @@ func (searcher *Searcher) SearchMany(needles []uint64, k, maxIDs int) ([][]Hit, 
 	if err := check(status, &searcher.message); err != nil {
 		return nil, err
 	}
-	hits, ids := unsafe.Slice(batch.hits, batch.hit_count), unsafe.Slice(batch.ids, batch.id_count)
+	ids := unsafe.Slice(batch.ids, batch.id_count)
+	hits := make([]Hit, batch.hit_count)
+	for i, hit := range unsafe.Slice(batch.hits, batch.hit_count) {
+		hits[i] = Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
+		for _, id := range ids[hit.first_id:][:hit.id_count] {
+			text := strconv.FormatUint(uint64(id.number), 10)
+			if id.text != nil {
+				text = C.GoStringN(id.text, C.int(id.len))
+			}
+			hits[i].IDs = append(hits[i].IDs, text)
+		}
+	}
 	found := make([][]Hit, len(needles))
 	start := C.uint64_t(0)
 	for i, end := range unsafe.Slice(batch.hit_ends, batch.query_count) {
-		for _, hit := range hits[start:end] {
-			copied := Hit{Fingerprint: uint64(hit.fingerprint), Distance: int(hit.distance)}
-			for _, id := range ids[hit.first_id:][:hit.id_count] {
-				text := strconv.FormatUint(uint64(id.number), 10)
-				if id.text != nil {
-					text = C.GoStringN(id.text, C.int(id.len))
-				}
-				copied.IDs = append(copied.IDs, text)
-			}
-			found[i] = append(found[i], copied)
-		}
+		found[i] = hits[start:end]
 		start = end
 	}
 	return found, nil
