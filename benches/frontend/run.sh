@@ -16,7 +16,7 @@ sh bindings/c/install.sh "$folder/usr" >/dev/null
 cargo build --quiet --release --locked --package fpstore-capi --features bench --bin frontend
 extension=bindings/c/examples/sqlite/Cargo.toml
 cargo build --quiet --release --locked --manifest-path $extension --target-dir target/examples
-# The source of a new SQLite is in a crate.
+# The crate libsqlite3-sys contains the source of a new SQLite.
 sqlite=$(cargo metadata --format-version 1 --locked --manifest-path $extension | python3 -c '
 import json, sys
 for package in json.load(sys.stdin)["packages"]:

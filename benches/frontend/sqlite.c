@@ -1,5 +1,5 @@
-/* SQLite: sqlite STORE QUERIES EXTENSION prints the median time of a prepared statement with ids in
- * microseconds, with columns of bench.c that it does not measure as `nan`. */
+/* SQLite: sqlite STORE QUERIES EXTENSION prints the median time in microseconds of a prepared statement with
+ * ids, and `nan` for the two other numbers of bench.c. */
 #include <sqlite3.h>
 
 #include "bench.h"
