@@ -3,9 +3,10 @@
 #
 #     bindings/c/try_examples.sh PROGRAM [PYTHON]
 #
-# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config, Node npm,
-# Java 17 javac and jna.jar of Debian's libjna-java, java.lang.foreign any Java from 22 on in /usr/lib/jvm,
-# SQLite a PYTHON with the package apsw. Rust examples are built in target/examples.
+# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config; Node
+# needs npm; Java 17 needs javac and jna.jar of Debian's libjna-java; java.lang.foreign needs any Java
+# from 22 on in /usr/lib/jvm; SQLite needs a PYTHON with the package apsw. Rust examples are built in
+# target/examples.
 set -eu
 program=$(realpath "$1")
 python=${2:-python3}
