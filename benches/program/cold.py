@@ -59,8 +59,8 @@ def partly_in_memory(at, part, count):
     # The process itself needs some megabytes in addition.
     with measured.control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
         enter = lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))
-        # The first run fills the group. The second run has other queries, whose pages are in memory
-        # only by chance.
+        # The first run fills the memory of the control group with pages. The second run has other
+        # queries and is the measured one: their pages are cached only by chance.
         for seed in (measured.SEED + 70, measured.SEED + 71):
             asked = at.ask(at.store, at.needles(count, seed), preexec_fn=enter)
     return asked["read"] / measured.PAGE / count, asked["seconds"] / count * 1e6

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 const COUNTS: [usize; 2] = [1_000_000, 10_000_000];
 const COUNT_IN_TESTS: usize = 10_000;
 const SCHEMES: &str = "halves,halves-syndrome11,halves-syndrome12,halves-syndrome14";
-/// Number of queries in a turn.
+/// Number of queries that a store answers before the next store is measured.
 const TURN: usize = 500;
 const QUERIES: usize = 60_000;
 const CHECKED: usize = 20_000;

@@ -1,4 +1,4 @@
-//! The error type of all store operations, and the faults of bytes in files.
+//! The error type of all store operations, and the faults found in the bytes of files.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};

@@ -20,7 +20,8 @@ pub struct Family {
     pub alias: Option<&'static str>,
     /// A short description of the masks.
     pub about: &'static str,
-    /// The member for an argument (the value in place of the capital letter) and a distance `k`.
+    /// Makes the member of the family for an argument and a distance `k`. The argument is the text
+    /// that replaces the capital letter of `name`, such as `5` in `blocks-5`.
     member: fn(argument: &str, k: u32) -> Result<Member>,
     /// The designs that the planner considers for a distance `k`.
     pub(crate) planned: fn(k: u32) -> Vec<Design>,

@@ -132,7 +132,7 @@ impl Stores {
         &self.paths
     }
 
-    /// The generation of each store in the shown snapshots, in the order of [`Stores::paths`].
+    /// The generation of each store in the current snapshots, in the order of [`Stores::paths`].
     pub fn generations(&self) -> Vec<u64> {
         self.all.snapshot().states().iter().map(|state| state.generation()).collect()
     }

@@ -540,7 +540,8 @@ def cut(record, format, is_removed):
     text = record.text
     for at in reversed(range(len(spans))):
         if is_removed[at]:
-            # A passage is removed with the bytes after it; the last one with the bytes before it.
+            # A removed passage takes the separator after it with it. Removed passages at the end of
+            # the text take the separator before them.
             is_last = all(is_removed[at:])
             begin = spans[at - 1][1] if is_last else spans[at][0]
             end = spans[-1][1] if is_last else spans[at + 1][0]

@@ -77,7 +77,9 @@ class Loop:
             file.write(text)
         return path
 
-    # The commands of a round, each with the batches that it changes.
+    # Each method below returns the arguments of one command, the batches of records that the
+    # command adds or deletes, and whether these batches are in the store afterwards (`None` if the
+    # command changes none).
 
     def add(self, busy):
         label = max(f"2026-{self.rng.randint(1, 12):02}", self.expires_before)
@@ -178,7 +180,8 @@ class Loop:
                                      stdin=subprocess.DEVNULL)
             running.append((child, args, touched, after, out, err))
             self.count["commands"] += 1
-        # The kills are spread over the duration of a round on this machine at its current load.
+        # Each kill happens at a random moment of the round. The duration of a round is estimated
+        # from the earlier rounds on this machine.
         victims = rng.sample(running, rng.randint(1, len(running)))
         started = time.monotonic()
         for child, when in zip(victims, sorted(rng.random() for _ in victims)):

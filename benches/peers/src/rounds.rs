@@ -120,7 +120,8 @@ impl Rounds {
     }
 }
 
-/// Replaces `times` by the microseconds and matches of each query.
+/// Replaces the contents of `times` by the time in microseconds and the number of matches of each
+/// query.
 fn time_singles(
     session: &mut dyn Session,
     needles: &[u64],

@@ -32,7 +32,7 @@ pub(crate) trait ColumnBuilder {
 
     fn push(&mut self, value: Self::Value<'_>) -> Result<(), Failure>;
 
-    /// Whether the values are so long that the batch should end.
+    /// Whether all values together have so many bytes that the batch should end.
     fn is_full(&self) -> bool {
         false
     }

@@ -19,10 +19,12 @@ const STEP: u64 = 1 << 16;
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
 /// The clock is read whenever this many more units are finished.
 const CLOCK_STEP: u64 = 1 << 6;
-/// Shorter pauses are skipped, and their time is added to the next pause.
+/// Minimum pause of a [`Throttle`]. Shorter pauses are skipped, and their time is added to the next
+/// pause.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// During longer pauses, the observer is called whenever this much time has passed.
+/// Maximum duration of a single sleep of a [`Throttle`]. A longer pause consists of several sleeps,
+/// and the observer is called before each.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 crate::named! {

@@ -20,7 +20,8 @@ use fpstore_base::Fingerprint;
 use fpstore_disk::Digest;
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 
-/// The dropped and the spared documents, the bar, and the digest of the file that contains these.
+/// The result of step 2: the dropped documents, the near-duplicates kept nevertheless (spared), the
+/// threshold for near-duplicates, and the digest of the decisions file.
 pub(super) struct Decisions {
     /// The least similarity of near-duplicates, or their greatest distance.
     pub(super) bar: f64,

@@ -24,7 +24,8 @@ pub enum Event<'a> {
     RepeatedIds(&'a RepeatedIds),
     /// Judged pairs without effect, because at least one of their ids is not the id of a document.
     UnknownPairs {
-        /// The number of judged pairs without effect.
+        /// The number of judged pairs that have no effect, because at least one of their ids is
+        /// unknown.
         unknown: u64,
         /// The number of all judged pairs.
         count: u64,

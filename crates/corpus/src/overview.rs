@@ -1,4 +1,5 @@
-//! A summary of the removed documents: losses, reasons, and the largest clusters.
+//! A summary of the removed documents: the losses of files and sources, the reasons, and the
+//! largest clusters.
 
 use super::judgement::Judgement;
 use super::loss::Loss;

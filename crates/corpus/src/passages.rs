@@ -103,7 +103,8 @@ impl<'a> PassageCopier<'a> {
         Ok(RemovedPassages(all))
     }
 
-    /// The fates of the documents of a file that have removed passages, sorted by record number.
+    /// Decides for each document with removed passages, in file `number`, whether it is dropped or
+    /// cut; sorted by record number. Documents that are neither are omitted.
     pub(super) fn decide(&self, number: usize, removed: &RemovedPassages) -> Result<Vec<Decided>> {
         let mut decided = Vec::new();
         let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };

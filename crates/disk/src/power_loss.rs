@@ -274,7 +274,9 @@ fn sync(node: &mut Node) {
     }
 }
 
-/// The number of states of a file, or of each name in a directory; the last state is the newest.
+/// The dials of a node, each given by the number of its positions. A file has one dial: the
+/// contents that it may have after a loss of power. A directory has a dial for each name: the nodes
+/// that the name may refer to. The highest position of a dial is the newest state.
 fn dials_of(node: &mut Node) -> Vec<usize> {
     match node {
         Node::File { synced, now, may_hold, is_ever_final } => {

@@ -211,7 +211,7 @@ fn choices(found: &[Field], (wants_id, wants_text): (bool, bool)) -> (Choice, Ch
     (id, if has_features && text == Choice::None { Choice::Default } else { text })
 }
 
-/// Whether the fields of ids and texts can be chosen among `found`.
+/// Whether the fields of ids and texts can be chosen unambiguously among `found`.
 fn is_clear(found: &[Field], wants: (bool, bool)) -> bool {
     let (id, text) = choices(found, wants);
     unclear(&id, "id").or_else(|| unclear(&text, "text")).is_none()

@@ -62,7 +62,8 @@ impl DocumentFormat {
         self.has_columns() || self == DocumentFormat::Warc
     }
 
-    /// Whether a field can be selected as the text or the fingerprint.
+    /// Whether documents of this format are objects or rows in which the caller can choose the
+    /// field that contains the text or the fingerprint.
     pub(super) fn has_columns(self) -> bool {
         match self {
             DocumentFormat::JsonLines

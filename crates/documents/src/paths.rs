@@ -25,7 +25,7 @@ pub(super) fn not_single(path: &str) -> String {
     format!("'{path}' names the values of an array, expected a field with a single value")
 }
 
-/// The error for an array `key` in place of a text.
+/// The error for a field `key` that contains an array in place of a text.
 pub(super) fn is_array(key: &str) -> String {
     format!(
         "'{key}' is an array, expected a text; '{key}[]' names the texts in it, '{key}[].FIELD' those \
@@ -33,12 +33,13 @@ pub(super) fn is_array(key: &str) -> String {
     )
 }
 
-/// The error for a path to a text on which `key` is an array, not an object.
+/// The error for the path `key.rest` to a text, if `key` contains an array in place of an object.
 pub(super) fn is_array_before(key: &str, rest: &str) -> String {
     format!("'{key}' is an array; '{key}[].{rest}' names the texts in its objects")
 }
 
-/// The error for a path to a single value on which `key` is an array, not an object.
+/// The error for the path `key.rest` to an id or another single value, if `key` contains an array
+/// in place of an object.
 pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
     format!(
         "'{key}' is an array, and '{rest}' below it may have many values; name a field with a \
@@ -46,7 +47,7 @@ pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
     )
 }
 
-/// The error for an object `key` in place of a text.
+/// The error for a field `key` that contains an object in place of a text.
 pub(super) fn is_object(key: &str) -> String {
     format!("'{key}' is an object, expected a text; '{key}.FIELD' names a field of it")
 }

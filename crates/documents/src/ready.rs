@@ -95,7 +95,8 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Parses the digits written by a reader.
+    /// Parses the digits from [`ReadyForm::digits_of_text`], [`ReadyForm::digits_of_number`] or
+    /// [`ReadyForm::digits_of_signed`], with or without a prefix.
     pub(super) fn of(digits: &str) -> Self {
         let is_hex = match digits.chars().next() {
             Some(IS_HEX) => Some(true),

@@ -188,8 +188,9 @@ impl<'a> QueryBatch<'a> {
         }
     }
 
-    /// Answers the queries from the segments whose plan is probes, one large segment after the
-    /// other, so that only the pages of one segment are needed at a time.
+    /// Answers the queries from the segments that are planned to be probed. Large segments are
+    /// probed (or walked) one at a time, so that only one of them must be in memory; adjacent small
+    /// segments are processed together.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         let mut all: Vec<QueryMatch> = Vec::new();
         let probed: Vec<Probed<'_>> = self.probed().collect();
@@ -247,7 +248,7 @@ impl<'a> QueryBatch<'a> {
         Ok(true)
     }
 
-    /// The segments whose plan is probes.
+    /// The segments that are planned to be probed, not scanned.
     fn probed(&self) -> impl Iterator<Item = Probed<'_>> {
         let segments = self.snapshot.segments().iter().enumerate();
         segments.filter_map(|(number, open)| match &open.plan(self.options.k).path {

@@ -14,11 +14,12 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Likeness {
-    /// The minimum Jaccard similarity, above 0 and at most 1; 0 for none if `contained` is set.
+    /// The minimum Jaccard similarity, above 0 and at most 1. If `contained` is set, it can be 0:
+    /// no minimum.
     pub similarity: f64,
-    /// The minimum part of the features of the document that the leader must also have, above 0 and
-    /// at most 1. The leader must then have at least as many features as the document. `None`: no
-    /// such condition.
+    /// If set, the leader must have at least this fraction of the document's features (above 0 and
+    /// at most 1), and at least as many features as the document. `None`: no condition on
+    /// containment.
     pub contained: Option<f64>,
 }
 

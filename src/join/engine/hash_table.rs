@@ -146,7 +146,9 @@ mod tests {
     use super::*;
     use crate::bytes::scramble::scramble;
 
-    /// Two tables for each kernel: with lines, and with groups instead of lines.
+    /// Two tables for each kernel: one with `lines_max` 0, which uses groups as buckets even for
+    /// small inputs, and one with the default limit, which then uses lines of eight values. Kernels
+    /// that do not compare eight values at once use chains in both.
     fn tables() -> impl Iterator<Item = HashTable> {
         let of_kernel = |kernel: Kernel| {
             [0, LINES_MAX].map(|lines_max| HashTable { lines_max, ..HashTable::new(kernel) })

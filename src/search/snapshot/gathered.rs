@@ -39,7 +39,7 @@ pub(crate) struct Gathered {
     blocks: [Block; BLOCKS as usize],
 }
 
-/// The values of one segment in a table.
+/// A segment whose values are in a table, and the range of the numbers of these values.
 #[derive(Clone, Debug)]
 struct Part {
     segment: Weak<Segment>,

@@ -172,7 +172,8 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    /// The bytes of each section of a table, and its set sum.
+    /// Encodes a table. Returns the bytes of its sections, its overflow entries and the set sum of
+    /// its fingerprints (an order-independent checksum).
     fn encoded(
         descriptor: TableDescriptor,
         values: &[u64],

@@ -9,10 +9,12 @@ use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::run::SortedRun;
 
-/// The maximum memory of a part in bytes, with few runs: a part should fit in the cache of a core.
+/// The maximum memory of a part in bytes, with up to four runs: a part should fit in the cache of a
+/// core.
 const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
-/// The maximum memory of a part in bytes per run, with many runs. Reading a run can begin only at a
-/// mark (`run::Mark`), so a part should be much larger than the distance between two marks.
+/// With more than four runs, a part may have this many bytes per run instead of
+/// [`PART_WEIGHT_ENOUGH`] in all. Reading a run can begin only at a mark (`run::Mark`), so each
+/// run's share of a part should be much larger than the distance between two marks.
 const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
 
 /// Several runs, and the size of the parts into which they are split.

@@ -18,7 +18,8 @@ pub(super) const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 13 };
 const COUNT_MAX: u64 = 4 * PART_COUNT;
 const IDS_LEN_MAX: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
-/// The live records of a part.
+/// A part of a segment: the live records of some consecutive blocks of the first table of the
+/// segment.
 pub(super) struct LivePart {
     pub(super) records: RecordBatch,
     /// The ranks of the values, deleted ones included, and the last value, if there is one.

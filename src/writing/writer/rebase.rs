@@ -48,7 +48,8 @@ pub(super) fn rebase_deletions(
     Ok(set.finish().map_or(Rebased::Nothing, Rebased::Deletions))
 }
 
-/// Adds to `touched` each fingerprint with a record that is deleted in `now` and not in `part`.
+/// Adds to `touched` each fingerprint with a record that is deleted in `now` and was not yet
+/// deleted in `part`, the same segment when its merge began.
 fn note_touched(
     part: &OpenSegment,
     now: &OpenSegment,

@@ -30,7 +30,8 @@ K = 3
 def build(work: Path, fingerprints: str, rank: int, world: int) -> None:
     values = np.load(fingerprints, mmap_mode="r")[rank::world]
     rows = np.arange(rank, rank + world * len(values), world)
-    # With the tables of the scheme "blocks-4", a share reads only its part of the store.
+    # The function `pairs` computes one share of a join for each rank. If the store has the tables
+    # of the scheme "blocks-4", each share reads only a range of every table, not the whole store.
     receipt = tasks.write_segment(
         work / f"{rank:05}.fps", np.array(values), rows, recipe=None, scheme=f"blocks-{K + 1}"
     )

@@ -87,13 +87,14 @@ impl ColumnKind {
 
 /// The kind of a single value.
 enum Value {
-    /// A hex number with all or nearly all digits of the width that is not a decimal number.
+    /// A hex number that is not a decimal number, with all or nearly all digits of a fingerprint of
+    /// the expected width.
     Hex {
         is_whole: bool,
     },
-    /// A number without letters, with as many digits as a hex fingerprint of the width.
+    /// A number without letters, with as many digits as a hex fingerprint of the expected width.
     Plain,
-    /// A decimal number with more digits than a hex fingerprint of the width.
+    /// A decimal number with more digits than a hex fingerprint of the expected width.
     Decimal {
         fits_unsigned: bool,
         fits_signed: bool,
@@ -132,7 +133,7 @@ impl Value {
     }
 }
 
-/// Whether a hex number lacks at most a fifth of the digits of the width.
+/// Whether a hex number lacks at most a fifth of the digits of a fingerprint of this width.
 pub(super) fn has_nearly_all_digits(value: &str, width: Width) -> bool {
     digit_count(value) + width.digits() / 5 >= width.digits()
 }
@@ -141,8 +142,8 @@ fn digit_count(value: &str) -> usize {
     value.trim_start_matches("0x").trim_start_matches("0X").len()
 }
 
-/// Whether a single value is certainly a fingerprint: all hex digits of the width and not a decimal
-/// number, or a decimal number with more digits.
+/// Whether a single value is certainly a fingerprint: a hex number that is not a decimal number,
+/// with all digits of a fingerprint of this width, or a decimal number with more digits.
 pub(super) fn is_spelled_out(value: &str, width: Width) -> bool {
     matches!(Value::of(value.trim(), width), Value::Hex { is_whole: true } | Value::Decimal { .. })
 }

@@ -350,8 +350,8 @@ pub(crate) fn holds_pictures(folder: &Path) -> bool {
     pictures > others
 }
 
-/// The hint for a folder in place of a file. `has_images` and `has_docs`: the command has these
-/// options.
+/// The hint for a folder in place of a file. `has_images` and `has_docs`: whether the command has
+/// the options `--images` and `--docs`.
 pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> String {
     let name = folder.display();
     match (holds_pictures(folder), has_images) {

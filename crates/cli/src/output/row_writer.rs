@@ -54,8 +54,8 @@ impl RowForm {
     pub(crate) fn new<R: Row>(layout: impl Into<Layout>, out: &Sink, without: &[&str]) -> Self {
         let Layout { format, header, separator } = layout.into();
         let is_csv = format == TableFormat::Csv;
-        // A boolean has its own column only in CSV. In tab-separated lines it is a `+` directly
-        // after the number before it, which is then a lower bound.
+        // A boolean (whether the number before it is exact) has its own column only in CSV. In
+        // tab-separated lines, a `+` directly after the number marks that number as a lower bound.
         let is_kept = |column: &Column| {
             !without.contains(&column.name) && (is_csv || column.kind != Kind::Bool)
         };

@@ -56,8 +56,8 @@ struct StoredText {
     doubt: Doubt,
 }
 
-/// Of documents with the same id: gives a document without a certain text the certain text of
-/// another document with the same fingerprint.
+/// Assigns texts among the documents with one id: a document without a certain text gets the
+/// certain text of another document with the same fingerprint.
 fn fill(list: &mut [Place]) {
     for at in 0..list.len() {
         let sure = |it: &&Place| it.found.is_some_and(|found| found.doubt == Doubt::None);
@@ -128,8 +128,9 @@ impl GroupTexts {
         self.places.values_mut().for_each(|list| fill(list));
     }
 
-    /// Returns the text of a document of the page, if it was found. Each call consumes it: the next
-    /// call with the same id and fingerprint is for the next such document.
+    /// Returns the text of the document with this id and fingerprint, or `None` if no text was
+    /// found. Each call removes the document from the list: if several documents on the page share
+    /// the id and the fingerprint, the next call returns the text of the next one.
     pub(super) fn next(
         &mut self,
         id: Option<&str>,

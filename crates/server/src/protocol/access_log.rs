@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// The header with the id of a request; the answer repeats it.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest accepted id of a client.
+/// The maximum length in bytes of a request id sent by a client. A longer id is ignored.
 const REQUEST_ID_LEN_MAX: usize = 128;
 
 /// The header to which each proxy appends the address of its client.

@@ -59,7 +59,8 @@ fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     assert_eq!(dir.read("out/z.jsonl"), lines(&[1]));
 }
 
-/// The command is refused even with `--skip-bad`, because the file is not bad.
+/// `--skip-bad` does not help: the file is intact, but its format cannot be annotated or cut, so
+/// the command is refused.
 #[test]
 fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     let dir = TestDir::new();

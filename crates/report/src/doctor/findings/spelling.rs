@@ -8,7 +8,7 @@ use fpstore_plot::numbers::grouped;
 
 /// The smallest number of values from which the wrong format can be recognised.
 const COUNT_MIN: u64 = 64;
-/// Values count as consecutive numbers up to this mean gap between them.
+/// Maximum mean gap between values that are reported as consecutive numbers.
 const COUNTER_GAP_MAX: u64 = 64;
 
 /// The first finding that explains the values, if any.
