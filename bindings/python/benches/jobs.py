@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import json
 import multiprocessing
+import os
 import pickle
 import resource
 import subprocess
@@ -273,6 +274,7 @@ def spark(world: World) -> Notes:
 
     import fpstore.spark
 
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     session: Any = SparkSession.builder.master("local[2]").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     df = session.createDataFrame(world.frame()).repartition(8)
     kept = {row.id for row in fpstore.spark.clean(df).where("keep").select("id").collect()}

@@ -91,7 +91,9 @@ fn each_index_entry_starts_where_the_one_before_ends() {
             }
         }
     }
-    assert!(faults.iter().any(|fault| fault.to_string().contains("where the last one ends")));
+    assert!(
+        faults.iter().any(|fault| fault.to_string().contains("where the entry before it ends"))
+    );
 }
 
 #[test]

@@ -357,8 +357,8 @@ pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> Stri
     match (holds_pictures(folder), has_images) {
         (true, true) => format!("{name} holds pictures: to read them, use --images {name}"),
         (true, false) => format!(
-            "{name} holds pictures: to make a store of them, run: fpstore build --images {name} -s \
-             NAME.fps"
+            "{name} holds pictures: to make a store of them, run 'fpstore build --images {name} -s \
+             NAME.fps'"
         ),
         (false, _) if has_docs => format!("to read the documents in {name}, use --docs"),
         (false, _) => format!("{name} is a folder; name a file, or a store"),

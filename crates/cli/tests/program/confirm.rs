@@ -178,7 +178,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         ),
         (
             &["query", "--text", "a b c", "-s", "sketched.fps", "--confirm", "0.8", "--limit", "1"],
-            "leave out one of them",
+            "--limit cannot be used with --confirm",
         ),
         (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),

@@ -143,7 +143,7 @@ fn numbers_of_clusters_are_kept() {
     assert_eq!(again, out);
     dir.write("old.tsv", "0000000000000007\t2\n");
     let (_, err) = dir.run(&args, 2);
-    assert!(err.contains("old.tsv: line 1: 2 columns"), "{err}");
+    assert!(err.contains("old.tsv: line 1: the line has 2 columns"), "{err}");
 }
 
 #[test]

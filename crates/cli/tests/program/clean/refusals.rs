@@ -109,7 +109,7 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("would lose 33.3 % (1 of 3), but only 10 % is allowed"), "{err}");
     assert!(err.contains("with --force, which begins again"), "{err}");
     let (_, err) = dir.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
-    assert!(err.contains("differs in: confirm"), "{err}");
+    assert!(err.contains("other settings: confirm"), "{err}");
     assert!(err.contains("(--max-loss and --target may differ)"), "{err}");
     dir.run(&args(&["--max-loss", "10%", "--confirm", "0.9", "--force"]), 2);
     let (_, err) = dir.run(&args(&["--max-loss", "50%", "--confirm", "0.9"]), 0);
@@ -143,12 +143,15 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
         (&contamination, &["--found", "--html"]),
     ] {
         for (name, told) in [
-            ("out/sub/a.jsonl", "and the copy of sub/a.jsonl both are out/sub/a.jsonl"),
+            (
+                "out/sub/a.jsonl",
+                "and the copy of sub/a.jsonl would both be written to out/sub/a.jsonl",
+            ),
             (
                 "out/../in/../out/sub/a.jsonl",
-                "and the copy of sub/a.jsonl both are out/sub/a.jsonl",
+                "and the copy of sub/a.jsonl would both be written to out/sub/a.jsonl",
             ),
-            ("out/b.jsonl", "and the copy of b.jsonl both are out/b.jsonl"),
+            ("out/b.jsonl", "and the copy of b.jsonl would both be written to out/b.jsonl"),
             ("out/.fpstore-dedup/r.tsv", "the folder for the progress of this work"),
             ("s.fps/r.tsv", "lies in a store"),
             ("s.fps/new/r.tsv", "lies in the store"),
@@ -177,12 +180,16 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     // The conflict is also detected if the copy does not exist yet, before any work.
     let (_, err) = dir.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
     assert!(
-        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        err.contains(
+            "--removed and the copy of sub/a.jsonl would both be written to new/sub/a.jsonl"
+        ),
         "{err}"
     );
     let (_, err) = dir.run(&[&fresh[..], &["--removed", "new/sub"]].concat(), 2);
     assert!(
-        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        err.contains(
+            "--removed and the copy of sub/a.jsonl would both be written to new/sub/a.jsonl"
+        ),
         "{err}"
     );
     let into_store = [&dedup[..6], &["-o", "s.fps/out/"]].concat();
