@@ -3,8 +3,8 @@
 //! - `input` converts arguments; `rows`, `columns`, `answer_columns`, `checked` and `stream` make
 //!   answers.
 //! - `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` contain the classes and
-//! functions, `http` the client and the server. `adding` and `lent` are shared by builders and
-//! writers.
+//!   functions, `http` the client and the server. `adding` and `lent` are shared by builders and
+//!   writers.
 //! - `work` runs long work without the interpreter, `chunks` divides it among threads, and `errors`
 //!   converts errors to exceptions.
 //! - `capsule` exchanges Arrow data; `foreign` and `contents` check data of other libraries.

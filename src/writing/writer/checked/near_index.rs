@@ -5,11 +5,11 @@
 //! record.
 //!
 //! The 64 bits are dealt out to `b` blocks in turn. With `k = b * r + a`, where `a < b`, two values
-//! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most `r
-//! - 1` bits of one of the others: otherwise they would differ in at least `(a + 1) * (r + 1) + (b
-//! - a - 1) * r = k + 1` bits. So one hash table per block, in which the search looks up every
-//! value within the radius of the block, yields all candidates. With 8 bits and 2 blocks of 4 bits,
-//! `k = 2` is `r = 1, a = 0`: block 0 has radius 1, and block 1 radius 0.
+//! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most
+//! `r - 1` bits of one of the others. Otherwise they would differ in at least
+//! `(a + 1) * (r + 1) + (b - a - 1) * r = k + 1` bits. So one hash table per block, in which the
+//! search looks up every value within the radius of the block, yields all candidates. With 8 bits
+//! and 2 blocks of 4 bits, `k = 2` is `r = 1, a = 0`: block 0 has radius 1, and block 1 radius 0.
 //!
 //! As the number of values grows, blocks become fewer and wider, so that a lookup yields at most 16
 //! random values. If the lookups cost more than a pass over all values, as for a large `k`, the
