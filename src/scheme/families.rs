@@ -221,7 +221,7 @@ fn choices(count: u32, k: u32) -> Result<Member> {
     even(design)
 }
 
-/// `Choose` designs for `k`, and for smaller distances: with larger radii these cover `k`, too.
+/// `Choose` designs for `k`, and designs for smaller distances, which cover `k` with larger radii.
 fn planned_choices(k: u32) -> Vec<Design> {
     let all = |k: u32| (k + 2..=k + 4).map(move |blocks| Design::Choose { blocks, k });
     let own = (k <= 8).then_some(k).into_iter().flat_map(all);

@@ -77,8 +77,8 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
                 continue;
             }
             if bits > 0 && section == "prefix index of table 0" {
-                // The whole index is one page, and the other table stores syndromes: no value can
-                // be read.
+                // The damaged page is the whole index of table 0, and table 1 stores only
+                // syndromes: no value can be read.
                 let report = verify(temp.path(), &samples(0)).unwrap();
                 let done = repair(&report, Duration::ZERO).unwrap();
                 assert!(done.manifest.is_none() && done.salvaged[0].kept == 0, "{case}");

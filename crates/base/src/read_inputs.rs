@@ -134,7 +134,7 @@ pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
                 format!("{} and {option} both name {shown}; give each its own file", other.option)
             }
             false => format!(
-                "{} and {option} both name {shown}, as {} is the same file; give each its own file",
+                "{} and {option} both name {shown} ({} is the same file); give each its own file",
                 other.option,
                 other.path.display()
             ),

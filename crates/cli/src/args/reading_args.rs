@@ -29,8 +29,8 @@ pub(crate) struct ReadingArgs {
     line_ids: bool,
     /// Field or column of the text [default: text, content, body, ...]
     ///
-    /// The default is text, else the only field with another usual name, and it is printed. In JSON
-    /// and Parquet, doc.body is the field body of the object doc, and messages[].content the
+    /// The default is text, else the only field with another usual name; the chosen name is printed.
+    /// In JSON and Parquet, doc.body is the field body of the object doc, and messages[].content the
     /// field content of all elements of the array messages, joined by line feeds.
     #[arg(long, value_name = "NAME")]
     text_field: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct ReadingArgs {
     /// pages the declared encoding, else detect]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     encoding: Option<String>,
-    /// Text of a page: the main part, the whole page, or one of them by the length of the main part
+    /// Text of a page: the main part, the whole page, or the main part if it is long enough
     #[arg(
         long,
         value_parser = choice::<HtmlPart>(),

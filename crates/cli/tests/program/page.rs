@@ -357,7 +357,7 @@ fn records_that_cannot_be_compared_are_named() {
     let (out, _) = dir.run(&["compare", "-s", "store.fps", "0123456789abcdef", "1"], 0);
     assert!(!out.contains("estimate"), "nobody knows the recipe: {out}");
     let err = compare(&["1", "2", "--text-field", "body"], 2);
-    assert!(err.contains("--texts names them"), "{err}");
+    assert!(err.contains("give the documents by --texts"), "{err}");
     let err = compare(&["1", "2", "--limit", "3"], 2);
     assert!(err.contains("--limit limits the printed features"), "{err}");
     let err = compare(&["1", "2", "--recipe", "minhash"], 2);

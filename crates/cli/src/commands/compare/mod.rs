@@ -242,7 +242,7 @@ fn compare(
 /// Reads the records A and B from the store at `path`, and with `--texts` their texts from files.
 fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     if let (true, Some(option)) = (args.texts.is_empty(), args.reading.first_given()) {
-        bail!("{option} is for documents; with -s, --texts names them");
+        bail!("{option} is for documents; with -s, give the documents by --texts");
     }
     if args.texts.is_empty() && args.limit.is_some() {
         bail!("--limit limits the printed features of texts; with -s, name the texts with --texts");

@@ -182,7 +182,7 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
         code: FindingCode::CorrelatedBits,
         severity: if count >= 64 { Severity::Warning } else { Severity::Note },
         sentence: format!(
-            "{what} {}: tables with both in their masks are more crowded",
+            "{what} {}: tables with both bits in their masks are more crowded",
             shown.join(", ")
         ),
         remedy: "build with --scheme auto, which puts such bits into different tables if that is \

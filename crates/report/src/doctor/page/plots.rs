@@ -206,7 +206,7 @@ pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let ticks = of.gaps.iter().enumerate().step_by(every);
     let mean = of.gaps.iter().map(|gap| f64::from(gap.bits) * gap.count as f64).sum::<f64>() / n;
     let shown =
-        format!("A gap between neighbours takes {mean:.1} bits on average, as a plain number.");
+        format!("A gap between neighbours takes {mean:.1} bits on average as a binary number.");
     let title = format!("Gap lengths, {name}");
     let chart = Chart {
         id: &format!("plot-gaps-{number}"),
