@@ -19,8 +19,9 @@ use crate::session::command::ExitStatus;
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 
-/// A batch ends early if the mean length of its ids would exceed this number of bytes.
-const MEAN_ID_LEN: usize = 64;
+/// The ids and sketches of a batch may take 64 MiB, or this number of bytes for each of its queries
+/// if that is more. A batch with longer ones has fewer queries.
+const EXTRA_LEN: usize = 16;
 
 /// The number of queries that a thread takes at once in a nearest-neighbour search.
 const NEAREST_COUNT: usize = 64;
@@ -163,7 +164,9 @@ impl<'a> QueryBatch<'a> {
         self.sketches.extend_from_slice(sketch);
         self.ids.push_str(id.unwrap_or_default());
         self.id_ends.push(self.ids.len());
-        if self.queries.len() == self.count || self.ids.len() >= self.count * MEAN_ID_LEN {
+        let is_long =
+            self.ids.len() + self.sketches.len() >= (self.count * EXTRA_LEN).max(64 << 20);
+        if self.queries.len() == self.count || is_long {
             self.answer()?;
         }
         Ok(())
