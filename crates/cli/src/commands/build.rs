@@ -88,7 +88,7 @@ pub(crate) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
-    /// Make an empty store even if all records are bad, or if a store with records exists
+    /// Make an empty store if all records are bad, or replace a store with it
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
