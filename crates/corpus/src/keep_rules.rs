@@ -247,7 +247,7 @@ mod tests {
         assert!(merits.iter().all(|merit| merit.len() == 3 * KeepRules::MERIT_LEN));
         assert_eq!(merits[0][..2 * KeepRules::MERIT_LEN], [0; 16]);
         let error = of("a", "yesterday", 1).unwrap_err().to_string();
-        assert!(error.contains("\"yesterday\" in 'date'"), "{error}");
+        assert!(error.contains("'date' is \"yesterday\""), "{error}");
         let error = rules.check_found(|at| at != 1).unwrap_err().to_string();
         assert!(error.contains("no document has the field 'date'"), "{error}");
         assert!(rules.check_found(|at| at != 2).is_ok());

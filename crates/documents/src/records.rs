@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_header_without_the_columns_is_refused_with_those_that_it_has() {
         for (table, part) in [
-            (&b"a,b\n1,2\n"[..], "no column 'id' among a, b; --id-field and --text-field"),
+            (&b"a,b\n1,2\n"[..], "no column 'id' among a, b; name the columns with --id-field"),
             (b"id,text,text\n1,2,3\n", "two columns have the name 'text'"),
             (b"", "no column 'id': there is no header"),
             (b"id,\"text\n1,2\n", "opens in line 1 is never closed"),

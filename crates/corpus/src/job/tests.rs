@@ -43,7 +43,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     drop(job);
     let other = json!({"k": 4, "files": ["a"]});
     let refused = open(&folder, &other, false).err().unwrap().to_string();
-    assert!(refused.ends_with("differs in: k"), "{refused}");
+    assert!(refused.ends_with("other settings: k"), "{refused}");
     let job = open(&folder, &other, true).unwrap();
     assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
     // This job has done no work, so a job with other settings replaces it.
