@@ -70,7 +70,8 @@ def test_the_names_of_the_stubs_are_those_of_the_package(
     said = str(error.value)
     assert "'?'" in said
     if "expected " in said:
-        names = said.rpartition("expected ")[2].split(", ")
+        expected = said.rpartition("expected ")[2]
+        names = re.findall("'([^']+)'", expected) or expected.split(", ")
     else:
         names = [name for name in re.findall("'([^']+)'", said) if name != "?"]
     assert set(names) == choices()[place], said

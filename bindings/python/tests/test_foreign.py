@@ -233,7 +233,7 @@ FAULTS: dict[str, tuple[Producer, str]] = {
     "children": (numbers(n_children=1), "it has 1 columns, expected 0"),
     "foreign dictionary": (
         numbers(dictionary=texts(), has_dictionary_type=False),
-        "has a dictionary, its type UInt64 has none",
+        "has a dictionary, but its type UInt64 allows none",
     ),
     "format": (numbers(format=None), "the format of its type is null"),
     "no text": (numbers(format=b"\xe9"), "is not UTF-8"),

@@ -72,7 +72,7 @@ def test_texts_of_every_kind_mean_the_same() -> None:
         ("one text", "not a single text"),
         ([1], "text number 0 is int"),
         ([float("nan")], "text number 0 is float .NaN"),
-        (pa.array([1]), "these are int64"),
+        (pa.array([1]), "texts must be strings, not int64"),
         (["\ud800"], "lone surrogate"),
     ]:
         with pytest.raises(fpstore.errors.InputError, match=message):
