@@ -77,19 +77,16 @@ def distances(values, query):
     return np.bitwise_count(values ^ query)
 
 
-def check(output, queries, stored, order):
-    """Fails unless each planted value is found and each printed match lies within K."""
-    lines = output.read_bytes().split()
-    found = np.fromiter((int(word, 16) for word in lines), np.uint64, len(lines)).reshape(-1, 2)
+def check(found, queries, stored, order):
+    """Fails unless each planted value is found and each match lies within K."""
     if (distances(found[:, 0], found[:, 1]) > K).any():
         raise SystemExit(f"a match is farther than {K} bits from its query")
     inverse = np.argsort(order)
     wanted = np.stack([queries[inverse[:len(stored)]], stored], axis=1)
     pairs = np.dtype([("query", np.uint64), ("stored", np.uint64)])
-    missing = np.setdiff1d(wanted.view(pairs), np.ascontiguousarray(found).view(pairs))
+    missing = np.setdiff1d(wanted.view(pairs), found.view(pairs))
     if len(missing):
         raise SystemExit(f"{len(missing)} of {len(stored)} planted values are not found: {missing[:3]}")
-    return found
 
 
 class Run:
@@ -128,15 +125,13 @@ class Run:
     def query(self, count, seed, single=False, **limits):
         """Runs a process with `count` queries, one by one or at once, and checks its answers."""
         queries, stored, order = self.corpus.queries(count, seed)
-        return self.answers(queries, single, lambda output: check(output, queries, stored, order), **limits)
+        done, found = self.answers(queries, self.stores, single, **limits)
+        check(found, queries, stored, order)
+        return done
 
     def query_first(self, count, seed):
         """Queries the first store alone, whose pages are in memory after the first time."""
-        whole, self.stores = self.stores, self.stores[:1]
-        try:
-            return self.answers(self.corpus.queries(count, seed)[0], False, lambda _: None)
-        finally:
-            self.stores = whole
+        return self.answers(self.corpus.queries(count, seed)[0], self.stores[:1], False)[0]
 
     def dedup(self, count):
         """Compares new fingerprints with all stores and with each other."""
@@ -151,10 +146,10 @@ class Run:
         self.evict()
         return measured.run([self.program, *command, *options, "-q"], stdout=subprocess.DEVNULL)
 
-    def answers(self, queries, single, checked, **limits):
-        """Runs a process with these queries, and adds the result of `checked` on its answers."""
+    def answers(self, queries, stores, single, **limits):
+        """Runs a process with these queries; also returns its matches, as pairs of query and value."""
         asked, output = self.folder / "queries", self.folder / "answers"
-        options = ["-k", str(K)] + [word for store in self.stores for word in ("-s", store)]
+        options = ["-k", str(K)] + [word for store in stores for word in ("-s", store)]
         if single:
             asked.write_text("".join(f"{each:016x}\n" for each in queries.tolist()))
             options = ["-", "--access", "map", *options]
@@ -163,10 +158,9 @@ class Run:
             options = ["--from", asked, "--input-format", "u64le", *options]
         with open(output, "wb") as out, open(asked, "rb") as lines:
             done = measured.run([self.program, "query", *options], stdin=lines, stdout=out, **limits)
-        text = output.read_text()
-        output.write_text("\n".join("\t".join(line.split("\t")[:2]) for line in text.splitlines()))
-        done["found"] = checked(output)
-        return done
+        with open(output, "rb") as lines:
+            words = (int(word, 16) for line in lines for word in line.split(b"\t")[:2])
+            return done, np.fromiter(words, np.uint64).reshape(-1, 2)
 
 
 def plot(path, curves):
@@ -233,8 +227,8 @@ def main():
         if options.plot:
             plot(options.plot, curves)
         for query, near in zip(run.scanned, run.near):
-            found = run.answers(np.array([query]), True, lambda output: output.read_text().split(), **limits)
-            if {int(word, 16) for word in found["found"][1::2]} != near:
+            found = run.answers(np.array([query]), run.stores, True, **limits)[1]
+            if set(found[:, 1].tolist()) != near:
                 raise SystemExit(f"query {query:016x} differs from a scan")
         if options.joins:
             count = int(options.each / 100)
