@@ -82,7 +82,7 @@ def read_back(path):
 
 
 def resident(path):
-    """Number of pages of a file in the page cache."""
+    """For each page of a file, whether it is in the page cache."""
     libc = ctypes.CDLL(None, use_errno=True)
     length = os.path.getsize(path)
     with open(path, "rb") as opened:
@@ -94,7 +94,7 @@ def resident(path):
             raise SystemExit(f"mincore of {path}: {os.strerror(ctypes.get_errno())}")
         del whole
         mapped.close()
-    return int((pages & 1).sum())
+    return pages & 1 == 1
 
 
 @contextlib.contextmanager
@@ -128,7 +128,8 @@ class At:
         tight = f"{tight_memory(self.n)}B"
         row["build_spare"] = median_cpu(self.rounds, lambda: self.build("8GiB" if self.n < 5e7 else "4GiB"))
         row["build_tight"] = median_cpu(self.rounds, lambda: self.build(tight))
-        row["bytes"], row["tables"] = self.info()
+        segment = self.info()
+        row["bytes"], row["tables"] = segment["file_len"], segment["tables"]
         row["query_micros"], *row["query_spread"] = self.single_queries()
         row["scan_nanos"], row["page_micros"] = self.scans()
         row["batch"] = {q: self.batch(q) for q in (100_000, 1_000_000)}
@@ -148,10 +149,10 @@ class At:
         return next((store or self.store).glob("*.fps"))
 
     def info(self):
+        """Information about the segment."""
         said = subprocess.run([self.program, "info", "-s", self.store, "--format", "json"],
                               check=True, capture_output=True).stdout
-        segment = json.loads(said)["segments"][0]
-        return segment["file_len"], segment["tables"]
+        return json.loads(said)["segments"][0]
 
     def needles(self, count, seed):
         """Query fingerprints: a third stored, a third stored with 1 to 3 flips, a third random."""
@@ -221,15 +222,26 @@ class At:
         return run([self.program, "pairs", self.store, "-k", "3", "--distinct", "--memory", memory,
                     "--temp-dir", self.folder, "-q"], stdout=subprocess.DEVNULL)
 
-    def cold(self, store=None, seed=SEED + 50):
+    def cold(self, store=None, seed=SEED + 50, hot=()):
         """Pages of the file that a query loads into memory, and its wall-clock microseconds."""
+        pages, micros = self.cold_pages(store, seed, hot)
+        return pages.sum(), micros
+
+    def cold_pages(self, store=None, seed=SEED + 50, hot=()):
+        """For each page of the file, how often a query loads it into memory on average; and the
+        microseconds of a query. The bytes of the ranges `hot` are in memory before."""
         segment = self.segment(store)
         counts, micros = [], []
         for needles in (self.needles(3, seed), self.needles(COLD_QUERIES, seed + 1)):
             evict(segment)
+            with open(segment, "rb", buffering=0) as opened:
+                for start, end in hot:
+                    opened.seek(start)
+                    opened.read(end - start)
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             before = resident(segment)
             micros.append(self.ask(store or self.store, needles)["seconds"] * 1e6)
-            counts.append(resident(segment) - before)
+            counts.append(resident(segment).astype(int) - before)
         between = COLD_QUERIES - 3
         return (counts[1] - counts[0]) / between, (micros[1] - micros[0]) / between
 

@@ -3,21 +3,25 @@
 
     python3 benches/program/clean_growth.py [--program target/release/fpstore] [--folder DIR]
                                     [--words 60] [--sizes 10000 100000 1000000 10000000]
-                                    [--plot FILE.svg]
+                                    [--only features] [--dry-run] [--plot FILE.svg]
 
 Documents have 60 words from a vocabulary of 20 000, or the number of words from --words; a fifth are
 copies of one of the preceding 10 000 documents with one word changed. A row has processor time
-(children included, as the system accounts it), wall-clock time, peak resident memory, and the number
-of kept documents: by fingerprints alone, and by features in 1 GiB. Needs numpy, for --plot
-matplotlib, and 13 bytes of disk for each word.
+(children included, as the system accounts it), wall-clock time, peak resident memory with and without
+mapped files, and the number of kept documents: by fingerprints alone, and by features in 1 GiB. Needs
+numpy, for --plot matplotlib, and 23 bytes of disk for each word; with --dry-run, which writes no
+documents, 16 bytes.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 import numpy
@@ -52,19 +56,34 @@ def write(path, count, length):
 
 
 def clean(program, folder, options):
-    """Returns processor and wall-clock seconds, MiB of memory, and the output of the program."""
-    out = folder / "out.jsonl"
-    command = [program, "clean", "in.jsonl", *options, "-o", out.name]
-    began = time.monotonic()
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+    """Returns processor and wall-clock seconds, MiB of memory with and without mapped files, and the
+    output of the program."""
+    command = [program, "clean", "in.jsonl", *options]
+    began, own = time.monotonic(), [0]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True) as process:
+        watch = threading.Thread(target=watch_memory, args=(process, own))
+        watch.start()
         said = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+        watch.join()
     clock = time.monotonic() - began
-    if process.returncode != 0:
+    if process.returncode not in (0, 1):
         raise SystemExit(said)
-    out.unlink()
-    return used.ru_utime + used.ru_stime, clock, used.ru_maxrss / 1024, said.splitlines()[-1]
+    (folder / "out.jsonl").unlink(missing_ok=True)
+    memory = used.ru_maxrss / 1024
+    return used.ru_utime + used.ru_stime, clock, memory, own[0], said.splitlines()[-1]
+
+
+def watch_memory(process, peak):
+    """Sets `peak` to the largest number of MiB outside mapped files, until the process ends."""
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    while process.returncode is None:
+        with contextlib.suppress(OSError, TypeError):
+            found = re.search(r"RssAnon:\s+(\d+)", status.read_text())
+            peak[0] = max(peak[0], int(found[1]) / 1024)
+        time.sleep(0.05)
 
 
 def plot(path, rows):
@@ -90,6 +109,8 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, help="folder for the documents")
     parser.add_argument("--words", type=int, default=60, help="words of a document")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--only", help="the rule: fingerprints or features")
+    parser.add_argument("--dry-run", action="store_true", help="do not write the kept documents")
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
@@ -97,8 +118,9 @@ def main():
         "fingerprints, -k 7": ["-k", "7"],
         "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "1GiB"],
     }
-    print("| documents | MB | way | processor s | us a document | s | MiB | result |")
-    print("|---:|---:|---|---:|---:|---:|---:|---|")
+    output = ["--dry-run"] if options.dry_run else ["-o", "out.jsonl"]
+    print("| documents | MB | way | processor s | us a document | s | MiB | own MiB | result |")
+    print("|---:|---:|---|---:|---:|---:|---:|---:|---|")
     rows = []
     for count in options.sizes:
         folder = pathlib.Path(tempfile.mkdtemp(dir=options.folder))
@@ -106,11 +128,13 @@ def main():
             write(folder / "in.jsonl", count, options.words)
             size = (folder / "in.jsonl").stat().st_size / 1e6
             for way, more in ways.items():
-                spent, clock, memory, said = clean(program, folder, more)
+                if not way.startswith(options.only or ""):
+                    continue
+                spent, clock, memory, own, said = clean(program, folder, [*more, *output])
                 each = 1e6 * spent / count
                 rows.append((way, count, each))
                 print(f"| {count} | {size:.0f} | {way} | {spent:.2f} | {each:.2f} | {clock:.2f} "
-                      f"| {memory:.0f} | {said} |", flush=True)
+                      f"| {memory:.0f} | {own:.0f} | {said} |", flush=True)
         finally:
             shutil.rmtree(folder)
     if options.plot:

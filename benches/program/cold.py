@@ -11,6 +11,9 @@ There are three setups:
 * with `--slow`, every read of the file system takes a millisecond, as over a network. This file
   system uses FUSE and needs root, libfuse and the Python package mfusepy.
 
+In the first setup a second table has the pages by part of the file, and rows with the prefix indexes,
+or the prefix indexes and heads, in memory beforehand.
+
 Each row also has the time to read the same number of pages one after the other, measured with `pread`
 on the same file in the same run. Needs Python 3, NumPy, 10 n bytes of disk and 8 n of memory.
 """
@@ -46,9 +49,27 @@ def random_read(path, count=400):
         return (time.monotonic() - start) / len(chosen) * 1e6
 
 
-def nothing_in_memory(at, store, rounds):
+def ranges(at, *kinds):
+    """The byte ranges of the sections of these kinds."""
+    return [(of["offset"], of["offset"] + of["len"]) for of in at.info()["sections"]
+            if of["section"].startswith(kinds)]
+
+
+def by_section(at):
+    """Prints the pages of a query by section, with an empty page cache before the first query."""
+    pages, _ = at.cold_pages()
+    print("\n| part | pages a query |\n|---|---:|")
+    for kind in ["prefix index", "heads", "tails"]:
+        for start, end in ranges(at, kind):
+            count = pages[start // measured.PAGE : -(-end // measured.PAGE)].sum()
+            pages[start // measured.PAGE : -(-end // measured.PAGE)] = 0
+            print(f"| {kind} of a table | {count:.1f} |")
+    print(f"| other parts | {pages.sum():.1f} |")
+
+
+def nothing_in_memory(at, store, rounds, hot=()):
     """Pages and microseconds of a query with an empty page cache before the first query: medians."""
-    rows = [at.cold(store, measured.SEED + 60 + 2 * turn) for turn in range(rounds)]
+    rows = [at.cold(store, measured.SEED + 60 + 2 * turn, hot) for turn in range(rounds)]
     return [statistics.median(column) for column in zip(*rows)]
 
 
@@ -126,6 +147,9 @@ def main():
                   f" {pages * one:.0f} | {pages * one / micros:.1f} |", flush=True)
 
         row("nothing", *nothing_in_memory(at, at.store, options.rounds), random_read(at.segment()))
+        for kinds in [["prefix index"], ["prefix index", "heads"]]:
+            found = nothing_in_memory(at, at.store, options.rounds, ranges(at, *kinds))
+            row(" and ".join(kinds), *found, random_read(at.segment()))
         for part in options.parts:
             row(f"{part:.0%} of the store", *partly_in_memory(at, part, options.queries),
                 random_read(at.segment()))
@@ -136,6 +160,7 @@ def main():
                 store = place / at.store.name
                 one = random_read(at.segment(store), 100)
                 row("nothing, 1 ms a read", *nothing_in_memory(at, store, options.rounds), one)
+        by_section(at)
 
 
 main()

@@ -2,6 +2,7 @@
 """Measures the latency of quick requests to `fpstore serve` during slow ones.
 
     python3 benches/program/lanes.py --beside OLDER      # another program, in turns: four minutes
+    python3 benches/program/lanes.py --crowd             # 200 connections of four kinds, by wrk
 
 The store is the same as in benches/program/serve.py. A quick query has one fingerprint within 3 bits
 and runs on the thread that reads the request; a medium one is within 8 bits and runs on another
@@ -9,12 +10,17 @@ thread. A quick addition has one item within 3 bits. Each slow client sends batc
 fingerprints within 16 bits, one after the other; in cases with additions it sends check-and-adds.
 Each client has its own connection and waits for the answer. A refused request is one with status 503,
 after which the client waits 0.1 s.
+
+With --crowd 120 connections send one query within 3 bits, 40 additions of 5 items, 20 search the
+nearest within 12 bits, and 20 delete one id, all without pauses; an error is any other status than 200.
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import random
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -25,6 +31,7 @@ import serve
 SLOW_K = 16
 SLOW_COUNT = 200
 TURNS = 3
+SEED = 20261129
 BESIDE = (0, 1, 2, 10)
 
 
@@ -91,32 +98,78 @@ def measure(server, kind, stored, beside, seconds):
     return sorted(times), counts
 
 
+def scripts_of(folder, stored, source):
+    """The wrk scripts of the kinds of requests in a crowd, with their numbers of connections."""
+    needles = ",".join(f'"{value:016x}"' for value in serve.needles(stored, 30_000))
+    value = lambda: f"{source.getrandbits(64):016x}"
+    items = lambda: [{"fingerprint": value(), "id": f"n{value()}"} for _ in range(5)]
+    add = lambda: json.dumps({"k": 3, "durable": False, "items": items()}).encode()
+    ids = source.sample(range(len(stored)), 4000)
+    delete = [json.dumps({"ids": [str(at)]}).encode() for at in ids]
+    post = lambda path, bodies: serve.post(folder, "application/json", path, bodies)
+    texts = {
+        "one query": (120, serve.GET % (needles, "/v1/query?k=3&fingerprint=")),
+        "5 items": (40, post("/v1/check-and-add", [add() for _ in range(20_000)])),
+        "nearest": (20, serve.GET % (needles, "/v1/nearest?k=12&count=1&fingerprint=")),
+        "deletion": (20, post("/v1/ids", delete).replace('"POST"', '"DELETE"')),
+    }
+    for name, (_, text) in texts.items():
+        (folder / f"{name}.lua").write_text(text)
+    return {name: (str(folder / f"{name}.lua"), count) for name, (count, _) in texts.items()}
+
+
+def crowd(server, scripts, seconds):
+    """For each kind of requests of a crowd: requests a second, p50, p99 in milliseconds, errors."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = {name: pool.submit(serve.load, server, script, count, seconds)
+                for name, (script, count) in scripts.items()}
+        return {name: (*run.result()[:3], run.result()[4]) for name, run in runs.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--beside", metavar="PROGRAM", help="another program, measured in turns")
+    parser.add_argument("--beside", metavar="PROGRAM", nargs="+", default=[],
+                        help="other programs, measured in turns")
+    parser.add_argument("--crowd", action="store_true", help="200 connections of four kinds")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each case and turn")
     options = parser.parse_args()
-    programs = {"this": options.program}
-    if options.beside:
-        programs = {"other": options.beside, **programs}
+    programs = {pathlib.Path(path).name: path for path in [*options.beside, options.program]}
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
         stored = serve.values(options.n, serve.SEED)
         (folder / "in.tsv").write_text("".join(f"{v:016x}\t{at}\n" for at, v in enumerate(stored)))
+        def start(which, program):
+            store = folder / f"{which}.fps"
+            subprocess.run([program, "build", str(folder / "in.tsv"), "-s", str(store), "-q",
+                            "--scheme", "2", "--force", "--id-type", "text"], check=True)
+            return serve.Server(program, str(store), "--threads", "2", "--writable")
+
+        if options.crowd:
+            scripts = scripts_of(folder, stored, random.Random(SEED))
+            found = {which: [] for which in programs}
+            for turn in range(TURNS):
+                for which, program in programs.items():
+                    server = start(which, program)
+                    found[which].append(crowd(server, scripts, round(options.seconds)))
+                    server.end()
+            print("| a request | program | a second | p50 ms | p99 ms | errors |")
+            print("|---|---|---:|---:|---:|---:|")
+            for kind in scripts:
+                for which, turns in found.items():
+                    rate, half, most, errors = (statistics.median(turn[kind][at] for turn in turns)
+                                                for at in range(4))
+                    print(f"| {kind} | {which} | {rate:.0f} | {half:.2f} | {most:.2f} | {errors} |")
+            return
         print("| a request | program | slow askers | p50 ms | p99 ms | answered | refused | slow/s |")
         print("|---|---|---:|---:|---:|---:|---:|---:|")
-        for kind in ("quick", "middling", "addition"):
+        for kind in ("quick", "medium", "addition"):
             for beside in BESIDE:
                 found = {which: ([], []) for which in programs}
                 for turn in range(TURNS):
                     for which, program in programs.items():
-                        store = folder / f"{which}.fps"
-                        subprocess.run([program, "build", str(folder / "in.tsv"), "-s", str(store),
-                                        "-q", "--scheme", "2", "--force", "--id-type", "text"],
-                                       check=True)
-                        server = serve.Server(program, str(store), "--threads", "2", "--writable")
+                        server = start(which, program)
                         times, counts = measure(server, kind, stored, beside, options.seconds)
                         server.process.kill()
                         server.process.wait()
