@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::batch_mode::BatchMode;
-use super::ranks::RankSearch;
+use super::ranks::Places;
 use crate::base::error::{Error, Result};
-use crate::base::section::{Rank, TableIndex};
 use crate::base::side_by_side::side_by_side;
 use crate::join::engine::blocking::Blocking;
 use crate::join::options::JoinOptions;
@@ -353,32 +352,15 @@ impl<'a> QueryBatch<'a> {
             Err(Error::TooManyPairs { .. }) => return Ok(None),
             joined => joined?,
         }
-        let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
-        found.sort_unstable();
-        found.dedup();
-        // Triples: the index of a fingerprint in `found`, a segment with it, and its rank there.
-        let mut ranks = RankSearch::new(&found);
-        let mut places: Vec<(usize, usize, Rank)> = Vec::new();
-        for &number in segments {
-            let open = &self.snapshot.segments()[number];
-            ranks.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
-        }
-        places.sort_unstable();
+        let found = pairs.iter().map(|pair| pair.second).collect();
+        let places = Places::look_up(found, &self.snapshot, segments.iter().copied())?;
         let mut all: Vec<QueryMatch> = Vec::new();
         for pair in pairs {
-            let at = found.partition_point(|&fingerprint| fingerprint < pair.second);
-            let first = places.partition_point(|place| place.0 < at);
             let queries = sorted.partition_point(|(query, _)| *query < pair.first);
-            for &(_, segment, rank) in places[first..].iter().take_while(|place| place.0 == at) {
-                let found = SegmentHit {
-                    distance: pair.distance(),
-                    fingerprint: pair.second,
-                    segment,
-                    table: TableIndex(0),
-                    rank,
-                };
-                let same = sorted[queries..].iter().take_while(|(query, _)| *query == pair.first);
-                all.extend(same.map(|&(_, query)| (query, found)));
+            let same = sorted[queries..].iter().take_while(|(query, _)| *query == pair.first);
+            for &place in places.of(pair.second) {
+                let found = SegmentHit { distance: pair.distance(), ..place };
+                all.extend(same.clone().map(|&(_, query)| (query, found)));
             }
             if all.len() > self.match_max {
                 return Ok(None);

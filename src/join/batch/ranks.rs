@@ -1,4 +1,4 @@
-//! Finds the ranks of many fingerprints in the first table of a segment. A rank leads to the ids of
+//! Finds the ranks of many fingerprints in the first table of each segment. A rank leads to the ids of
 //! a fingerprint, and to whether it is deleted.
 //!
 //! A join yields fingerprints without their ranks. A few fingerprints are looked up one by one; for
@@ -6,8 +6,8 @@
 //! each segment would take longer.
 
 use crate::base::error::Result;
-use crate::base::section::Rank;
-use crate::search::snapshot::OpenSegment;
+use crate::base::section::{Rank, TableIndex};
+use crate::search::snapshot::{OpenSegment, SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 
 /// Nanoseconds to look up a value of a table.
@@ -15,22 +15,51 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
+/// The ranks of some fingerprints in the segments of a snapshot, sorted by fingerprint and segment.
+pub(in crate::join) struct Places(Vec<SegmentHit>);
+
+impl Places {
+    /// Looks up the fingerprints in the segments at these positions of the snapshot.
+    pub(in crate::join) fn look_up(
+        mut fingerprints: Vec<Fingerprint>,
+        snapshot: &Snapshot,
+        segments: impl IntoIterator<Item = usize>,
+    ) -> Result<Self> {
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        let mut ranks = RankSearch { fingerprints: &fingerprints, order: None };
+        let mut places = Vec::with_capacity(fingerprints.len());
+        let (distance, table) = (0, TableIndex(0));
+        for segment in segments {
+            ranks.for_each_rank(&snapshot.segments()[segment], |at, rank| {
+                let fingerprint = fingerprints[at];
+                places.push(SegmentHit { distance, fingerprint, segment, table, rank });
+            })?;
+        }
+        places.sort_unstable_by_key(SegmentHit::key);
+        Ok(Places(places))
+    }
+
+    /// The places of a fingerprint, as matches at distance 0. Empty if no segment contains it.
+    pub(in crate::join) fn of(&self, fingerprint: Fingerprint) -> &[SegmentHit] {
+        let from = &self.0[self.0.partition_point(|place| place.fingerprint < fingerprint)..];
+        let count = from.iter().take_while(|place| place.fingerprint == fingerprint).count();
+        &from[..count]
+    }
+}
+
 /// Finds the ranks of some fingerprints in one segment after the other.
-pub(in crate::join) struct RankSearch<'a> {
+struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
     /// The mask of the last table read in a pass, and the sorted permuted fingerprints with their
     /// positions. Reused for the next segment, whose first table usually has the same mask.
     order: Option<(u64, Vec<(u64, usize)>)>,
 }
 
-impl<'a> RankSearch<'a> {
-    pub(in crate::join) fn new(fingerprints: &'a [Fingerprint]) -> Self {
-        RankSearch { fingerprints, order: None }
-    }
-
+impl RankSearch<'_> {
     /// Calls `each` with the position and the rank of each fingerprint that the segment contains
     /// and that is not deleted in it, in any order.
-    pub(in crate::join) fn for_each_rank(
+    fn for_each_rank(
         &mut self,
         open: &OpenSegment,
         mut each: impl FnMut(usize, Rank),

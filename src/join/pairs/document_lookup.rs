@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::Pair;
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
-use crate::base::section::{StoreIndex, TableIndex};
-use crate::join::batch::ranks::RankSearch;
-use crate::search::snapshot::{SegmentHit, Snapshot};
+use crate::base::section::StoreIndex;
+use crate::join::batch::ranks::Places;
+use crate::search::snapshot::Snapshot;
 use crate::search::{Hit, Searcher};
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id};
@@ -91,12 +91,10 @@ impl<'a> From<&'a Store> for PairStores<'a> {
     }
 }
 
-impl PairStores<'_> {
-    /// Whether the documents of the second fingerprint of a pair must be looked up, because they
-    /// are not the documents of the first.
-    fn has_seconds(self, pair: Pair) -> bool {
-        self.seconds.is_some() || pair.first != pair.second
-    }
+/// Whether the documents of the second fingerprint of a pair must be looked up, because they are not
+/// the documents of the first.
+fn has_seconds(pair: Pair, has_second_store: bool) -> bool {
+    has_second_store || pair.first != pair.second
 }
 
 /// Calls `each` with each pair and the documents of its two fingerprints, in the order of `pairs`.
@@ -112,8 +110,9 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     let stores = stores.into();
     let seconds_of = stores.seconds.unwrap_or(stores.firsts);
     let worker = || {
-        let (firsts, seconds) = (stores.firsts.snapshot(), seconds_of.snapshot());
-        move |pairs| LookedUp::of(pairs, stores, &firsts, &seconds)
+        let firsts = stores.firsts.snapshot();
+        let seconds = stores.seconds.map(Store::snapshot);
+        move |pairs| LookedUp::of(pairs, &firsts, seconds.as_deref())
     };
     let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
         let mut batch = Vec::with_capacity(BATCH_COUNT);
@@ -132,7 +131,7 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
         // The documents of these pairs did not fit into memory together: one pair at a time.
         for &pair in batch.rest() {
             firsts.look_up(pair.first)?;
-            if stores.has_seconds(pair) {
+            if has_seconds(pair, stores.seconds.is_some()) {
                 seconds.look_up(pair.second)?;
                 each(pair, &firsts.found, &seconds.found)?;
             } else {
@@ -155,35 +154,37 @@ struct LookedUp {
 impl LookedUp {
     /// Looks up the documents of pairs until there are too many. Pairs with the same first
     /// fingerprint must follow one another.
-    fn of(
-        pairs: Vec<Pair>,
-        stores: PairStores<'_>,
-        first_snapshot: &Snapshot,
-        second_snapshot: &Snapshot,
-    ) -> Result<Self> {
-        let mut firsts: Vec<Fingerprint> = pairs.iter().map(|pair| pair.first).collect();
-        let seconds = pairs.iter().filter(|pair| stores.has_seconds(**pair));
-        let mut seconds: Vec<Fingerprint> = seconds.map(|pair| pair.second).collect();
-        if stores.seconds.is_none() {
-            firsts.append(&mut seconds);
-        }
-        let firsts = Places::of(firsts, first_snapshot)?;
-        let seconds = Places::of(seconds, second_snapshot)?;
-        let seconds = if stores.seconds.is_none() { &firsts } else { &seconds };
+    fn of<'a>(pairs: Vec<Pair>, first: &'a Snapshot, second: Option<&'a Snapshot>) -> Result<Self> {
+        let has_seconds = |pair: &Pair| has_seconds(*pair, second.is_some());
+        let look_up = |snapshot: &'a Snapshot, fingerprints| -> Result<(&'a Snapshot, Places)> {
+            let segments = 0..snapshot.segments().len();
+            Ok((snapshot, Places::look_up(fingerprints, snapshot, segments)?))
+        };
+        let mut wanted: Vec<Fingerprint> = pairs.iter().map(|pair| pair.first).collect();
+        let others = pairs.iter().filter(|pair| has_seconds(pair)).map(|pair| pair.second);
+        let others = match second {
+            Some(second) => Some(look_up(second, others.collect())?),
+            None => {
+                wanted.extend(others);
+                None
+            }
+        };
+        let firsts = look_up(first, wanted)?;
+        let seconds = others.as_ref().unwrap_or(&firsts);
         let mut looked_up = LookedUp { places: Vec::with_capacity(pairs.len()), ..Self::default() };
         let mut last = None;
         for pair in &pairs {
             let known = looked_up.places.last().filter(|_| last == Some(pair.first));
             let firsts = match known.map(|[firsts, _]| firsts.clone()) {
                 Some(firsts) => firsts,
-                None => match looked_up.add(firsts.hit(pair.first))? {
+                None => match looked_up.add(&firsts, pair.first)? {
                     Some(firsts) => firsts,
                     None => break,
                 },
             };
-            let seconds = match stores.has_seconds(*pair) {
+            let seconds = match has_seconds(pair) {
                 false => 0..0,
-                true => match looked_up.add(seconds.hit(pair.second))? {
+                true => match looked_up.add(seconds, pair.second)? {
                     Some(seconds) => seconds,
                     None => break,
                 },
@@ -197,7 +198,13 @@ impl LookedUp {
 
     /// Adds the documents of a fingerprint, and returns their positions; `None` if there are too
     /// many documents.
-    fn add(&mut self, hit: Option<Hit<'_>>) -> Result<Option<Range<usize>>> {
+    fn add(
+        &mut self,
+        (snapshot, places): &(&Snapshot, Places),
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Range<usize>>> {
+        let places = places.of(fingerprint);
+        let hit = (!places.is_empty()).then(|| Hit::new(snapshot, places));
         let (start, documents) = (self.documents.len(), &mut self.documents);
         let is_added = read_documents(hit, documents, DOCUMENTS_MAX)?;
         Ok(is_added.then_some(start..self.documents.len()))
@@ -213,36 +220,5 @@ impl LookedUp {
     /// The pairs that were not looked up.
     fn rest(&self) -> &[Pair] {
         &self.pairs[self.places.len()..]
-    }
-}
-
-/// The positions of some fingerprints in the segments of a snapshot, by fingerprint and segment.
-struct Places<'a> {
-    snapshot: &'a Snapshot,
-    places: Vec<SegmentHit>,
-}
-
-impl<'a> Places<'a> {
-    fn of(mut fingerprints: Vec<Fingerprint>, snapshot: &'a Snapshot) -> Result<Self> {
-        fingerprints.sort_unstable();
-        fingerprints.dedup();
-        let mut ranks = RankSearch::new(&fingerprints);
-        let mut places = Vec::with_capacity(fingerprints.len());
-        let (distance, table) = (0, TableIndex(0));
-        for (segment, open) in snapshot.segments().iter().enumerate() {
-            ranks.for_each_rank(open, |at, rank| {
-                let fingerprint = fingerprints[at];
-                places.push(SegmentHit { distance, fingerprint, segment, table, rank });
-            })?;
-        }
-        places.sort_unstable_by_key(SegmentHit::key);
-        Ok(Places { snapshot, places })
-    }
-
-    fn hit(&self, fingerprint: Fingerprint) -> Option<Hit<'_>> {
-        let start = self.places.partition_point(|place| place.fingerprint < fingerprint);
-        let mut same = self.places[start..].chunk_by(|a, b| a.fingerprint == b.fingerprint);
-        let same = same.next().filter(|same| same[0].fingerprint == fingerprint)?;
-        Some(Hit::new(self.snapshot, same))
     }
 }

@@ -20,9 +20,9 @@ use crate::search::snapshot::SegmentHit;
 use crate::segment::{ReadAhead, TableKind, TableReader, WholeTable};
 
 /// With this mean number of probes per block or more, all blocks of a tile are decoded.
-const BLOCKS_PER_PROBE: u64 = 2;
+const PROBES_PER_BLOCK: u64 = 2;
 /// With at most this mean number of blocks per probe, all heads of a tile are verified together.
-const BLOCKS_PER_PROBE_OF_PAGES: u64 = 8;
+const BLOCKS_PER_PROBE: u64 = 8;
 /// Maximum number of queries that are probed together, for blocks without lanes.
 const PROBED_TOGETHER: usize = 256;
 /// The radii for looking up named values.
@@ -171,7 +171,7 @@ impl<'a> Worker<'a> {
     fn mark<'b>(&mut self, all: impl Iterator<Item = &'b Items<'b>> + Clone) {
         let len = 1 << self.pass.tile_bits;
         self.marks.clear();
-        if self.probes_per_block() >= BLOCKS_PER_PROBE as f64 {
+        if self.probes_per_block() >= PROBES_PER_BLOCK as f64 {
             self.marks.resize(len, Mark::Lanes);
             return;
         }
@@ -214,7 +214,7 @@ impl<'a> Worker<'a> {
             if let Some(ahead) = ahead {
                 ahead.advance(first_block, first);
             }
-            if self.probes_per_block() * BLOCKS_PER_PROBE_OF_PAGES as f64 >= 1.0
+            if self.probes_per_block() * BLOCKS_PER_PROBE as f64 >= 1.0
                 && let Some(len) = last.heads_end.checked_sub(first.heads_start)
             {
                 let _ = table.bytes(&table.heads, first.heads_start, len);

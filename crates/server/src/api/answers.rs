@@ -243,12 +243,9 @@ fn push_binary(out: &mut Vec<u8>, answer: &Answer<'_>, is_cut: bool) {
 }
 
 fn push_hex(out: &mut Vec<u8>, fingerprint: Fingerprint, width: Width) {
-    let value = fingerprint.value();
-    let digit = |shift: u32| b"0123456789abcdef"[(value >> shift) as usize & 15];
-    let digits: [u8; 16] = std::array::from_fn(|at| digit(60 - 4 * at as u32));
     // A query fingerprint that is too wide for the store is printed with all its digits.
-    let count = if width.fits(fingerprint) { width.digits() } else { digits.len() };
-    out.extend_from_slice(&digits[digits.len() - count..]);
+    let width = if width.fits(fingerprint) { width } else { Width::FULL };
+    width.hex(fingerprint).write(|digits| out.extend_from_slice(digits.as_bytes()));
 }
 
 fn push_number(out: &mut Vec<u8>, mut value: u64) {
