@@ -27,21 +27,23 @@ use super::work::Work;
 
 /// From this number of comparisons, which take about a minute, an event is reported.
 const COMPARED_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
+/// The approximate number of digests that are hashed at a time.
+const HASHED_COUNT: usize = if cfg!(test) { 4 } else { 1 << 24 };
 /// Maximum number of feature files kept open; further ones are opened for each read.
 const OPEN_MAX: usize = if cfg!(test) { 1 } else { 256 };
 
 /// A document to be compared.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Document {
     fingerprint: u64,
     /// The digest of the document's features.
     digest: u64,
-    /// The number of the document's features, and the position of the first one among the features
-    /// of all files.
-    len: u32,
+    /// The position of the document's first feature among the features of all files.
     start: u64,
-    /// The number of the document's set in [`Sets`].
-    set: u32,
+    /// The number of the document's features.
+    len: u32,
+    /// The position of the document among the compared documents, sorted by rank.
+    at: u32,
 }
 
 /// The distinct sets of features of the compared documents, ordered by the rank of their best
@@ -54,11 +56,12 @@ struct Sets {
     starts: Vec<u64>,
     /// The number of bytes before the first feature of each file.
     heads: Vec<u64>,
-    /// The documents sorted by rank, and their ranks.
-    documents: Vec<Document>,
+    /// The best document of each set.
+    best: Vec<Document>,
+    /// The number of the set of each compared document, sorted by rank.
+    set_of: Vec<u32>,
+    /// The ranks of the compared documents, ascending; empty if all documents are compared.
     ranks: Vec<Rank>,
-    /// The position in `documents` of the best document of each set.
-    best: Vec<u32>,
 }
 
 impl Sets {
@@ -68,10 +71,9 @@ impl Sets {
         spools: &Spools,
         compared: &ComparedDocuments,
     ) -> Result<Self> {
-        let ranks = compared.ranks();
-        let are_all = ranks.len() == spools.len();
-        let empty = Document { fingerprint: 0, digest: 0, len: 0, start: 0, set: 0 };
-        let mut documents = vec![empty; ranks.len()];
+        let are_all = compared.len() == spools.len();
+        let ranks = if are_all { Vec::new() } else { compared.ranks() };
+        let mut best = vec![Document::default(); compared.len()];
         let starts = spools.each_with_start(|number, start, entry| {
             if compared.has(number) {
                 let rank = compared.ranking.rank_of(number);
@@ -81,25 +83,17 @@ impl Sets {
                 };
                 let fingerprint = entry.fingerprint.value();
                 let (digest, len) = (entry.digest, entry.feature_count);
-                documents[at] = Document { fingerprint, digest, len, start, set: 0 };
+                best[at] = Document { fingerprint, digest, start, len, at: at as u32 };
             }
             Ok(())
         })?;
-        let mut sets: HashMap<u64, u32> = HashMap::with_capacity(documents.len());
-        let mut best = Vec::new();
-        for (at, document) in (0..).zip(&mut documents) {
-            let next = best.len() as u32;
-            document.set = *sets.entry(document.digest).or_insert(next);
-            if document.set == next {
-                best.push(at);
-            }
-        }
+        let set_of = retain_best(&mut best);
         let names: Vec<String> =
             (0..work.batches.len()).map(|batch| format!("{FEATURES}{batch}")).collect();
         let heads = names.iter().map(|name| job.mark(name).len() as u64).collect();
         let files = names.into_iter().map(|name| (name, None)).collect();
         let folder = job.folder().clone();
-        let mut sets = Sets { folder, files, starts, heads, documents, ranks, best };
+        let mut sets = Sets { folder, files, starts, heads, best, set_of, ranks };
         for at in 0..sets.files.len().min(OPEN_MAX) {
             sets.files[at].1 = Some(sets.open(at).map_err(|source| sets.unreadable(at, source))?);
         }
@@ -116,7 +110,12 @@ impl Sets {
     }
 
     fn of_set(&self, set: u32) -> &Document {
-        &self.documents[self.best[set as usize] as usize]
+        &self.best[set as usize]
+    }
+
+    /// The rank of the compared document at a position.
+    fn rank(&self, at: u32) -> Rank {
+        self.ranks.get(at as usize).copied().unwrap_or(Rank(at))
     }
 
     /// Fills `features` from a single file, beginning at the position `start` among all features.
@@ -131,6 +130,33 @@ impl Sets {
         read.map_err(|source| self.unreadable(at, source))?;
         Ok(())
     }
+}
+
+/// Retains the first of the documents with equal features, and returns the position of the retained
+/// document for each of the documents.
+fn retain_best(documents: &mut Vec<Document>) -> Vec<u32> {
+    // First, for each document the position of the best one before any is removed.
+    let mut positions: Vec<u32> = vec![0; documents.len()];
+    let parts = documents.len().div_ceil(HASHED_COUNT) as u64;
+    let mut first = HashMap::with_capacity(documents.len().min(HASHED_COUNT));
+    for part in 0..parts {
+        first.clear();
+        let own = (0..).zip(&*documents).filter(|(_, it)| it.digest % parts == part);
+        own.for_each(|(at, it)| positions[at as usize] = *first.entry(it.digest).or_insert(at));
+    }
+    let mut count = 0;
+    for at in 0..documents.len() {
+        let best = positions[at] as usize;
+        if best == at {
+            documents[count] = documents[at];
+            positions[at] = count as u32;
+            count += 1;
+        } else {
+            positions[at] = positions[best];
+        }
+    }
+    documents.truncate(count);
+    positions
 }
 
 impl FeatureSets for Sets {
@@ -180,7 +206,7 @@ pub(super) fn by_features(
     threshold: f64,
 ) -> Result<Decided> {
     let sets = Sets::of(work, job, spools, compared)?;
-    let number_of = |at: u32| compared.ranking.number_of(sets.ranks[at as usize]);
+    let number_of = |at: u32| compared.ranking.number_of(sets.rank(at));
     let mut is_told = false;
     set_bar(Bars::Similarity(threshold), work.settings.target, spools, compared, |bar| {
         let likeness = Likeness::from(bar).contained(work.settings.confirm_contains);
@@ -190,14 +216,14 @@ pub(super) fn by_features(
         let mut leaders: Vec<(u32, f64)> = (0..sets.count()).map(|set| (set, 1.0)).collect();
         led.iter().for_each(|led| leaders[led.set as usize] = (led.leader, led.similarity));
         let mut dropped = Vec::new();
-        for (at, document) in (0..).zip(&sets.documents) {
-            let (leader, similarity) = leaders[document.set as usize];
-            let best = sets.best[leader as usize];
-            if best != at {
+        for (at, &set) in (0..).zip(&sets.set_of) {
+            let (leader, similarity) = leaders[set as usize];
+            let best = sets.of_set(leader);
+            if best.at != at {
                 dropped.push(Dropped {
                     number: number_of(at),
-                    other: KeptDocument::New(number_of(best)),
-                    other_fingerprint: Fingerprint::new(sets.of_set(leader).fingerprint),
+                    other: KeptDocument::New(number_of(best.at)),
+                    other_fingerprint: Fingerprint::new(best.fingerprint),
                     similarity: Some(similarity),
                     reason: Reason::Confirmed,
                 });

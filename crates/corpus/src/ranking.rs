@@ -6,11 +6,13 @@ use super::number::Number;
 use super::spool::Spools;
 use fpstore::rows::Reason;
 
-/// The rank of each document, and the document of each rank.
+/// The rank of each document, and the document of each rank. Both lists are empty if each document
+/// has its number as its rank.
 #[derive(Debug)]
 pub(super) struct Ranking {
     numbers: Vec<Number>,
     ranks: Vec<Rank>,
+    len: usize,
 }
 
 impl Ranking {
@@ -27,29 +29,33 @@ impl Ranking {
             let of_rule = |at: usize| merits.iter().skip(at).step_by(count);
             rules.check_found(|at| of_rule(at).any(|&merit| merit > 0))?;
         }
-        let order = rules.order(&merits, spools.len());
+        let len = spools.len();
+        let order = rules.order(&merits, len);
+        if order.is_sorted() {
+            return Ok(Ranking { numbers: Vec::new(), ranks: Vec::new(), len });
+        }
         let numbers: Vec<Number> = order.into_iter().map(Number).collect();
-        let mut ranks = vec![Rank(0); numbers.len()];
+        let mut ranks = vec![Rank(0); len];
         (0..).zip(&numbers).for_each(|(rank, number)| ranks[number.index()] = Rank(rank));
-        Ok(Ranking { numbers, ranks })
+        Ok(Ranking { numbers, ranks, len })
     }
 
     /// The number of documents.
     pub(super) fn len(&self) -> usize {
-        self.numbers.len()
+        self.len
     }
 
     pub(super) fn number_of(&self, rank: Rank) -> Number {
-        self.numbers[rank.index()]
+        self.numbers.get(rank.index()).copied().unwrap_or(Number(rank.0))
     }
 
     pub(super) fn rank_of(&self, number: Number) -> Rank {
-        self.ranks[number.index()]
+        self.ranks.get(number.index()).copied().unwrap_or(Rank(number.0))
     }
 
     /// All documents, sorted by rank.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
-        self.numbers.iter().copied()
+        (0..self.len as u32).map(|rank| self.number_of(Rank(rank)))
     }
 }
 

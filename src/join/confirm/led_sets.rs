@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::likeness::Likeness;
 use super::postings::Postings;
-use super::prefixes::{FeatureSets, Prefixes, Rarity, Token, each_set};
+use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set};
 use super::similarity::{common_at_least, jaccard_of, least_common, least_contained};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
@@ -32,8 +32,6 @@ const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 const MEETINGS_PER_COMPARISON: u64 = 16;
 /// The index gets the memory divided by this number.
 pub(super) const INDEX_DIVISOR: u64 = 2;
-/// Bytes of memory that each set adds to the memory of the options.
-const SET_LEN: u64 = 64;
 
 /// A set that is similar to a leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +62,7 @@ pub struct LeadingCosts {
 /// that are not leaders, by ascending number.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// of the options is not used. Each set takes 52 bytes in addition to the memory of the options.
+/// of the options is not used. Each set takes up to 24 bytes in addition to that memory.
 /// Each pass indexes as many leaders as fit into half of the memory, and reads the features of all
 /// remaining sets.
 ///
@@ -84,8 +82,7 @@ pub fn lead_sets(
 ) -> Result<(Vec<LedSet>, LeadingCosts)> {
     likeness.check()?;
     let resources = options.budget()?;
-    let memory = resources.memory + SET_LEN * u64::from(sets.count());
-    lead_within(sets, likeness, options, (memory, resources.threads.max(1)), expect)
+    lead_within(sets, likeness, options, (resources.memory, resources.threads.max(1)), expect)
 }
 
 /// Like [`lead_sets`], but with this memory and number of threads instead of those of the options.
@@ -219,23 +216,29 @@ struct Leading<'a, S: ?Sized> {
 /// Some sets of a block, with their features and tokens.
 #[derive(Default)]
 pub(super) struct Prepared {
-    sets: Vec<(u32, Range<usize>, Range<usize>)>,
+    sets: Vec<(u32, Outline, Range<usize>, Range<usize>)>,
     features: Vec<u64>,
     pub(super) tokens: Vec<Token>,
 }
 
 impl Prepared {
     /// Adds a set whose tokens are in the range `tokens` of `self.tokens`.
-    pub(super) fn push(&mut self, set: u32, features: &[u64], tokens: Range<usize>) {
+    pub(super) fn push(
+        &mut self,
+        set: u32,
+        outline: Outline,
+        features: &[u64],
+        tokens: Range<usize>,
+    ) {
         let start = self.features.len();
         self.features.extend_from_slice(features);
-        self.sets.push((set, start..self.features.len(), tokens));
+        self.sets.push((set, outline, start..self.features.len(), tokens));
     }
 
-    /// The sets with their features and tokens.
-    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u64], &[Token])> {
-        self.sets.iter().map(|(set, features, tokens)| {
-            (*set, &self.features[features.clone()], &self.tokens[tokens.clone()])
+    /// The sets with their features, outlines and tokens.
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u64], (Outline, &[Token]))> {
+        self.sets.iter().map(|(set, outline, features, tokens)| {
+            (*set, &self.features[features.clone()], (*outline, &self.tokens[tokens.clone()]))
         })
     }
 }
@@ -259,20 +262,18 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
             let parts = side_by_side(&Part::all(self.threads), |part| {
                 self.compare(&block[part.of_len(block.len())], &postings)
             })?;
-            let since = postings.len();
+            postings.begin_block();
             for (unled, its) in parts {
                 led.extend(its);
-                for (set, own, tokens) in unled.each() {
+                for (set, own, known) in unled.each() {
                     let prefixes = self.matcher.prefixes;
-                    let met =
-                        postings.meet(since, (own.len(), tokens), prefixes, &mut buffers.found);
-                    buffers.meetings += met;
+                    buffers.meetings += postings.meet_fresh(known, prefixes, &mut buffers.found);
                     if let Some((leader, similarity)) =
                         self.matcher.first_similar(own, &mut buffers)?
                     {
                         led.push(LedSet { set, leader, similarity });
-                    } else if rest.is_empty() && postings.fits(tokens) {
-                        postings.push(set, own.len(), tokens);
+                    } else if rest.is_empty() && postings.fits(known.1) {
+                        postings.push(set, known);
                     } else {
                         rest.push(set);
                     }
@@ -315,14 +316,15 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
                 &mut buffers.ordered,
                 &mut unled.tokens,
             );
-            let of_set = (own.len(), &unled.tokens[tokens.clone()]);
-            buffers.meetings += postings.meet(0, of_set, matcher.prefixes, &mut buffers.found);
+            let outline = Outline::of(own);
+            let known = (outline, &unled.tokens[tokens.clone()]);
+            buffers.meetings += postings.meet(known, matcher.prefixes, &mut buffers.found);
             match matcher.first_similar(own, &mut buffers)? {
                 Some((leader, similarity)) => {
                     led.push(LedSet { set, leader, similarity });
                     unled.tokens.truncate(tokens.start);
                 }
-                None => unled.push(set, own, tokens),
+                None => unled.push(set, outline, own, tokens),
             }
             Ok(())
         })?;

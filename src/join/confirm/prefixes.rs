@@ -141,6 +141,42 @@ impl Rarity {
     }
 }
 
+/// The number of features of a set, and a bound for its differences from other sets. The bound
+/// rejects nearly all sets of up to about 100 features that share a feature by chance: reading their
+/// features, at random places of a file, would take most of the time for 10^8 short documents.
+///
+/// Each feature flips one of 64 bits. So sets that differ in `n` bits have at least `n` features
+/// that are not common.
+///
+/// # Source
+///
+/// Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity Joins with Bitwise
+/// Operations", Information Systems 88, 2020.
+#[derive(Clone, Copy, Debug)]
+#[repr(packed(4))]
+pub(super) struct Outline {
+    len: u32,
+    bits: u64,
+}
+
+impl Outline {
+    pub(super) fn of(features: &[u64]) -> Self {
+        let bit = |feature: &u64| 1 << (scramble(*feature) >> 58);
+        let bits = features.iter().map(bit).fold(0, |bits: u64, bit: u64| bits ^ bit);
+        Outline { len: features.len() as u32, bits }
+    }
+
+    fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether the sets may have at least `least` common features.
+    fn may_share(self, other: Outline, least: usize) -> bool {
+        let differing = ({ self.bits } ^ { other.bits }).count_ones() as usize;
+        2 * least + differing <= self.len() + other.len()
+    }
+}
+
 /// A feature in the prefix of a set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
@@ -173,22 +209,28 @@ impl Prefixes {
         if len == 0 { 0 } else { len - least_common(len, len, self.0.similarity) + 1 }
     }
 
-    /// Whether a set may be similar to an indexed set. Each set is given as its length and the
+    /// Whether a set may be similar to an indexed set. Each set is given as its outline and the
     /// position of the first common feature in it.
-    pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
-        let left = |it: (usize, u32)| it.0 - it.1 as usize;
-        if self.0.similarity == 0.0 {
+    pub(super) fn admit(self, own: (Outline, u32), indexed: (Outline, u32)) -> bool {
+        let left = |it: (Outline, u32)| it.0.len() - it.1 as usize;
+        let (own_len, indexed_len) = (own.0.len(), indexed.0.len());
+        let least = if self.0.similarity == 0.0 {
             // The indexed set must be large enough to contain the required part of the other set.
-            let least = least_contained(own.0, self.0.contained.unwrap_or(1.0));
-            return own.0 <= indexed.0
-                && (own.1 as usize) < self.probed(own.0)
-                && left(own).min(left(indexed)) >= least;
-        }
-        let (short, long) = if own.0 <= indexed.0 { (own, indexed) } else { (indexed, own) };
-        if short.1 as usize >= self.indexed(short.0) || long.1 as usize >= self.probed(long.0) {
-            return false;
-        }
-        left(short).min(left(long)) >= least_common(short.0, long.0, self.0.similarity)
+            if own_len > indexed_len || own.1 as usize >= self.probed(own_len) {
+                return false;
+            }
+            least_contained(own_len, self.0.contained.unwrap_or(1.0))
+        } else {
+            let (short, long) =
+                if own_len <= indexed_len { (own, indexed) } else { (indexed, own) };
+            let is_in_prefix = (short.1 as usize) < self.indexed(short.0.len())
+                && (long.1 as usize) < self.probed(long.0.len());
+            if !is_in_prefix {
+                return false;
+            }
+            least_common(own_len, indexed_len, self.0.similarity)
+        };
+        left(own).min(left(indexed)) >= least && own.0.may_share(indexed.0, least)
     }
 
     /// Appends the tokens of the prefix of a set, by which similar sets are found, and returns

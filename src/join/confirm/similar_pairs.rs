@@ -7,7 +7,7 @@
 use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher, Prepared, block_len};
 use super::likeness::Likeness;
 use super::postings::Postings;
-use super::prefixes::{FeatureSets, Prefixes, Rarity, each_set};
+use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, each_set};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
@@ -49,24 +49,23 @@ pub(super) fn similar_pairs(
                 each_set(sets, own, |set, features| {
                     let all = &mut prepared.tokens;
                     let tokens = prefixes.tokens(features, &rarity, &mut ordered, all);
-                    prepared.push(set, features, tokens);
+                    prepared.push(set, Outline::of(features), features, tokens);
                     Ok(())
                 })?;
                 Ok(prepared)
             })?;
-            for (set, features, tokens) in parts.iter().flat_map(Prepared::each) {
-                is_full |= !postings.fits(tokens);
+            for (set, _, known) in parts.iter().flat_map(Prepared::each) {
+                is_full |= !postings.fits(known.1);
                 if !is_full {
-                    postings.push(set, features.len(), tokens);
+                    postings.push(set, known);
                     indexed += 1;
                 }
             }
             let found = side_by_side(&parts, |part| {
                 let (mut buffers, mut pairs) = (Buffers::default(), Vec::new());
-                for (set, features, tokens) in part.each() {
+                for (set, features, known) in part.each() {
                     watch.tick(1)?;
-                    let of_set = (features.len(), tokens);
-                    postings.meet(0, of_set, prefixes, &mut buffers.found);
+                    postings.meet(known, prefixes, &mut buffers.found);
                     buffers.found.retain(|&other| other < set);
                     matcher.each_similar(features, &mut buffers, |other, similarity| {
                         pairs.push((other, set, similarity));
