@@ -32,7 +32,6 @@ SLOW_K = 16
 SLOW_COUNT = 200
 TURNS = 3
 SEED = 20261129
-BESIDE = (0, 1, 2, 10)
 
 
 def batch(source, path):
@@ -132,6 +131,8 @@ def main():
     parser.add_argument("--beside", metavar="PROGRAM", nargs="+", default=[],
                         help="other programs, measured in turns")
     parser.add_argument("--crowd", action="store_true", help="200 connections of four kinds")
+    parser.add_argument("--clients", type=int, nargs="+", default=[0, 1, 2, 10],
+                        help="the numbers of slow clients")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each case and turn")
     options = parser.parse_args()
@@ -165,7 +166,7 @@ def main():
         print("| a request | program | slow askers | p50 ms | p99 ms | answered | refused | slow/s |")
         print("|---|---|---:|---:|---:|---:|---:|---:|")
         for kind in ("quick", "medium", "addition"):
-            for beside in BESIDE:
+            for beside in options.clients:
                 found = {which: ([], []) for which in programs}
                 for turn in range(TURNS):
                     for which, program in programs.items():

@@ -172,7 +172,7 @@ pub(crate) fn _check_merits(
 /// itself, with its documents in this order, gives the same result as cleaning all documents
 /// together; several groups may be cleaned together, too.
 ///
-/// With a similarity, features are written to a temporary file, and each document takes 50 bytes of
+/// With a similarity, features are written to a temporary file, and each document takes 70 bytes of
 /// memory; without a similarity, 60 bytes. The comparison takes `memory` in addition.
 ///
 /// Parameters

@@ -2,8 +2,8 @@
 //! in which the writer thread makes the change and serves no other client.
 //!
 //! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
-//! so the ids are read in the lane of slow queries while other clients write, once for all requests
-//! that wait. In its turn, the writer reads only the ids added since then.
+//! so the ids are read on another thread while other clients write, once for all requests that
+//! wait. In its turn, the writer reads only the ids added since then.
 
 use std::sync::Arc;
 

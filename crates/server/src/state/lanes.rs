@@ -107,16 +107,7 @@ impl Lanes {
     pub(crate) async fn slow<T: Send + 'static>(
         &self,
         live: &LiveStore,
-        slice: impl FnMut(Instant) -> Option<T> + Send + 'static,
-    ) -> Result<T, Failure> {
-        self.sliced(live, slice, self.queue_timeout).await
-    }
-
-    async fn sliced<T: Send + 'static>(
-        &self,
-        live: &LiveStore,
         mut slice: impl FnMut(Instant) -> Option<T> + Send + 'static,
-        patience: Duration,
     ) -> Result<T, Failure> {
         let (begin, begun) = oneshot::channel();
         let (reply, answer) = oneshot::channel();
@@ -131,7 +122,7 @@ impl Lanes {
             let _ = reply.take().map(|reply| reply.send(done));
             true
         }));
-        match timeout(patience, begun).await {
+        match timeout(self.queue_timeout, begun).await {
             Ok(Ok(())) => answer.await.map_err(|_| Failure::broken()),
             Ok(Err(_)) => Err(Failure::broken()),
             Err(_) => Err(self.busy(live, "all threads for costly queries are busy")),
@@ -144,18 +135,8 @@ impl Lanes {
         live: &LiveStore,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        self.slow_within(live, work, self.queue_timeout).await
-    }
-
-    /// Like `slow`, but waits up to `patience` for a thread.
-    pub(crate) async fn slow_within<T: Send + 'static>(
-        &self,
-        live: &LiveStore,
-        work: impl FnOnce() -> T + Send + 'static,
-        patience: Duration,
-    ) -> Result<T, Failure> {
         let mut work = Some(work);
-        self.sliced(live, move |_| work.take().map(|work| work()), patience).await
+        self.slow(live, move |_| work.take().map(|work| work())).await
     }
 
     fn busy(&self, live: &LiveStore, why: &str) -> Failure {

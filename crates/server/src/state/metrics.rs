@@ -37,6 +37,7 @@ pub(crate) struct Metrics {
     pub(crate) inline: AtomicU64,
     pub(crate) pooled: AtomicU64,
     pub(crate) slow: AtomicU64,
+    pub(crate) id_passes: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) cut: AtomicU64,
     probes: AtomicU64,
@@ -199,6 +200,8 @@ impl Metrics {
         );
         total("pooled_total", "Requests searched by the pool of search threads.", &self.pooled);
         total("slow_total", "Requests searched in the lane for costly requests.", &self.slow);
+        let help = "Passes over all ids, which deletions and replacements share.";
+        total("id_passes_total", help, &self.id_passes);
         total("refused_total", "Requests refused because the server was busy.", &self.refused);
         total("cut_total", "Answers that a limit cut.", &self.cut);
         total("probes_total", "Blocks looked up.", &self.probes);
