@@ -153,7 +153,7 @@ impl Rarity {
 /// Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity Joins with Bitwise
 /// Operations", Information Systems 88, 2020.
 #[derive(Clone, Copy, Debug)]
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub(super) struct Outline {
     len: u32,
     bits: u64,
