@@ -8,7 +8,7 @@
 Documents have 60 words from a vocabulary of 20 000, or the number of words from --words; a fifth are
 copies of one of the preceding 10 000 documents with one word changed. A row has processor time
 (children included, as the system accounts it), wall-clock time, peak resident memory with and without
-mapped files, and the number of kept documents: by fingerprints alone, and by features in 1 GiB. Needs
+mapped files, and the number of kept documents: by fingerprints alone, and by features. Needs
 numpy, for --plot matplotlib, and 23 bytes of disk for each word; with --dry-run, which writes no
 documents, 16 bytes.
 """
@@ -109,6 +109,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, help="folder for the documents")
     parser.add_argument("--words", type=int, default=60, help="words of a document")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--memory", default="1GiB", help="memory for comparing features")
     parser.add_argument("--only", help="the rule: fingerprints or features")
     parser.add_argument("--dry-run", action="store_true", help="do not write the kept documents")
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")
@@ -116,7 +117,7 @@ def main():
     program = os.path.abspath(options.program)
     ways = {
         "fingerprints, -k 7": ["-k", "7"],
-        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "1GiB"],
+        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", options.memory],
     }
     output = ["--dry-run"] if options.dry_run else ["-o", "out.jsonl"]
     print("| documents | MB | way | processor s | us a document | s | MiB | own MiB | result |")
