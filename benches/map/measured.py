@@ -235,10 +235,11 @@ class At:
         for needles in (self.needles(3, seed), self.needles(COLD_QUERIES, seed + 1)):
             evict(segment)
             with open(segment, "rb", buffering=0) as opened:
+                # Without readahead, no page after a range is read.
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
                 for start, end in hot:
                     opened.seek(start)
                     opened.read(end - start)
-                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             before = resident(segment)
             micros.append(self.ask(store or self.store, needles)["seconds"] * 1e6)
             counts.append(resident(segment).astype(int) - before)

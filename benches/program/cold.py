@@ -61,9 +61,9 @@ def by_section(at):
     print("\n| part | pages a query |\n|---|---:|")
     for kind in ["prefix index", "heads", "tails"]:
         for start, end in ranges(at, kind):
-            count = pages[start // measured.PAGE : -(-end // measured.PAGE)].sum()
-            pages[start // measured.PAGE : -(-end // measured.PAGE)] = 0
-            print(f"| {kind} of a table | {count:.1f} |")
+            own = slice(start // measured.PAGE, -(-end // measured.PAGE))
+            print(f"| {kind} of a table | {pages[own].sum():.1f} |")
+            pages[own] = 0
     print(f"| other parts | {pages.sum():.1f} |")
 
 

@@ -31,7 +31,6 @@ import serve
 SLOW_K = 16
 SLOW_COUNT = 200
 TURNS = 3
-SEED = 20261129
 
 
 def batch(source, path):
@@ -136,23 +135,24 @@ def main():
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each case and turn")
     options = parser.parse_args()
-    programs = {pathlib.Path(path).name: path for path in [*options.beside, options.program]}
+    programs = {**{path: path for path in options.beside}, "this": options.program}
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
         stored = serve.values(options.n, serve.SEED)
         (folder / "in.tsv").write_text("".join(f"{v:016x}\t{at}\n" for at, v in enumerate(stored)))
-        def start(which, program):
-            store = folder / f"{which}.fps"
+
+        def start(program):
+            store = folder / "store.fps"
             subprocess.run([program, "build", str(folder / "in.tsv"), "-s", str(store), "-q",
                             "--scheme", "2", "--force", "--id-type", "text"], check=True)
             return serve.Server(program, str(store), "--threads", "2", "--writable")
 
         if options.crowd:
-            scripts = scripts_of(folder, stored, random.Random(SEED))
+            scripts = scripts_of(folder, stored, random.Random(serve.SEED + 3))
             found = {which: [] for which in programs}
             for turn in range(TURNS):
                 for which, program in programs.items():
-                    server = start(which, program)
+                    server = start(program)
                     found[which].append(crowd(server, scripts, round(options.seconds)))
                     server.end()
             print("| a request | program | a second | p50 ms | p99 ms | errors |")
@@ -170,7 +170,7 @@ def main():
                 found = {which: ([], []) for which in programs}
                 for turn in range(TURNS):
                     for which, program in programs.items():
-                        server = start(which, program)
+                        server = start(program)
                         times, counts = measure(server, kind, stored, beside, options.seconds)
                         server.process.kill()
                         server.process.wait()

@@ -38,7 +38,7 @@ pub(super) async fn change_ids<T: Send + 'static>(
             places = match tries {
                 1 => id_pass::join(server, ids.clone()).await?,
                 // Reads only the segments added since the last read.
-                _ => Arc::new(id_pass::read(server, (*places).clone()).await?),
+                _ => Arc::new(id_pass::read_again(server, (*places).clone()).await?),
             };
         }
         let (change, is_last) = (Arc::clone(&change), tries == TRIES);

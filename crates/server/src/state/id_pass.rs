@@ -37,8 +37,18 @@ pub(crate) async fn join(server: &Arc<Shared>, ids: Vec<Id>) -> Result<Arc<IdPla
     answer.await.map_err(|_| Failure::broken())?
 }
 
-/// Reads the ids of the current snapshot, as far as `places` has not read them before.
-pub(crate) async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
+/// Reads the ids of the current snapshot, as far as `places` has not read them before, once no other
+/// pass is running.
+pub(crate) async fn read_again(
+    server: &Arc<Shared>,
+    places: IdPlaces,
+) -> Result<IdPlaces, Failure> {
+    let _turn = server.id_pass.turn.lock().await;
+    read(server, places).await
+}
+
+/// Like [`read_again`]; the caller holds the turn.
+async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
     let live = Arc::clone(&server.live);
     let work = move || {
         let ending = Arc::clone(&live);
