@@ -3,6 +3,7 @@
 
     python3 benches/program/lanes.py --beside OLDER      # another program, in turns: four minutes
     python3 benches/program/lanes.py --crowd             # 200 connections of four kinds, by wrk
+    python3 benches/program/lanes.py --faults --seconds 20    # the crowd, with a slow disk and others
 
 The store is the same as in benches/program/serve.py. A quick query has one fingerprint within 3 bits
 and runs on the thread that reads the request; a medium one is within 8 bits and runs on another
@@ -13,13 +14,20 @@ after which the client waits 0.1 s.
 
 With --crowd 120 connections send one query within 3 bits, 40 additions of 5 items, 20 search the
 nearest within 12 bits, and 20 delete one id, all without pauses; an error is any other status than 200.
+
+With --faults the crowd comes to a server without a fault, to one whose syncs take 500 ms each (by
+strace, Debian package strace), to one whose access log nobody reads, and, with queries and `nearest`
+alone, to a follower, and to a follower whose primary was killed.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import json
+import os
 import pathlib
 import random
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -124,12 +132,46 @@ def crowd(server, scripts, seconds):
         return {name: (*run.result()[:3], run.result()[4]) for name, run in runs.items()}
 
 
+SLOW_SYNCS = ("strace -D -f --seccomp-bpf -qq -o /dev/null -e trace=fsync,fdatasync "
+              "-e inject=fsync,fdatasync:delay_exit=500000").split()
+
+
+def faults(folder, start, scripts, seconds):
+    """Yields the name of each fault, the crowd's figures, and what `/readyz` answered then."""
+    def case(name, server, kinds):
+        found = crowd(server, {kind: scripts[kind] for kind in kinds}, seconds)
+        return name, found, server.get("/readyz")
+
+    def writing(name, **options):
+        server = start(*options.pop("more", ()), **options)
+        yield case(name, server, scripts)
+        server.process.kill()
+        server.process.wait()
+
+    yield from writing("none")
+    yield from writing("each sync 500 ms", tracer=SLOW_SYNCS)
+    reader, writer = os.pipe()
+    yield from writing("a log that nobody reads", more=["--access-log"], output=writer)
+    reads = ("one query", "nearest")
+    primary = start()
+    shutil.rmtree(folder / "copy.fps", ignore_errors=True)
+    follower = serve.Server(primary.program, str(folder / "copy.fps"), "--threads", "2",
+                            "--follow", f"http://{primary.address}", "--max-lag", "2s")
+    yield case("a follower", follower, reads)
+    primary.process.kill()
+    primary.process.wait()
+    time.sleep(4)
+    yield case("a follower, its primary dead", follower, reads)
+    follower.end()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("--beside", metavar="PROGRAM", nargs="+", default=[],
                         help="other programs, measured in turns")
     parser.add_argument("--crowd", action="store_true", help="200 connections of four kinds")
+    parser.add_argument("--faults", action="store_true", help="the crowd, with faults")
     parser.add_argument("--clients", type=int, nargs="+", default=[0, 1, 2, 10],
                         help="the numbers of slow clients")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
@@ -141,12 +183,24 @@ def main():
         stored = serve.values(options.n, serve.SEED)
         (folder / "in.tsv").write_text("".join(f"{v:016x}\t{at}\n" for at, v in enumerate(stored)))
 
-        def start(program):
+        def start(program, *more, **options):
             store = folder / "store.fps"
             subprocess.run([program, "build", str(folder / "in.tsv"), "-s", str(store), "-q",
                             "--scheme", "2", "--force", "--id-type", "text"], check=True)
-            return serve.Server(program, str(store), "--threads", "2", "--writable")
+            return serve.Server(
+                program, str(store), "--threads", "2", "--writable", *more, **options)
 
+        if options.faults:
+            scripts = scripts_of(folder, stored, random.Random(serve.SEED + 3))
+            print("| fault | program | a request | a second | p50 ms | p99 ms | errors | readyz |")
+            print("|---|---|---|---:|---:|---:|---:|---|")
+            for which, program in programs.items():
+                starting = functools.partial(start, program)
+                for name, found, ready in faults(folder, starting, scripts, round(options.seconds)):
+                    for kind, (rate, half, most, errors) in found.items():
+                        print(f"| {name} | {which} | {kind} | {rate:.1f} | {half:.2f} | {most:.2f} | "
+                              f"{errors} | {ready[0]} {ready[1].decode().strip()[:60]} |", flush=True)
+            return
         if options.crowd:
             scripts = scripts_of(folder, stored, random.Random(serve.SEED + 3))
             found = {which: [] for which in programs}

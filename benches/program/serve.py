@@ -66,11 +66,13 @@ def needles(stored, count):
 
 
 class Server:
-    """A running server."""
+    """A running server. `tracer` is a command that runs it, with the same process number."""
 
-    def __init__(self, program, store, *options):
-        command = [program, "serve", "-s", store, "--listen", "127.0.0.1:0", *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    def __init__(self, program, store, *options, tracer=(), output=None):
+        self.program = program
+        command = [*tracer, program, "serve", "-s", store, "--listen", "127.0.0.1:0", *options]
+        self.process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)
         line = self.process.stderr.readline().strip()
         self.address = line.rsplit(" at http://", 1)[-1]
@@ -173,7 +175,8 @@ def load(server, script, connections, seconds):
     """Runs wrk. Returns requests a second, p50 and p99 in milliseconds, CPU us of the server for
     each request, and errors."""
     before = server.cpu()
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", script]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "--latency"]
+    command += ["-s", script]
     text = subprocess.run(
         [*command, f"http://{server.address}"], capture_output=True, text=True, check=True
     ).stdout
@@ -185,7 +188,7 @@ def load(server, script, connections, seconds):
     )
     errors = sum(map(int, re.findall(r"(?:connect|read|write|timeout|responses:) (\d+)", text)))
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
-    return rate, share("50"), share("99"), spent / total * 1e6, errors
+    return rate, share("50"), share("99"), spent / max(total, 1) * 1e6, errors
 
 
 def write_scripts(folder, queries, pause):

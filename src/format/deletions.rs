@@ -225,7 +225,7 @@ impl Deletions {
 
 /// A set of deletions under construction: the existing deletions of the segment, plus new
 /// deletions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DeletionSet<'a> {
     before: Option<&'a Deletions>,
     fingerprints: BTreeSet<u64>,
@@ -268,6 +268,11 @@ impl<'a> DeletionSet<'a> {
     pub(crate) fn delete_id(&mut self, rank: Rank, position: u64) {
         self.ids.insert((rank.0, position));
         self.id_count += 1;
+    }
+
+    /// The numbers of newly deleted fingerprints and ids.
+    pub(crate) fn new_counts(&self) -> (u64, u64) {
+        (self.fingerprints.len() as u64, self.id_count)
     }
 
     /// All existing and new deletions, or `None` if there are no new deletions.

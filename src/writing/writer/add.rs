@@ -4,9 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::format::deletions::DeletionSet;
+use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
 use crate::writing::builder::{BuildReport, RecordBuffer};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary, read_records};
+use crate::writing::writer::delete::Mode;
+use crate::writing::writer::id_change::IdChange;
 use crate::writing::writer::replace::Replacing;
 use crate::writing::writer::scheme::{check_room, scheme_for};
 use crate::writing::writer::{Deleted, Writer};
@@ -73,11 +77,7 @@ impl Writer {
     }
 
     fn check_bare(&self) -> Result<()> {
-        if self.replacing.is_none() {
-            return Ok(());
-        }
-        let reason = "a record without an id cannot replace others".into();
-        Err(Error::InvalidId { reason })
+        if self.replacing.is_some() { Err(no_id()) } else { Ok(()) }
     }
 
     /// Takes a record: calls [`Writer::push_sketched`], or [`Writer::push_bare`] if it has no id.
@@ -167,11 +167,7 @@ impl Writer {
     ///
     /// * [`Error::InEffect`] if a file operation failed after the commit took effect.
     pub fn commit(&mut self) -> Result<Committed> {
-        let mut committed = self.commit_alone()?;
-        if self.options.compact && committed.segment.is_some() {
-            committed.unmerged = self.merge_due().err().map(Arc::new);
-        }
-        Ok(committed)
+        self.change_ids(&mut []).map(|(committed, _)| committed)
     }
 
     /// Like [`Writer::commit`], but does not merge segments.
@@ -180,6 +176,63 @@ impl Writer {
     ///
     /// The same as [`Writer::commit`].
     pub fn commit_alone(&mut self) -> Result<Committed> {
+        self.commit_with(&mut []).map(|(committed, _)| committed)
+    }
+
+    /// Makes several changes of documents in one step: as if one were made after the other, but
+    /// with one commit. Previously pushed records are added in the same step, and no change deletes
+    /// them. Returns what each change deleted. Reads the ids of the whole store once for each change, unless they were
+    /// [read ahead](IdChange::look_ahead). Then merges segments like [`Writer::commit`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidId`] if a replacement has no id. [`Error::InvalidOptions`] if the
+    /// changes need more than one step; see [`IdChange::step_len`]. The errors
+    /// of [`Writer::push_record`], before any change, and of [`Writer::commit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.push(8.into(), "b.html")?;
+    /// # builder.finish()?;
+    /// use fpstore::writer::{IdChange, NewRecord};
+    /// use fpstore::{Id, IdRef};
+    ///
+    /// let moved = NewRecord::new(9.into(), Id::Text("b.html".into()));
+    /// let mut changes =
+    ///     [IdChange::delete([IdRef::Text("a.html")]), IdChange::replace(vec![moved])];
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let (committed, deleted) = writer.change_ids(&mut changes)?;
+    /// assert_eq!((deleted[0].found, deleted[1].found), (1, 1));
+    /// assert_eq!(committed.generation, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn change_ids(&mut self, changes: &mut [IdChange]) -> Result<(Committed, Vec<Deleted>)> {
+        if IdChange::step_len(changes.iter()) < changes.len() {
+            let reason = "a change of a replaced document needs a step of its own".into();
+            return Err(Error::InvalidOptions { reason });
+        }
+        let mut replacing = Replacing::default();
+        for record in changes.iter().flat_map(IdChange::records) {
+            self.check_record(record)?;
+            let Some(id) = &record.id else { return Err(no_id()) };
+            replacing.push(record.fingerprint, id.as_ref(), &record.sketch)?;
+        }
+        replacing.push_to(&mut self.pending)?;
+        let (mut committed, deleted) = self.commit_with(changes)?;
+        if self.options.compact && committed.segment.is_some() {
+            committed.unmerged = self.merge_due().err().map(Arc::new);
+        }
+        Ok((committed, deleted))
+    }
+
+    /// Commits the pushed records and these changes in one step.
+    fn commit_with(&mut self, changes: &mut [IdChange]) -> Result<(Committed, Vec<Deleted>)> {
         let replacing = self.replacing.as_mut().map(std::mem::take);
         let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
         let observer = self.options.resources.observer.clone();
@@ -187,33 +240,56 @@ impl Writer {
         let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer)
             .of_width(self.recipe.width());
         let pending = std::mem::replace(&mut self.pending, next);
-        let ids = ids?;
-        if pending.count() == 0 {
-            let generation = self.store.generation();
-            return Ok(Committed { generation, ..Committed::default() });
-        }
-        let mut build = pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
-        let mut file = self.directory.new_segment()?;
-        build.write(&mut file, &self.recipe)?;
-        let label = self.options.label.clone();
-        let segment = self.finish_segment(file, &label)?;
-        let mut transaction = self.directory.begin()?;
-        let (mut segments, replaced) = match ids {
-            Some(ids) => self.without_ids(&mut transaction, ids)?,
-            None => (transaction.segments().to_vec(), Deleted::default()),
+        let mut of_pushed = ids?.map(IdChange::from);
+        let mut committed =
+            Committed { generation: self.store.generation(), ..Committed::default() };
+        let segment = match pending.count() {
+            0 if changes.is_empty() => return Ok((committed, Vec::new())),
+            0 => None,
+            _ => {
+                let mut build =
+                    pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
+                let mut file = self.directory.new_segment()?;
+                build.write(&mut file, &self.recipe)?;
+                let label = self.options.label.clone();
+                committed.report = build.into_report();
+                Some(self.finish_segment(file, &label)?)
+            }
         };
-        let entry = transaction.add_segment(segment, None)?;
-        let number = entry.number;
-        segments.push(entry);
-        if let Some(run) = &self.options.run {
-            transaction.add_run(run);
+        let mut transaction = self.directory.begin()?;
+        let (mut segments, mut is_changed) = (transaction.segments().to_vec(), segment.is_some());
+        let mut deleted = Vec::new();
+        if of_pushed.is_some() || !changes.is_empty() {
+            let watch = self.watch_ids();
+            let choose = |segments: &[OpenSegment], sets: &mut [DeletionSet<'_>]| {
+                let mut apply = |change: &mut IdChange| change.apply(segments, sets, &watch);
+                committed.replaced =
+                    of_pushed.as_mut().map(&mut apply).transpose()?.unwrap_or_default();
+                changes.iter_mut().map(apply).collect::<Result<Vec<_>>>()
+            };
+            let deletes;
+            (segments, deleted, deletes) =
+                self.with_deletions(&mut transaction, Mode::Delete, choose)?;
+            is_changed |= deletes;
         }
-        let committed = self.commit_segments(transaction, segments);
-        if matches!(committed, Ok(_) | Err(Error::InEffect { .. })) {
-            self.options.run = None;
+        if let Some(segment) = segment {
+            let entry = transaction.add_segment(segment, None)?;
+            committed.segment = Some(entry.number);
+            segments.push(entry);
+            if let Some(run) = &self.options.run {
+                transaction.add_run(run);
+            }
         }
-        let (generation, segment) = (committed?, Some(number));
-        Ok(Committed { report: build.into_report(), segment, generation, replaced, unmerged: None })
+        if is_changed {
+            let generation = self.commit_segments(transaction, segments);
+            if committed.segment.is_some()
+                && matches!(generation, Ok(_) | Err(Error::InEffect { .. }))
+            {
+                self.options.run = None;
+            }
+            committed.generation = generation?;
+        }
+        Ok((committed, deleted))
     }
 
     /// Replaces documents in one step: the ids of `records` are deleted from all older records, and
@@ -247,19 +323,9 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn replace(&mut self, records: &[NewRecord]) -> Result<Committed> {
-        let replaces_all = self.replacing.is_some();
-        self.replacing.get_or_insert_default();
-        let replaced = self.push_all(records).and_then(|()| self.commit());
-        if !replaces_all {
-            self.replacing = None;
-        }
-        replaced
-    }
-
-    /// Pushes all records, or no record if one of them is invalid.
-    fn push_all(&mut self, records: &[NewRecord]) -> Result<()> {
-        records.iter().try_for_each(|record| self.check_record(record).map(drop))?;
-        records.iter().try_for_each(|record| self.push_record(record))
+        let mut changes = [IdChange::replace(records.to_vec())];
+        let (committed, deleted) = self.change_ids(&mut changes)?;
+        Ok(Committed { replaced: deleted.into_iter().next().unwrap_or_default(), ..committed })
     }
 
     /// Commits the pushed records, and records the run even without records. Then merges segments
@@ -289,6 +355,10 @@ impl Writer {
         transaction.add_run(&run);
         self.commit_segments(transaction, segments).map(drop)
     }
+}
+
+fn no_id() -> Error {
+    Error::InvalidId { reason: "a record without an id cannot replace others".into() }
 }
 
 /// A record that may become part of a store.

@@ -1,7 +1,6 @@
 //! Deleting records: fingerprints with all their ids, or single ids.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::Rank;
@@ -13,6 +12,7 @@ use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::Transaction;
 use crate::writing::writer::Writer;
+use crate::writing::writer::id_change::IdChange;
 use crate::writing::writer::id_places::{IdPlace, IdPlaces};
 use crate::writing::writer::wanted_ids::{WantedIds, id_fault};
 use fpstore_base::watch::{Phase, Watch};
@@ -35,7 +35,7 @@ pub struct Deleted {
 
 /// Whether the chosen records are deleted or only counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     Delete,
     Count,
 }
@@ -83,9 +83,9 @@ impl Writer {
         let mut wanted = fingerprints.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
-        let mut was_found = vec![false; wanted.len()];
-        let done = self.delete(mode, |segments, sets| {
-            for (open, set) in segments.iter().zip(sets) {
+        self.delete(mode, |segments, sets| {
+            let mut was_found = vec![false; wanted.len()];
+            for (open, set) in segments.iter().zip(sets.iter_mut()) {
                 let Some(first) = open.segment.first_table() else { continue };
                 // In the order of the table, successive lookups read neighbouring bytes.
                 let permuted = wanted.iter().map(|&wanted| first.permutation.apply(wanted));
@@ -99,10 +99,10 @@ impl Writer {
                     }
                 }
             }
-            Ok(())
-        })?;
-        let found = was_found.iter().filter(|found| **found).count() as u64;
-        Ok(Deleted { wanted: wanted.len() as u64, found, ..done })
+            let found = was_found.iter().filter(|found| **found).count() as u64;
+            let (fingerprints, ids) = counts_of(sets);
+            Ok(Deleted { wanted: wanted.len() as u64, found, fingerprints, ids })
+        })
     }
 
     /// Deletes ids from all fingerprints that have them. If a fingerprint loses its last id within
@@ -155,54 +155,23 @@ impl Writer {
         ids: impl IntoIterator<Item = IdRef<'a>>,
         mode: Mode,
     ) -> Result<Deleted> {
-        let mut wanted = WantedIds::default();
-        ids.into_iter().for_each(|id| wanted.insert(id));
+        let mut change = IdChange::delete(ids);
         let watch = self.watch_ids();
-        let ahead = self.places_of(&wanted);
-        let done = self.delete(mode, |segments, sets| {
-            delete_from_all(segments, sets, &mut wanted, ahead.as_deref(), &watch)
-        })?;
-        Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
+        self.delete(mode, |segments, sets| change.apply(segments, sets, &watch))
     }
 
-    /// Lets the next deletion or replacement use `places`, read ahead, so that it reads only newer
-    /// segments. The places must cover all its ids and may cover others.
-    pub fn look_ahead(&mut self, places: impl Into<Arc<IdPlaces>>) {
-        self.places = Some(places.into());
-    }
-
-    /// Takes the positions that were read ahead, if they cover these ids.
-    fn places_of(&mut self, ids: &WantedIds) -> Option<Arc<IdPlaces>> {
-        self.places.take().filter(|places| places.covers(ids))
-    }
-
-    fn watch_ids(&self) -> Watch {
+    pub(super) fn watch_ids(&self) -> Watch {
         let total = self.store.info().id_count();
         Watch::new(self.options.resources.observer.clone(), Phase::Search, Some(total))
     }
 
-    /// The live segments without these ids, for a transaction that also makes other changes.
-    pub(super) fn without_ids(
-        &mut self,
-        transaction: &mut Transaction,
-        mut ids: WantedIds,
-    ) -> Result<(Vec<SegmentEntry>, Deleted)> {
-        let watch = self.watch_ids();
-        let ahead = self.places_of(&ids);
-        let (segments, done, _) =
-            self.with_deletions(transaction, Mode::Delete, |segments, sets| {
-                delete_from_all(segments, sets, &mut ids, ahead.as_deref(), &watch)
-            })?;
-        Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
-    }
-
     /// Lets `choose` add deletions for each segment, and publishes all of them in one step, or only
     /// counts them.
-    fn delete(
+    fn delete<T>(
         &mut self,
         mode: Mode,
-        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
-    ) -> Result<Deleted> {
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<T>,
+    ) -> Result<T> {
         // The transaction begins first: a merge published meanwhile would invalidate the chosen
         // ranks.
         let mut transaction = self.directory.begin()?;
@@ -213,31 +182,26 @@ impl Writer {
         Ok(done)
     }
 
-    /// The live segments with the deletions that `choose` adds, the counts of these deletions, and
-    /// whether any deletion must be published.
-    fn with_deletions(
+    /// The live segments with the deletions that `choose` adds, the result of `choose`, and whether
+    /// any deletion must be published.
+    pub(super) fn with_deletions<T>(
         &mut self,
         transaction: &mut Transaction,
         mode: Mode,
-        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
-    ) -> Result<(Vec<SegmentEntry>, Deleted, bool)> {
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<T>,
+    ) -> Result<(Vec<SegmentEntry>, T, bool)> {
         self.store.refresh()?;
         let snapshot = self.store.snapshot();
         let open = snapshot.segments();
         let mut sets: Vec<DeletionSet> =
             open.iter().map(|open| DeletionSet::of(open.deleted.as_deref())).collect();
-        choose(open, &mut sets)?;
-        let mut done = Deleted::default();
+        let done = choose(open, &mut sets)?;
         let mut segments = Vec::new();
         let mut is_changed = false;
         for (open, set) in open.iter().zip(sets) {
             let mut entry = open.entry.clone();
             if let Some(deletions) = set.finish() {
                 check_counts(open, &deletions)?;
-                let before = open.entry.deletions;
-                done.fingerprints += deletions.fingerprint_count()
-                    - before.map_or(0, |before| before.fingerprint_count);
-                done.ids += deletions.id_count() - before.map_or(0, |before| before.id_count);
                 if mode == Mode::Delete {
                     entry.deletions = Some(transaction.add_deletions(&entry, &deletions)?);
                     is_changed = true;
@@ -249,19 +213,25 @@ impl Writer {
     }
 }
 
+/// The numbers of fingerprints and of ids that `sets` newly delete.
+pub(super) fn counts_of(sets: &[DeletionSet<'_>]) -> (u64, u64) {
+    let counts = sets.iter().map(DeletionSet::new_counts);
+    counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
+}
+
 /// Deletes the wanted ids from all segments.
-fn delete_from_all(
+pub(super) fn delete_from_all(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],
     wanted: &mut WantedIds,
-    ahead: Option<&IdPlaces>,
+    ahead: &IdPlaces,
     watch: &Watch,
 ) -> Result<()> {
     let mut emptied = Vec::new();
     for (open, set) in segments.iter().zip(sets.iter_mut()) {
         let label = open.entry.label.as_str();
         let emptied = |fingerprint| emptied.push((label, fingerprint));
-        match ahead.and_then(|places| places.in_segment(open)) {
+        match ahead.in_segment(open) {
             Some(places) => delete_at(open, set, wanted, places, emptied, watch)?,
             None => delete_wanted(open, set, wanted, emptied, watch)?,
         }

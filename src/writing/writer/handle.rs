@@ -3,7 +3,6 @@
 //! The other modules of this folder each add one kind of change to [`Writer`].
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
@@ -15,7 +14,6 @@ use crate::writing::directory::{
 };
 use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
-use crate::writing::writer::id_places::IdPlaces;
 use crate::writing::writer::options::WriterOptions;
 use crate::writing::writer::replace::Replacing;
 use fpstore_base::Recipe;
@@ -87,8 +85,6 @@ pub struct Writer {
     /// Pushed records that will replace older records, if replacement is enabled.
     pub(super) replacing: Option<Replacing>,
     pub(super) store: Store,
-    /// The positions of ids, read ahead for the next deletion.
-    pub(super) places: Option<Arc<IdPlaces>>,
     /// The total length of the segment files written by this writer, in bytes.
     pub(super) written_len: u64,
 }
@@ -142,17 +138,7 @@ impl Writer {
             .of_width(recipe.width());
         let replacing = options.replace.then(Replacing::default);
         let written_len = 0;
-        Ok(Writer {
-            directory,
-            options,
-            recipe,
-            resources,
-            pending,
-            replacing,
-            store,
-            places: None,
-            written_len,
-        })
+        Ok(Writer { directory, options, recipe, resources, pending, replacing, store, written_len })
     }
 
     /// The label of new segments.

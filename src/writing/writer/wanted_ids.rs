@@ -37,6 +37,24 @@ impl WantedIds {
         }
     }
 
+    /// Marks all ids as not found.
+    pub(super) fn forget_found(&mut self) {
+        self.numbers.values_mut().chain(self.texts.values_mut()).for_each(|found| *found = false);
+    }
+
+    pub(super) fn has(&self, id: IdRef<'_>) -> bool {
+        match number_of(id) {
+            Ok(number) => self.numbers.contains_key(&number),
+            Err(text) => self.texts.contains_key(text),
+        }
+    }
+
+    /// Whether `self` and `other` have an id in common.
+    pub(super) fn has_any_of(&self, other: &WantedIds) -> bool {
+        other.numbers.keys().any(|number| self.numbers.contains_key(number))
+            || other.texts.keys().any(|text| self.texts.contains_key(text))
+    }
+
     /// Whether `self` contains all ids of `other`.
     pub(super) fn has_all_of(&self, other: &WantedIds) -> bool {
         other.numbers.keys().all(|number| self.numbers.contains_key(number))

@@ -16,7 +16,7 @@ use crate::state::lanes::blocking;
 use crate::state::limits::check_items;
 use crate::state::shared::Shared;
 use crate::writing::not_written;
-use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, dated_label};
+use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, IdChange, dated_label};
 use fpstore::{Error, Writer};
 use fpstore_client::limits::ServeLimits;
 use fpstore_client::{
@@ -45,15 +45,9 @@ pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpRe
     let ((ids, dry_run), bytes) = request::parsed(server, bytes, check, parse).await?;
     // The ids need about as much memory as the body: they are charged in its place.
     let _charge = bytes.into_charge(ids.iter().map(String::len).sum());
-    let named = Arc::new(ids);
-    let ids = Arc::clone(&named);
-    let change = move |writer: &mut Writer| {
-        let wanted = ids.iter().map(|id| IdRef::Text(id));
-        if dry_run { writer.would_delete_ids(wanted) } else { writer.delete_ids(wanted) }
-    };
-    let named = named.iter().map(|id| IdRef::Text(id));
-    let (done, generation) =
-        change_ids(server, writing, named, "nothing was deleted", change).await?;
+    let change = IdChange::delete(ids.iter().map(|id| IdRef::Text(id))).dry_run(dry_run);
+    let ids = ids.into_iter().map(|id| Id::Text(id.into())).collect();
+    let (done, generation) = change_ids(server, writing, change, ids).await?;
     if !dry_run {
         server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     }
@@ -76,12 +70,9 @@ pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpR
     // Hashing texts takes long, so another thread parses the body.
     let check = |limits: &ServeLimits, count| check_items(limits, count, "items");
     let (records, _) = request::parsed_apart(server, bytes, check, parse).await?;
-    let named = Arc::new(records);
-    let records = Arc::clone(&named);
-    let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
-    let named = named.iter().filter_map(|record| record.id.as_ref()).map(Id::as_ref);
-    let (done, generation) =
-        change_ids(server, writing, named, "nothing was replaced", change).await?;
+    let ids = records.iter().filter_map(|record| record.id.clone()).collect();
+    let change = IdChange::replace(records);
+    let (done, generation) = change_ids(server, writing, change, ids).await?;
     server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     Ok(deleted(&done, generation))
 }

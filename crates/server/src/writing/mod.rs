@@ -1,9 +1,9 @@
 //! Writing: one thread receives all additions and deletions, and commits many requests together.
 //!
 //! A commit waits for the disk three times, so requests share commits. The thread takes all waiting
-//! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits once, and
-//! then answers. Of two items that are near each other and arrive at the same time, exactly one is
-//! new.
+//! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits them together
+//! with all deletions and replacements by ids, and then answers. Of two items that are near each
+//! other and arrive at the same time, exactly one is new.
 
 mod comparing;
 mod merging;
@@ -22,13 +22,13 @@ use crate::protocol::failure::Failure;
 use crate::state::lanes::blocking;
 use crate::state::live_store::LiveStore;
 pub(super) use comparing::{TURN_NANOS, cut};
-use fpstore::writer::{CheckedWriter, Compaction};
+use fpstore::writer::{CheckedWriter, Compaction, IdChange};
 use fpstore::{Result as StoreResult, Writer};
 pub(super) use merging::Merging;
-use task::AddTask;
 pub use task::WritingOptions;
-pub(crate) use task::not_written;
+use task::{AddTask, IdTask};
 pub(super) use task::{AdditionResult, Answered, Items, Verdict};
+pub(crate) use task::{IdsChanged, TURN_IDS, not_written};
 use writer_thread::{Task, WriterThread};
 
 /// The largest number of requests that wait for the writer.
@@ -78,6 +78,20 @@ impl Writing {
     ) -> Result<Answered, Failure> {
         let (reply, answer) = oneshot::channel();
         self.send(server, Task::Add(AddTask { items, durable, deadline, reply }))?;
+        answer.await.map_err(|_| Failure::broken())?
+    }
+
+    /// Deletes or replaces documents by their ids, after all earlier additions are committed. Other
+    /// requests may share the commit. If the ids of many records are unread, the change is handed
+    /// back, unless this `is_last_try`.
+    pub(super) async fn change_ids(
+        &self,
+        server: &LiveStore,
+        change: IdChange,
+        is_last_try: bool,
+    ) -> Result<IdsChanged, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.send(server, Task::ChangeIds(IdTask { change, is_last_try, reply }))?;
         answer.await.map_err(|_| Failure::broken())?
     }
 

@@ -9,8 +9,12 @@ use tokio::sync::oneshot;
 
 use crate::protocol::failure::{Failure, chain};
 use fpstore::join::JudgedPairs;
-use fpstore::writer::{Ahead, NewRecord};
-use fpstore::{Error, WriterOptions};
+use fpstore::writer::{Ahead, Deleted, IdChange, NewRecord};
+use fpstore::{Error, Store, WriterOptions};
+
+/// The approximate number of ids that the writer may read in its turn for a change by ids, which
+/// takes milliseconds.
+pub(crate) const TURN_IDS: u64 = 100_000;
 
 /// The verdict on an item.
 #[derive(Debug)]
@@ -62,6 +66,34 @@ pub(super) struct AddTask {
     pub(super) durable: bool,
     pub(super) deadline: Instant,
     pub(super) reply: Reply<Answered>,
+}
+
+/// A deletion or a replacement of documents by their ids.
+pub(super) struct IdTask {
+    pub(super) change: IdChange,
+    /// Whether the writer reads ids in its turn even if they are many.
+    pub(super) is_last_try: bool,
+    pub(super) reply: Reply<IdsChanged>,
+}
+
+impl IdTask {
+    /// Whether too many ids would have to be read in the writer's turn.
+    pub(super) fn is_behind(&self, store: &Store) -> bool {
+        !self.is_last_try && self.change.unread(store) > TURN_IDS
+    }
+
+    pub(super) fn fail(self, failure: Failure) {
+        let _ = self.reply.send(Err(failure));
+    }
+}
+
+/// The result of an [`IdTask`].
+pub(crate) enum IdsChanged {
+    /// What was deleted, and the generation after the change.
+    Done(Deleted, u64),
+    /// Too many ids would have to be read in the writer's turn: the change is handed back, to read
+    /// them first.
+    Behind(IdChange),
 }
 
 /// The options of a writing server.

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use super::comparing::{Checked, check_all};
 use super::merging::Merging;
 use super::task::{
-    AddTask, AdditionResult, Answered, Items, Reply, Verdict, WritingOptions, is_in_effect,
-    is_of_disk, not_written,
+    AddTask, AdditionResult, Answered, IdTask, IdsChanged, Items, Reply, Verdict, WritingOptions,
+    is_in_effect, is_of_disk, not_written,
 };
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
-use fpstore::writer::{CheckedWriter, Compaction};
+use fpstore::writer::{CheckedWriter, Compaction, Deleted, IdChange};
 use fpstore::{Error, Result as StoreResult, Store, Writer};
 
 /// The largest number of items in a group, unless a single request has more.
@@ -28,6 +28,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 
 /// A task of the writer thread.
 pub(super) enum Task {
     Add(AddTask),
+    ChangeIds(IdTask),
     /// A change of the whole store, after all earlier additions.
     Change(Change),
     /// Commits the pending items and ends.
@@ -142,23 +143,27 @@ impl WriterThread {
     }
 
     /// Does all tasks of a group. Returns the reply channel of `Task::End`, if the thread should
-    /// end.
+    /// end. Changes by ids may follow later additions: no client has an answer of this group yet,
+    /// so any order of its requests is valid.
     fn work(&mut self, tasks: Vec<Task>) -> Option<Reply<()>> {
         let mut waiting = Vec::new();
+        let mut id_tasks = Vec::new();
         let mut end = None;
         for task in tasks {
             match task {
                 Task::Add(task) => self.add(task, &mut waiting),
+                Task::ChangeIds(task) => id_tasks.push(task),
                 Task::Change(change) => {
-                    self.commit(&mut waiting);
+                    self.commit(&mut waiting, std::mem::take(&mut id_tasks));
                     change(self);
                 }
                 Task::End { reply } => end = Some(reply),
             }
         }
         let is_due = self.due.is_some_and(|due| Instant::now() >= due);
-        if !waiting.is_empty() || is_due || end.is_some() || self.pending() >= GROUP_COUNT {
-            self.commit(&mut waiting);
+        let is_due = is_due || !waiting.is_empty() || !id_tasks.is_empty();
+        if is_due || end.is_some() || self.pending() >= GROUP_COUNT {
+            self.commit(&mut waiting, id_tasks);
         }
         self.show_pending();
         end
@@ -292,53 +297,104 @@ impl WriterThread {
         self.due = None;
     }
 
-    /// Makes all pending items durable, refreshes the snapshot, and answers the waiting requests.
-    /// If nothing is pending while commits fail, it checks whether the disk accepts changes again.
-    fn commit(&mut self, waiting: &mut Vec<WaitingAddition>) {
-        let committed = match (self.pending(), self.server.health.failing_commit()) {
-            (0, None) => Ok(self.server.opened().generation),
+    /// Makes all pending items durable and the changes by ids, in one step if possible, refreshes
+    /// the snapshot, and answers the waiting requests.
+    fn commit(&mut self, waiting: &mut Vec<WaitingAddition>, mut tasks: Vec<IdTask>) {
+        let store = self.server.store().clone();
+        for task in tasks.extract_if(.., |task| task.is_behind(&store)) {
+            let _ = task.reply.send(Ok(IdsChanged::Behind(task.change)));
+        }
+        loop {
+            tasks = self.commit_step(waiting, tasks);
+            if tasks.is_empty() {
+                return;
+            }
+            if self.pending() > 0 {
+                // The commit before the changes failed.
+                let effect = "nothing was deleted or replaced";
+                tasks.into_iter().for_each(|task| task.fail(self.not_committed(effect)));
+                return;
+            }
+        }
+    }
+
+    /// Commits the pending items, and as many of the changes as fit into the same step. Returns the
+    /// remaining changes. If nothing is pending or changed while commits fail, it checks whether the
+    /// disk accepts changes again.
+    fn commit_step(
+        &mut self,
+        waiting: &mut Vec<WaitingAddition>,
+        mut tasks: Vec<IdTask>,
+    ) -> Vec<IdTask> {
+        let mut count = IdChange::step_len(tasks.iter().map(|task| &task.change));
+        if tasks[..count].iter().any(|task| task.change.concerns(self.writer.pending())) {
+            count = 0;
+        }
+        let later = tasks.split_off(count);
+        let (mut changes, replies): (Vec<IdChange>, Vec<Reply<IdsChanged>>) =
+            tasks.into_iter().map(|task| (task.change, task.reply)).unzip();
+        let committed = match (self.pending() + count, self.server.health.failing_commit()) {
+            (0, None) => Ok((self.server.opened().generation, Vec::new())),
             (0, Some(_)) => {
                 let tried = self.same_writer().and_then(|writer| writer.check_disk());
-                tried.map(|()| self.server.opened().generation)
+                tried.map(|()| (self.server.opened().generation, Vec::new()))
             }
-            _ => self.commit_pending(),
+            _ => self.commit_pending(&mut changes),
         };
-        let waiting = std::mem::take(waiting);
         match committed {
-            Ok(generation) => {
+            Ok((generation, deleted)) => {
                 self.note_success();
                 self.show_pending();
-                for WaitingAddition { verdicts, reply, .. } in waiting {
+                for WaitingAddition { verdicts, reply, .. } in waiting.drain(..) {
                     self.count(&verdicts);
                     let added = AdditionResult { verdicts, durable: true, generation };
                     let _ = reply.send(Ok(Answered::Added(added)));
                 }
+                for (deleted, reply) in deleted.into_iter().zip(replies) {
+                    let _ = reply.send(Ok(IdsChanged::Done(deleted, generation)));
+                }
+            }
+            // The store refuses one of the requests, which must not harm the others.
+            Err(why) if !is_of_disk(&why) && self.pending() + count > 1 && count > 0 => {
+                self.commit_step(waiting, Vec::new());
+                for (change, reply) in changes.into_iter().zip(replies) {
+                    self.commit(&mut Vec::new(), vec![IdTask { change, is_last_try: true, reply }]);
+                }
             }
             Err(why) => {
-                self.server.metrics.commit_failures.fetch_add(1, Relaxed);
-                self.note_failure(&why);
+                if is_of_disk(&why) || count == 0 {
+                    self.server.metrics.commit_failures.fetch_add(1, Relaxed);
+                    self.note_failure(&why);
+                }
                 // Only items that were answered with success stay pending. After an error that
                 // followed the effect of the commit, no item is pending.
                 for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
                     self.writer.forget(request.added.clone());
                 }
                 self.show_pending();
-                for WaitingAddition { reply, .. } in waiting {
+                for WaitingAddition { reply, .. } in waiting.drain(..) {
+                    let _ = reply.send(Err(not_written(&why)));
+                }
+                for reply in replies {
                     let _ = reply.send(Err(not_written(&why)));
                 }
             }
         }
+        later
     }
 
-    /// Commits the pending items. Returns the generation.
-    fn commit_pending(&mut self) -> StoreResult<u64> {
+    /// Commits the pending items and makes the changes. Returns the generation, and what each
+    /// change deleted.
+    fn commit_pending(&mut self, changes: &mut [IdChange]) -> StoreResult<(u64, Vec<Deleted>)> {
         let start = Instant::now();
         self.same_writer()?;
-        let committed = self.writer.commit();
-        if committed.as_ref().map_or_else(is_in_effect, |_| true) {
+        let before = self.server.opened().generation;
+        let committed = self.writer.commit_with(changes);
+        let generation = committed.as_ref().map(|(committed, _)| committed.generation);
+        if generation.as_ref().map_or_else(|error| is_in_effect(error), |now| *now != before) {
             self.after_change(start);
         }
-        Ok(committed?.generation)
+        committed.map(|(committed, deleted)| (committed.generation, deleted))
     }
 
     /// Changes the store, unless items are pending. See

@@ -21,7 +21,9 @@ use fpstore_base::Fingerprint;
 use crate::base::error::{Error, Result};
 use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
-use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
+use crate::writing::writer::{
+    Committed, Deleted, IdChange, NewRecord, SharedWriter, Writer, WriterOptions,
+};
 pub use ahead::{Ahead, ComparisonProgress};
 use apart::Apart;
 use pending::Pending;
@@ -254,14 +256,26 @@ impl CheckedWriter {
     /// still pending, except after [`Error::InEffect`], because then they are added; records pushed
     /// to the writer are lost.
     pub fn commit(&mut self) -> Result<Committed> {
-        let (writer, _, pending) = self.turn()?;
-        if pending.records().is_empty() {
-            return writer.commit();
+        self.commit_with(&mut []).map(|(committed, _)| committed)
+    }
+
+    /// Like [`CheckedWriter::commit`], but makes these changes in the same step, like
+    /// [`Writer::change_ids`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`CheckedWriter::commit`] and [`Writer::change_ids`].
+    /// [`Error::InvalidOptions`] if a change [concerns](IdChange::concerns) a pending record.
+    pub fn commit_with(&mut self, changes: &mut [IdChange]) -> Result<(Committed, Vec<Deleted>)> {
+        if changes.iter().any(|change| change.concerns(self.pending())) {
+            let reason = "a change of a pending record needs a step of its own".into();
+            return Err(Error::InvalidOptions { reason });
         }
+        let (writer, _, pending) = self.turn()?;
         let mut records = pending.records().iter();
         let committed = records
             .try_for_each(|record| writer.push_record(record))
-            .and_then(|()| writer.commit());
+            .and_then(|()| writer.change_ids(changes));
         match committed {
             Ok(_) => *pending = Pending::default(),
             Err(Error::InEffect { .. }) => {

@@ -195,9 +195,12 @@ fn a_deletion_that_is_published_while_a_merge_waits_for_its_turn_is_kept() {
         compactor.compact(&Compaction::One)
     });
     is_waiting.recv().expect("the merge waits for the transaction");
-    let mut ids = wanted_ids::WantedIds::default();
-    ["page 8", "page 19", "page 102"].into_iter().for_each(|id| ids.insert(IdRef::Text(id)));
-    let (segments, deleted) = writer.without_ids(&mut transaction, ids).unwrap();
+    let mut change = IdChange::delete(["page 8", "page 19", "page 102"].map(IdRef::Text));
+    let watch = writer.watch_ids();
+    let delete = delete::Mode::Delete;
+    let (segments, deleted, _) = writer
+        .with_deletions(&mut transaction, delete, |open, sets| change.apply(open, sets, &watch))
+        .unwrap();
     assert_eq!(deleted.found, 3);
     writer.commit_segments(transaction, segments).unwrap();
     let done = merging.join().unwrap().unwrap();

@@ -16,12 +16,12 @@ use tokio::sync::oneshot;
 use crate::protocol::failure::Failure;
 use crate::state::live_store::LiveStore;
 use crate::{ServeSettings, Server, WritingOptions};
-use fpstore::writer::{Deleted, NewRecord};
+use fpstore::writer::{Deleted, IdChange, NewRecord};
 use fpstore::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 use fpstore_disk::fail_points::{self, Fault};
 
 use super::Writing;
-use super::task::{AddTask, AdditionResult, Answered, Items, Verdict};
+use super::task::{AddTask, AdditionResult, Answered, IdTask, IdsChanged, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
@@ -71,9 +71,18 @@ fn added(answered: Answered) -> AdditionResult {
 
 /// Deletes an id.
 async fn delete(writing: &Writing, live: &LiveStore, id: &str) -> Result<(Deleted, u64), Failure> {
-    let id = id.to_string();
-    let change = move |writer: &mut Writer| writer.delete_ids([IdRef::Text(&id)]);
-    writing.change(live, "nothing was deleted", change).await
+    writing.change_ids(live, deletion(id), false).await.map(changed)
+}
+
+fn deletion(id: &str) -> IdChange {
+    IdChange::delete([IdRef::Text(id)])
+}
+
+fn changed(changed: IdsChanged) -> (Deleted, u64) {
+    match changed {
+        IdsChanged::Done(deleted, generation) => (deleted, generation),
+        IdsChanged::Behind(_) => panic!("the store has few ids"),
+    }
 }
 
 /// The ids that the store must contain, and the ids that it must not contain.
@@ -182,15 +191,18 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                     }
                     Err(failure) => count(failure.code, &["now", "now too"], true),
                 }
+                // The commit of this item makes the deletion, too.
+                let later = add(writing, live, vec![record(22, "later")], 3, false).await;
+                model.note(&["later"], later.is_ok());
                 let deleted = delete(writing, live, "old").await;
                 if deleted.map_or_else(|failure| failure.code == "in-effect", |_| true) {
                     model.note(&["old"], false);
                 }
-                let change = |writer: &mut Writer| writer.replace(&[record(40, "kept")]);
-                let replaced = writing.change(live, "nothing was replaced", change).await;
+                let change = IdChange::replace(vec![record(40, "kept")]);
+                let replaced = writing.change_ids(live, change, false).await.map(changed);
                 is_replaced = match replaced {
                     Ok((done, _)) => {
-                        assert_eq!((done.replaced.wanted, done.replaced.found), (1, 1));
+                        assert_eq!((done.wanted, done.found), (1, 1));
                         true
                     }
                     Err(failure) => failure.code == "in-effect",
@@ -319,6 +331,70 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     assert_eq!(live.metrics.commits.load(Relaxed), 2);
     assert_eq!(live.metrics.added.load(Relaxed), GROUP_COUNT as u64 + 1);
     assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
+}
+
+/// Ten clients change documents at once, one of them in a way that the store refuses, and one adds
+/// a record. They share two commits, because one document is replaced and then deleted.
+#[test]
+fn changes_that_wait_together_share_commits_and_one_that_is_refused_harms_no_other() {
+    for has_refused in [false, true] {
+        let (_folder, path) = empty_store();
+        let mut writer = Writer::open(&path).unwrap();
+        for number in 0..8 {
+            writer.push_record(&record(number, &format!("page {number}"))).unwrap();
+        }
+        writer.commit_alone().unwrap();
+        drop(writer);
+        let server = serve_with(&path, None);
+        let live = &server.shared().live;
+        let writing = Writing::open(&path, options()).unwrap();
+        let mut changes: Vec<IdChange> =
+            (0..4).map(|number| deletion(&format!("page {number}"))).collect();
+        // Twice, and of an id that nobody has; only counted; replaced, and then deleted.
+        changes.extend([deletion("page 0"), deletion("nothing")]);
+        changes.push(deletion("page 5").dry_run(true));
+        changes.push(IdChange::replace(vec![record(60, "page 6"), record(61, "page 6")]));
+        if has_refused {
+            let sketched = NewRecord { sketch: [1].into(), ..record(9, "page 7") };
+            changes.push(IdChange::replace(vec![sketched]));
+        }
+        changes.push(deletion("page 6"));
+        let (reply, added) = oneshot::channel();
+        let items = cheap(vec![record(70, "page 70")]);
+        let task = AddTask { items, durable: true, deadline: deadline(), reply };
+        assert!(writing.send(live, Task::Add(task)).is_ok());
+        let answers: Vec<_> = changes
+            .into_iter()
+            .map(|change| {
+                let (reply, answer) = oneshot::channel();
+                let task = IdTask { change, is_last_try: false, reply };
+                assert!(writing.send(live, Task::ChangeIds(task)).is_ok());
+                answer
+            })
+            .collect();
+        writing.start(live).unwrap();
+        let mut found = Vec::new();
+        let mut generations = BTreeSet::new();
+        runtime().block_on(async {
+            assert!(self::added(added.await.unwrap().unwrap()).durable);
+            for answer in answers {
+                found.push(answer.await.unwrap().map(changed).map(|(deleted, generation)| {
+                    generations.insert(generation);
+                    deleted.found
+                }));
+            }
+            writing.end().await.unwrap();
+        });
+        if has_refused {
+            let refused = found.remove(8).unwrap_err();
+            assert!(refused.message.contains("sketch"), "{}", refused.message);
+        } else {
+            assert_eq!((generations.len(), live.metrics.commits.load(Relaxed)), (2, 2));
+        }
+        let found: Vec<u64> = found.into_iter().map(Result::unwrap).collect();
+        assert_eq!(found, [1, 1, 1, 1, 0, 0, 1, 1, 1]);
+        assert_eq!(ids_in(&path), ["page 4", "page 5", "page 7", "page 70"]);
+    }
 }
 
 /// Deletes items that were answered before they were durable, while commits fail; then the disk
