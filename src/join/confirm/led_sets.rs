@@ -13,8 +13,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::bitmaps::Bitmaps;
 use super::likeness::Likeness;
-use super::postings::Postings;
+use super::postings::{Found, Postings};
 use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set};
 use super::similarity::{common_at_least, jaccard_of, least_common, least_contained};
 use crate::base::error::Result;
@@ -26,6 +27,8 @@ use fpstore_base::watch::{Phase, Watch};
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
 /// Maximum number of features in a block, unless its only set has more.
 const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
+/// Minimum number of candidates for which bitmaps are used.
+const BITMAP_COUNT: usize = if cfg!(test) { 2 } else { 8 };
 /// Number of sampled sets from which the number of comparisons is estimated.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// Finding this many sets by a common token costs about as much as comparing two sets.
@@ -116,7 +119,7 @@ fn lead_within(
     let mut costs = LeadingCosts::default();
     while !rest.is_empty() {
         watch.report()?;
-        rest = leading.pass(&rest, Postings::new(memory / INDEX_DIVISOR), &mut led)?;
+        rest = leading.pass(&rest, Postings::new(memory / INDEX_DIVISOR, prefixes), &mut led)?;
         costs.passes += 1;
     }
     led.sort_unstable_by_key(|led| led.set);
@@ -150,12 +153,13 @@ pub(super) struct Matcher<'a, S: ?Sized> {
 pub(super) struct Buffers {
     ordered: Vec<(u8, u64)>,
     /// The candidates: sets that share tokens with the current set.
-    pub(super) found: Vec<u32>,
+    pub(super) found: Found,
     other: Vec<u64>,
     /// The set whose features are in `other`.
     held: Option<u32>,
     meetings: u64,
     pub(super) compared: u64,
+    bitmaps: Bitmaps,
 }
 
 impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
@@ -167,9 +171,16 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
         buffers: &mut Buffers,
         mut each: impl FnMut(u32, f64) -> bool,
     ) -> Result<()> {
-        let Buffers { found, other, held, compared, .. } = buffers;
-        for &set in &*found {
+        let Buffers { found, other, held, compared, bitmaps, .. } = buffers;
+        // Most sets have fewer candidates than it takes for bitmaps to save time.
+        let bitmap = (found.sets.len() >= BITMAP_COUNT).then(|| Bitmaps::bitmap_of(own));
+        for &set in &found.sets {
             let (a, b) = (own.len(), self.sets.len_of(set));
+            if let Some(bitmap) = &bitmap
+                && 2 * self.prefixes.least_common(a, b) + bitmaps.differing(set, bitmap) > a + b
+            {
+                continue;
+            }
             let mut least = least_common(a, b, self.likeness.similarity);
             if let Some(part) = self.likeness.contained {
                 if b < a {
@@ -184,6 +195,9 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
             if *held != Some(set) {
                 self.sets.read(&[set], other)?;
                 *held = Some(set);
+                if bitmap.is_some() {
+                    bitmaps.remember(set, other);
+                }
             }
             *compared += 1;
             if let Some(common) = common_at_least(own, other, least)
@@ -266,8 +280,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
             for (unled, its) in parts {
                 led.extend(its);
                 for (set, own, known) in unled.each() {
-                    let prefixes = self.matcher.prefixes;
-                    buffers.meetings += postings.meet_fresh(known, prefixes, &mut buffers.found);
+                    buffers.meetings += postings.meet_fresh(known, &mut buffers.found);
                     if let Some((leader, similarity)) =
                         self.matcher.first_similar(own, &mut buffers)?
                     {
@@ -289,7 +302,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
-        self.pass(&sample, Postings::new(u64::MAX), &mut led)?;
+        self.pass(&sample, Postings::new(u64::MAX, self.matcher.prefixes), &mut led)?;
         let [compared, met] =
             [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
         let failed = (compared - led.len() as u64) as f64;
@@ -318,7 +331,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
             );
             let outline = Outline::of(own);
             let known = (outline, &unled.tokens[tokens.clone()]);
-            buffers.meetings += postings.meet(known, matcher.prefixes, &mut buffers.found);
+            buffers.meetings += postings.meet(known, &mut buffers.found);
             match matcher.first_similar(own, &mut buffers)? {
                 Some((leader, similarity)) => {
                     led.push(LedSet { set, leader, similarity });
@@ -478,25 +491,39 @@ mod tests {
         }
     }
 
-    /// All sets share a template, but have too many features of their own to be similar.
-    #[test]
-    fn filled_in_templates_are_expected_to_take_long() {
-        let template: Vec<u64> = (0..100).collect();
-        let filled = |own: u64| {
-            let len = 12 + own % 20;
-            let own = (0..len).map(|at| 1000 + own * 100 + at);
-            template.iter().copied().chain(own).collect::<Vec<u64>>()
+    /// All sets share a template of 100 features. `own` gives the other features of a set: their
+    /// number is from 12 to 31, too many for most sets to be similar.
+    fn filled(own: impl Fn(u64, u64) -> u64) -> Lists {
+        let filled = |set: u64| {
+            let mut all: Vec<u64> =
+                (0..12 + set * 11 / 7 % 20).map(|at| 1000 + own(set, at)).collect();
+            all.extend(0..100);
+            all.sort_unstable();
+            all.dedup();
+            all
         };
-        let lists: Vec<Vec<u64>> = (0..500).map(filled).collect();
+        Lists((0..500).map(filled).collect())
+    }
+
+    #[test]
+    fn templates_filled_in_with_common_features_are_expected_to_take_long() {
         let mut expected = None;
         let options = JoinOptions::new(0);
+        let lists = filled(|set, at| (set * 2_654_435_761 + at * 40_503) / 64 % 2000);
         let (_, costs) =
-            lead_sets(&Lists(lists), 0.8.into(), &options, |unlike| expected = Some(unlike))
-                .unwrap();
+            lead_sets(&lists, 0.8.into(), &options, |unlike| expected = Some(unlike)).unwrap();
         let expected = expected.unwrap();
         assert_eq!(expected.document_count, 500);
         let found = costs.compared + costs.meetings / MEETINGS_PER_COMPARISON;
         assert!((found / 4..4 * found).contains(&expected.pair_count), "{expected:?} {costs:?}");
+    }
+
+    /// Sets with more features of their own than similar sets may have meet few others.
+    #[test]
+    fn templates_filled_in_with_features_of_their_own_meet_few_others() {
+        let lists = filled(|set, at| 100 * set + at);
+        let (_, costs) = lead_sets(&lists, 0.8.into(), &JoinOptions::new(0), |_| ()).unwrap();
+        assert!(costs.meetings < 50 * 500, "{costs:?}");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! An inverted index in memory: for each token, the sets that contain it and its position in each.
 //!
-//! Tokens are hashed to slots, and each slot has a linked list of postings, the last added first. A
-//! posting with its share of slots and sets takes [`POSTING_LEN`] bytes.
+//! Tokens are hashed to slots. Each slot has two linked lists of postings, the last added first: one
+//! of early tokens, which are in the indexed prefix of their set ([`Prefixes::indexed`]), and one of
+//! late tokens. Two sets that meet at a token late in both are not similar, so a late token is
+//! looked up in the first list only. Documents of one template that are not similar have many
+//! features of their own, and share only late tokens: most of them never meet.
 
 use super::prefixes::{Outline, Prefixes, Token};
 use crate::bytes::prefetch::prefetch;
@@ -15,10 +18,14 @@ struct Posting {
     check: u32,
     /// The position of the set among the indexed sets.
     set: u32,
+    /// The position of the token, plus [`LATE`] if the token is late.
     place: u32,
-    /// The next posting in the list of the slot, which was added before this one.
+    /// The next posting in its list, which was added before this one.
     next: u32,
 }
+
+/// The bit of late tokens in `Posting::place`.
+const LATE: u32 = 1 << 31;
 
 /// An indexed set.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +36,10 @@ struct Indexed {
 
 /// The inverted index. Sets are added in ascending order of their numbers.
 pub(super) struct Postings {
-    /// The last added posting of each slot. The number of slots is a power of two.
-    slots: Vec<u32>,
+    prefixes: Prefixes,
+    /// The last added posting of each list. The two lists of a slot are neighbours. The number of
+    /// slots is a power of two.
+    lists: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
     /// The maximum number of postings.
@@ -42,20 +51,29 @@ pub(super) struct Postings {
     before: u32,
 }
 
+/// The sets that [`Postings::meet`] found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Their numbers, ascending.
+    pub(super) sets: Vec<u32>,
+    /// A bit for each indexed set, which is set while the set is being found.
+    seen: Vec<u64>,
+}
+
 /// The number of bits of `Postings::fresh`, as a power of two. They fit into the cache.
 const FRESH_BITS: u32 = if cfg!(test) { 7 } else { 22 };
 
-/// Bytes of memory for each posting: the posting itself, its slots (old and new ones while they are
+/// Bytes of memory for each posting: the posting itself, its lists (old and new ones while they are
 /// doubled), and its share of an [`Indexed`].
 const POSTING_LEN: u64 = 16 + 12 + 8;
 
 impl Postings {
-    pub(super) fn new(memory: u64) -> Self {
+    pub(super) fn new(memory: u64, prefixes: Prefixes) -> Self {
         let most = usize::try_from(memory / POSTING_LEN).unwrap_or(usize::MAX);
         let most = most.clamp(1, NONE as usize - 1);
         let fresh = vec![0; 1 << (FRESH_BITS - 6)];
         let (postings, sets) = (Vec::new(), Vec::new());
-        Postings { slots: vec![NONE; 2], postings, sets, most, fresh, before: 0 }
+        Postings { prefixes, lists: vec![NONE; 4], postings, sets, most, fresh, before: 0 }
     }
 
     /// Begins a block of sets, see [`Postings::meet_fresh`].
@@ -78,98 +96,117 @@ impl Postings {
     pub(super) fn push(&mut self, number: u32, (outline, tokens): (Outline, &[Token])) {
         let set = self.sets.len() as u32;
         self.sets.push(Indexed { number, outline });
+        let early = self.prefixes.indexed(outline.len());
         for &Token { check, place } in tokens {
-            if self.postings.len() >= self.slots.len() {
+            if self.postings.len() >= self.lists.len() {
                 self.grow();
             }
-            let slot = self.slot(check);
-            let next = std::mem::replace(&mut self.slots[slot], self.postings.len() as u32);
-            self.postings.push(Posting { check, set, place, next });
+            let place = if (place as usize) < early { place } else { place | LATE };
+            let at = self.postings.len() as u32;
+            self.postings.push(Posting { check, set, place, next: NONE });
+            self.link(at);
             let (word, bit) = Self::fresh_bit(check);
             self.fresh[word] |= bit;
         }
     }
 
-    fn slot(&self, check: u32) -> usize {
-        (check >> (32 - self.slots.len().ilog2().min(32))) as usize
+    /// Puts a posting at the head of its list.
+    fn link(&mut self, at: u32) {
+        let Posting { check, place, .. } = self.postings[at as usize];
+        let list = self.first_list(check) + usize::from(place >= LATE);
+        self.postings[at as usize].next = std::mem::replace(&mut self.lists[list], at);
+    }
+
+    /// The position of the list of early tokens with these bits; the list of late ones follows.
+    fn first_list(&self, check: u32) -> usize {
+        let slots = self.lists.len() / 2;
+        2 * (check >> (32 - slots.ilog2().min(32))) as usize
     }
 
     /// Doubles the number of slots.
     fn grow(&mut self) {
-        self.slots = vec![NONE; 2 * self.slots.len()];
-        for at in 0..self.postings.len() {
-            let slot = self.slot(self.postings[at].check);
-            self.postings[at].next = std::mem::replace(&mut self.slots[slot], at as u32);
-        }
+        self.lists = vec![NONE; 2 * self.lists.len()];
+        (0..self.postings.len() as u32).for_each(|at| self.link(at));
     }
 
     /// Replaces `found` by the numbers of the indexed sets that may be similar to a set with this
     /// outline and these tokens, ascending. Returns the number of postings with one of these tokens.
-    pub(super) fn meet(
-        &self,
-        known: (Outline, &[Token]),
-        prefixes: Prefixes,
-        found: &mut Vec<u32>,
-    ) -> u64 {
-        self.meet_since(0, known, prefixes, found)
+    pub(super) fn meet(&self, known: (Outline, &[Token]), found: &mut Found) -> u64 {
+        self.meet_since(0, known, found)
     }
 
     /// Like [`Postings::meet`], but only with the sets indexed since [`Postings::begin_block`]. Few
     /// sets have a token in common with these, and for the others nothing is looked up.
-    pub(super) fn meet_fresh(
-        &self,
-        (own, tokens): (Outline, &[Token]),
-        prefixes: Prefixes,
-        found: &mut Vec<u32>,
-    ) -> u64 {
-        found.clear();
+    pub(super) fn meet_fresh(&self, (own, tokens): (Outline, &[Token]), found: &mut Found) -> u64 {
         let is_fresh = |token: &Token| {
             let (word, bit) = Self::fresh_bit(token.check);
             self.fresh[word] & bit != 0
         };
-        match tokens.iter().any(is_fresh) {
-            true => self.meet_since(self.before, (own, tokens), prefixes, found),
-            false => 0,
-        }
+        let tokens = if tokens.iter().any(is_fresh) { tokens } else { &[] };
+        self.meet_since(self.before, (own, tokens), found)
     }
 
-    fn meet_since(
-        &self,
-        since: u32,
-        (own, tokens): (Outline, &[Token]),
-        prefixes: Prefixes,
-        found: &mut Vec<u32>,
-    ) -> u64 {
+    fn meet_since(&self, since: u32, (own, tokens): (Outline, &[Token]), found: &mut Found) -> u64 {
+        let Found { sets: found, seen } = found;
         found.clear();
+        seen.resize(self.sets.len().div_ceil(64), 0);
         let mut met = 0;
-        // The index is larger than the cache, so all its lines are requested before they are read.
+        let own_len = own.len();
+        let early = self.prefixes.indexed(own_len);
+        let lists = |token: &Token| {
+            let first = self.first_list(token.check);
+            if (token.place as usize) < early { first..first + 2 } else { first..first + 1 }
+        };
+        // If all features of a set are indexed, only sets in which it is contained are wanted.
+        let probed = self.prefixes.probed(own_len);
+        let tokens = &tokens[..tokens.partition_point(|token| (token.place as usize) < probed)];
+        let least_len = if self.prefixes.0.similarity > 0.0 { 0 } else { own_len };
+        // The index is larger than the cache, so all its lists are requested before they are read.
         for token in tokens {
-            prefetch(&self.slots, self.slot(token.check));
+            prefetch(&self.lists, self.first_list(token.check));
+        }
+        for list in tokens.iter().flat_map(lists) {
+            prefetch(&self.postings, self.lists[list] as usize);
         }
         for token in tokens {
-            prefetch(&self.postings, self.slots[self.slot(token.check)] as usize);
-        }
-        for token in tokens {
-            let mut at = self.slots[self.slot(token.check)];
-            while at != NONE {
-                let Posting { check, set, place, next } = self.postings[at as usize];
-                // The first posting of a list is of the set that was added last, so all further
-                // postings are of sets before `since`, too.
-                if set < since {
-                    break;
-                }
-                at = next;
-                if check == token.check {
-                    met += 1;
-                    let Indexed { number, outline } = self.sets[set as usize];
-                    if prefixes.admit((own, token.place), (outline, place)) {
-                        found.push(number);
+            let is_own_early = (token.place as usize) < early;
+            for list in lists(token) {
+                let mut at = self.lists[list];
+                while at != NONE {
+                    let Posting { check, set, place, next } = self.postings[at as usize];
+                    // The first posting of a list is of the set that was added last, so all
+                    // further postings are of sets before `since`, too.
+                    if set < since {
+                        break;
+                    }
+                    at = next;
+                    if check == token.check {
+                        met += 1;
+                        let outline = self.sets[set as usize].outline;
+                        let len = outline.len();
+                        // The token must be early in the smaller one of the two sets.
+                        let is_early = if own_len <= len { is_own_early } else { place < LATE };
+                        let indexed = (outline, place & !LATE);
+                        if is_early
+                            && len >= least_len
+                            && self.prefixes.admit((own, token.place), indexed)
+                        {
+                            // Sets of one template meet at many tokens.
+                            let (word, bit) = (&mut seen[set as usize / 64], 1 << (set % 64));
+                            if *word & bit == 0 {
+                                *word |= bit;
+                                found.push(set);
+                            }
+                        }
                     }
                 }
             }
         }
         found.sort_unstable();
-        found.dedup();
+        for set in found {
+            seen[*set as usize / 64] = 0;
+            *set = self.sets[*set as usize].number;
+        }
         met
     }
 }

@@ -15,6 +15,8 @@
 //! The result is exact with any order; only the cost depends on it. So features are counted
 //! approximately, in a table of small counters that features with equal hashes share: a count is
 //! never too low. A feature whose count is 1 occurs in one set only, and is left out of the prefix.
+//! If the features are more than the counters, only a part of them is counted, by their hashes, and
+//! the others count as frequent: then each set still has enough features that are known as rare.
 //!
 //! # Source
 //!
@@ -82,18 +84,22 @@ pub(super) fn each_set(
 pub(super) struct Rarity {
     /// Counters of two bits, four to a byte.
     counts: Vec<AtomicU8>,
+    /// The largest hash of a counted feature.
+    last: u64,
 }
 
 /// The maximum of a counter: 3 stands for 3 or more sets.
 const COUNT_MAX: u8 = 3;
 const COUNTERS_PER_BYTE: usize = 4;
-/// The counters get at most the memory divided by this number.
-const MEMORY_DIVISOR: u64 = 4;
+/// The part of the memory that the counters get at most.
+const MEMORY_SHARE: (u64, u64) = (3, 8);
+/// An odd factor that spreads the hashes of the counted features over all counters.
+const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The number of counters for each feature, if memory allows.
 const COUNTERS_PER_FEATURE: usize = 4;
 
 impl Rarity {
-    /// Counts the features of the sets `numbers`, in at most a quarter of `memory`.
+    /// Counts the features of the sets `numbers`, in at most three eighths of `memory`.
     pub(super) fn of(
         sets: &(impl FeatureSets + ?Sized),
         numbers: &[u32],
@@ -103,13 +109,16 @@ impl Rarity {
     ) -> Result<Self> {
         let watch = options.watch(Phase::Join, Some(numbers.len() as u64));
         watch.report()?;
-        let wanted = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>();
-        let most = usize::try_from(memory / MEMORY_DIVISOR).unwrap_or(usize::MAX).max(2).ilog2();
-        let wanted = COUNTERS_PER_FEATURE * wanted / COUNTERS_PER_BYTE;
-        let wanted = wanted.max(2).next_power_of_two();
+        let feature_count = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>().max(1);
+        let most = memory / MEMORY_SHARE.1 * MEMORY_SHARE.0;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
+        let wanted = COUNTERS_PER_FEATURE * feature_count / COUNTERS_PER_BYTE;
         let mut counts = Vec::new();
-        counts.resize_with(wanted.min(1 << most), AtomicU8::default);
-        let rarity = Rarity { counts };
+        counts.resize_with(wanted.min(most), AtomicU8::default);
+        // With more features than counters, few of the features that occur once would be known as
+        // such. Their number is largest with as many counted features as counters.
+        let part = COUNTERS_PER_BYTE as f64 * counts.len() as f64 / feature_count as f64;
+        let rarity = Rarity { counts, last: (part * u64::MAX as f64) as u64 };
         side_by_side(&Part::all(threads), |part| {
             let own = &numbers[part.of_len(numbers.len())];
             each_set(sets, own, |_, features| {
@@ -121,23 +130,29 @@ impl Rarity {
         Ok(rarity)
     }
 
-    /// The byte with the counter of a feature, and the first bit of the counter.
-    fn place(&self, feature: u64) -> (&AtomicU8, u8) {
+    /// The byte with the counter of a feature, and the first bit of the counter; `None` if the
+    /// feature is not counted.
+    fn place(&self, feature: u64) -> Option<(&AtomicU8, u8)> {
         let hash = scramble(feature);
-        let at = (hash >> (64 - self.counts.len().ilog2())) as usize;
-        (&self.counts[at], (hash as usize % COUNTERS_PER_BYTE) as u8 * 2)
+        if hash > self.last {
+            return None;
+        }
+        let spread = u128::from(hash.wrapping_mul(HASH_FACTOR));
+        let at = (spread * self.counts.len() as u128) >> 64;
+        Some((&self.counts[at as usize], (hash as usize % COUNTERS_PER_BYTE) as u8 * 2))
     }
 
     fn add(&self, feature: u64) {
-        let (counters, bit) = self.place(feature);
+        let Some((counters, bit)) = self.place(feature) else { return };
         let more = |old: u8| (old >> bit & COUNT_MAX < COUNT_MAX).then(|| old + (1 << bit));
         // A counter at its maximum is not changed: `more` returns `None`, and the update fails.
         let _ = counters.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
     fn count(&self, feature: u64) -> u8 {
-        let (counters, bit) = self.place(feature);
-        counters.load(Ordering::Relaxed) >> bit & COUNT_MAX
+        self.place(feature).map_or(COUNT_MAX, |(counters, bit)| {
+            counters.load(Ordering::Relaxed) >> bit & COUNT_MAX
+        })
     }
 }
 
@@ -166,7 +181,7 @@ impl Outline {
         Outline { len: features.len() as u32, bits }
     }
 
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         self.len as usize
     }
 
@@ -206,30 +221,33 @@ impl Prefixes {
     /// The length of the indexed prefix of a set of `len` features: at least one of the features in
     /// it is in the probed prefix of every similar set that has at least `len` features.
     pub(super) fn indexed(self, len: usize) -> usize {
-        if len == 0 { 0 } else { len - least_common(len, len, self.0.similarity) + 1 }
+        if len == 0 || self.0.similarity == 0.0 {
+            return len;
+        }
+        len - least_common(len, len, self.0.similarity) + 1
+    }
+
+    /// A lower bound for the common features of a set of `own` features and a similar indexed set.
+    #[inline]
+    pub(super) fn least_common(self, own: usize, indexed: usize) -> usize {
+        let Likeness { similarity, contained } = self.0;
+        let least = if similarity > 0.0 {
+            similarity / (1.0 + similarity) * (own + indexed) as f64
+        } else {
+            contained.unwrap_or(1.0) * own as f64
+        };
+        // Rounding errors must not raise the bound.
+        let least = least - 1e-6;
+        let whole = least as usize;
+        whole + usize::from((whole as f64) < least)
     }
 
     /// Whether a set may be similar to an indexed set. Each set is given as its outline and the
     /// position of the first common feature in it.
+    #[inline]
     pub(super) fn admit(self, own: (Outline, u32), indexed: (Outline, u32)) -> bool {
         let left = |it: (Outline, u32)| it.0.len() - it.1 as usize;
-        let (own_len, indexed_len) = (own.0.len(), indexed.0.len());
-        let least = if self.0.similarity == 0.0 {
-            // The indexed set must be large enough to contain the required part of the other set.
-            if own_len > indexed_len || own.1 as usize >= self.probed(own_len) {
-                return false;
-            }
-            least_contained(own_len, self.0.contained.unwrap_or(1.0))
-        } else {
-            let (short, long) =
-                if own_len <= indexed_len { (own, indexed) } else { (indexed, own) };
-            let is_in_prefix = (short.1 as usize) < self.indexed(short.0.len())
-                && (long.1 as usize) < self.probed(long.0.len());
-            if !is_in_prefix {
-                return false;
-            }
-            least_common(own_len, indexed_len, self.0.similarity)
-        };
+        let least = self.least_common(own.0.len(), indexed.0.len());
         left(own).min(left(indexed)) >= least && own.0.may_share(indexed.0, least)
     }
 

@@ -37,7 +37,7 @@ pub(super) fn similar_pairs(
     let (mut left, mut compared) = (sets_with.as_slice(), 0);
     while !left.is_empty() {
         watch.report()?;
-        let mut postings = Postings::new(memory / INDEX_DIVISOR);
+        let mut postings = Postings::new(memory / INDEX_DIVISOR, prefixes);
         let (mut indexed, mut is_full) = (0, false);
         let mut rest = left;
         while !rest.is_empty() {
@@ -65,8 +65,8 @@ pub(super) fn similar_pairs(
                 let (mut buffers, mut pairs) = (Buffers::default(), Vec::new());
                 for (set, features, known) in part.each() {
                     watch.tick(1)?;
-                    postings.meet(known, prefixes, &mut buffers.found);
-                    buffers.found.retain(|&other| other < set);
+                    postings.meet(known, &mut buffers.found);
+                    buffers.found.sets.retain(|&other| other < set);
                     matcher.each_similar(features, &mut buffers, |other, similarity| {
                         pairs.push((other, set, similarity));
                         true
