@@ -119,7 +119,7 @@ fn lead_within(
     let mut costs = LeadingCosts::default();
     while !rest.is_empty() {
         watch.report()?;
-        rest = leading.pass(&rest, Postings::new(memory / INDEX_DIVISOR, prefixes), &mut led)?;
+        rest = leading.pass(&rest, memory / INDEX_DIVISOR, &mut led)?;
         costs.passes += 1;
     }
     led.sort_unstable_by_key(|led| led.set);
@@ -261,12 +261,9 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     /// Compares the sets with the leaders among them. When the index of leaders is full, no more
     /// leaders are added: the sets that are similar to none of the indexed leaders are returned for
     /// the next pass.
-    fn pass(
-        &self,
-        sets: &[u32],
-        mut postings: Postings,
-        led: &mut Vec<LedSet>,
-    ) -> Result<Vec<u32>> {
+    fn pass(&self, sets: &[u32], memory: u64, led: &mut Vec<LedSet>) -> Result<Vec<u32>> {
+        let feature_count = sets.iter().map(|&set| self.matcher.sets.len_of(set)).sum();
+        let mut postings = Postings::new(memory, self.matcher.prefixes, feature_count);
         let mut rest = Vec::new();
         let mut left = sets;
         let mut buffers = Buffers::default();
@@ -302,7 +299,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
-        self.pass(&sample, Postings::new(u64::MAX, self.matcher.prefixes), &mut led)?;
+        self.pass(&sample, u64::MAX, &mut led)?;
         let [compared, met] =
             [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
         let failed = (compared - led.len() as u64) as f64;

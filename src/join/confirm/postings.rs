@@ -9,23 +9,23 @@
 use super::prefixes::{Outline, Prefixes, Token};
 use crate::bytes::prefetch::prefetch;
 
-/// Ends a list of postings.
-const NONE: u32 = u32::MAX;
-
 /// An entry of the index: a token of a set.
 #[derive(Clone, Copy, Debug)]
 struct Posting {
-    check: u32,
     /// The position of the set among the indexed sets.
     set: u32,
-    /// The position of the token, plus [`LATE`] if the token is late.
-    place: u32,
-    /// The next posting in its list, which was added before this one.
+    /// The next posting in its list, which was added before this one: its position plus 1, or 0.
     next: u32,
+    /// The last bits of `Token::check`.
+    check: u16,
+    /// The position of the token, at most [`PLACE_MAX`], plus [`LATE`] if the token is late.
+    place: u16,
 }
 
 /// The bit of late tokens in `Posting::place`.
-const LATE: u32 = 1 << 31;
+const LATE: u16 = 1 << 15;
+/// Stands for all larger positions: a filter that uses it admits more sets.
+const PLACE_MAX: u32 = LATE as u32 - 1;
 
 /// An indexed set.
 #[derive(Clone, Copy, Debug)]
@@ -37,13 +37,13 @@ struct Indexed {
 /// The inverted index. Sets are added in ascending order of their numbers.
 pub(super) struct Postings {
     prefixes: Prefixes,
-    /// The last added posting of each list. The two lists of a slot are neighbours. The number of
-    /// slots is a power of two.
+    /// The last added posting of each list: its position plus 1, or 0. The two lists of a slot are
+    /// neighbours. The number of slots is a power of two.
     lists: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
-    /// The maximum number of postings.
-    most: usize,
+    /// The maximum number of bytes of the postings and the sets.
+    memory: u64,
     /// A bit for each value of the first bits of `check`: set for the tokens indexed since
     /// [`Postings::begin_block`].
     fresh: Vec<u64>,
@@ -63,17 +63,20 @@ pub(super) struct Found {
 /// The number of bits of `Postings::fresh`, as a power of two. They fit into the cache.
 const FRESH_BITS: u32 = if cfg!(test) { 7 } else { 22 };
 
-/// Bytes of memory for each posting: the posting itself, its lists (old and new ones while they are
-/// doubled), and its share of an [`Indexed`].
-const POSTING_LEN: u64 = 16 + 12 + 8;
+/// The lists get the memory divided by this number.
+const LISTS_DIVISOR: u64 = 8;
 
 impl Postings {
-    pub(super) fn new(memory: u64, prefixes: Prefixes) -> Self {
-        let most = usize::try_from(memory / POSTING_LEN).unwrap_or(usize::MAX);
-        let most = most.clamp(1, NONE as usize - 1);
+    /// An index of sets with `feature_count` features in all, within `memory`.
+    pub(super) fn new(memory: u64, prefixes: Prefixes, feature_count: usize) -> Self {
+        let most = usize::try_from(memory / LISTS_DIVISOR / 4).unwrap_or(usize::MAX);
+        // Usually fewer than an eighth of the features are indexed.
+        let count = most.min(feature_count / 8).max(4).ilog2();
+        let lists = vec![0; 1 << count];
+        let memory = memory.saturating_sub(4 * lists.len() as u64);
         let fresh = vec![0; 1 << (FRESH_BITS - 6)];
         let (postings, sets) = (Vec::new(), Vec::new());
-        Postings { prefixes, lists: vec![NONE; 4], postings, sets, most, fresh, before: 0 }
+        Postings { prefixes, lists, postings, sets, memory, fresh, before: 0 }
     }
 
     /// Begins a block of sets, see [`Postings::meet_fresh`].
@@ -90,7 +93,9 @@ impl Postings {
 
     /// Whether the postings of a set with these tokens fit into memory; always for the first set.
     pub(super) fn fits(&self, tokens: &[Token]) -> bool {
-        self.sets.is_empty() || self.postings.len() + tokens.len() <= self.most
+        let (postings, sets) = (self.postings.len() + tokens.len(), self.sets.len());
+        let len = size_of::<Posting>() * postings + size_of::<Indexed>() * (sets + 1);
+        sets == 0 || len as u64 <= self.memory && postings < u32::MAX as usize
     }
 
     pub(super) fn push(&mut self, number: u32, (outline, tokens): (Outline, &[Token])) {
@@ -98,35 +103,21 @@ impl Postings {
         self.sets.push(Indexed { number, outline });
         let early = self.prefixes.indexed(outline.len());
         for &Token { check, place } in tokens {
-            if self.postings.len() >= self.lists.len() {
-                self.grow();
-            }
-            let place = if (place as usize) < early { place } else { place | LATE };
-            let at = self.postings.len() as u32;
-            self.postings.push(Posting { check, set, place, next: NONE });
-            self.link(at);
+            let is_late = place as usize >= early;
+            let list = self.first_list(check) + usize::from(is_late);
+            let place = place.min(PLACE_MAX) as u16 | if is_late { LATE } else { 0 };
+            let next = self.lists[list];
+            self.postings.push(Posting { set, next, check: check as u16, place });
+            self.lists[list] = self.postings.len() as u32;
             let (word, bit) = Self::fresh_bit(check);
             self.fresh[word] |= bit;
         }
     }
 
-    /// Puts a posting at the head of its list.
-    fn link(&mut self, at: u32) {
-        let Posting { check, place, .. } = self.postings[at as usize];
-        let list = self.first_list(check) + usize::from(place >= LATE);
-        self.postings[at as usize].next = std::mem::replace(&mut self.lists[list], at);
-    }
-
     /// The position of the list of early tokens with these bits; the list of late ones follows.
     fn first_list(&self, check: u32) -> usize {
         let slots = self.lists.len() / 2;
-        2 * (check >> (32 - slots.ilog2().min(32))) as usize
-    }
-
-    /// Doubles the number of slots.
-    fn grow(&mut self) {
-        self.lists = vec![NONE; 2 * self.lists.len()];
-        (0..self.postings.len() as u32).for_each(|at| self.link(at));
+        2 * (check >> (32 - slots.ilog2())) as usize
     }
 
     /// Replaces `found` by the numbers of the indexed sets that may be similar to a set with this
@@ -166,27 +157,27 @@ impl Postings {
             prefetch(&self.lists, self.first_list(token.check));
         }
         for list in tokens.iter().flat_map(lists) {
-            prefetch(&self.postings, self.lists[list] as usize);
+            prefetch(&self.postings, (self.lists[list] as usize).saturating_sub(1));
         }
         for token in tokens {
             let is_own_early = (token.place as usize) < early;
             for list in lists(token) {
                 let mut at = self.lists[list];
-                while at != NONE {
-                    let Posting { check, set, place, next } = self.postings[at as usize];
+                while let Some(last) = at.checked_sub(1) {
+                    let Posting { set, next, check, place } = self.postings[last as usize];
                     // The first posting of a list is of the set that was added last, so all
                     // further postings are of sets before `since`, too.
                     if set < since {
                         break;
                     }
                     at = next;
-                    if check == token.check {
+                    if check == token.check as u16 {
                         met += 1;
                         let outline = self.sets[set as usize].outline;
                         let len = outline.len();
                         // The token must be early in the smaller one of the two sets.
                         let is_early = if own_len <= len { is_own_early } else { place < LATE };
-                        let indexed = (outline, place & !LATE);
+                        let indexed = (outline, u32::from(place & !LATE));
                         if is_early
                             && len >= least_len
                             && self.prefixes.admit((own, token.place), indexed)

@@ -37,7 +37,8 @@ pub(super) fn similar_pairs(
     let (mut left, mut compared) = (sets_with.as_slice(), 0);
     while !left.is_empty() {
         watch.report()?;
-        let mut postings = Postings::new(memory / INDEX_DIVISOR, prefixes);
+        let feature_count = left.iter().map(|&set| sets.len_of(set)).sum();
+        let mut postings = Postings::new(memory / INDEX_DIVISOR, prefixes, feature_count);
         let (mut indexed, mut is_full) = (0, false);
         let mut rest = left;
         while !rest.is_empty() {

@@ -11,10 +11,11 @@ use crate::writing::builder::{BuildReport, RecordBuffer};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary, read_records};
 use crate::writing::writer::delete::Mode;
 use crate::writing::writer::id_change::IdChange;
+use crate::writing::writer::new_record::NewRecord;
 use crate::writing::writer::replace::Replacing;
 use crate::writing::writer::scheme::{check_room, scheme_for};
 use crate::writing::writer::{Deleted, Writer};
-use fpstore_base::{Fingerprint, Id, IdRef};
+use fpstore_base::{Fingerprint, IdRef};
 
 /// The result of [`Writer::commit`].
 #[derive(Clone, Debug, Default)]
@@ -359,25 +360,4 @@ impl Writer {
 
 fn no_id() -> Error {
     Error::InvalidId { reason: "a record without an id cannot replace others".into() }
-}
-
-/// A record that may become part of a store.
-///
-/// It is owned, because it may wait for its commit; an [`input::Record`](crate::input::Record) is
-/// borrowed from an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewRecord {
-    /// The fingerprint.
-    pub fingerprint: Fingerprint,
-    /// The id, if the record has one.
-    pub id: Option<Id>,
-    /// The sketch of the document; empty unless the store keeps sketches.
-    pub sketch: Box<[u8]>,
-}
-
-impl NewRecord {
-    /// A record without a sketch.
-    pub fn new(fingerprint: Fingerprint, id: impl Into<Option<Id>>) -> Self {
-        NewRecord { fingerprint, id: id.into(), sketch: Box::default() }
-    }
 }

@@ -213,14 +213,43 @@ impl Writer {
     }
 }
 
+impl IdChange {
+    /// Adds the deletions of this change to those of earlier changes, for each segment.
+    pub(super) fn apply(
+        &mut self,
+        segments: &[OpenSegment],
+        sets: &mut [DeletionSet<'_>],
+        watch: &Watch,
+    ) -> Result<Deleted> {
+        let mut copies;
+        let sets = match self.is_dry_run {
+            true => {
+                copies = sets.to_vec();
+                &mut copies
+            }
+            false => sets,
+        };
+        let before = counts_of(sets);
+        self.wanted.forget_found();
+        delete_from_all(segments, sets, &mut self.wanted, &self.places, watch)?;
+        let after = counts_of(sets);
+        Ok(Deleted {
+            wanted: self.wanted.wanted(),
+            found: self.wanted.found(),
+            fingerprints: after.0 - before.0,
+            ids: after.1 - before.1,
+        })
+    }
+}
+
 /// The numbers of fingerprints and of ids that `sets` newly delete.
-pub(super) fn counts_of(sets: &[DeletionSet<'_>]) -> (u64, u64) {
+fn counts_of(sets: &[DeletionSet<'_>]) -> (u64, u64) {
     let counts = sets.iter().map(DeletionSet::new_counts);
     counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
 }
 
 /// Deletes the wanted ids from all segments.
-pub(super) fn delete_from_all(
+fn delete_from_all(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],
     wanted: &mut WantedIds,

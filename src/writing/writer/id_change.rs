@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use super::NewRecord;
-use super::delete::{Deleted, counts_of, delete_from_all};
 use super::id_places::IdPlaces;
+use super::new_record::NewRecord;
 use super::wanted_ids::WantedIds;
-use crate::base::error::Result;
-use crate::format::deletions::DeletionSet;
-use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
-use fpstore_base::watch::Watch;
 use fpstore_base::{Id, IdRef};
 
 /// Documents to delete or to replace, by their ids. [`Writer::change_ids`](crate::Writer) makes
 /// several such changes in one step.
 #[derive(Clone, Debug, Default)]
 pub struct IdChange {
-    wanted: WantedIds,
+    pub(super) wanted: WantedIds,
     records: Vec<NewRecord>,
-    is_dry_run: bool,
-    places: Arc<IdPlaces>,
+    pub(super) is_dry_run: bool,
+    pub(super) places: Arc<IdPlaces>,
 }
 
 impl IdChange {
@@ -82,33 +77,6 @@ impl IdChange {
     /// The records to add.
     pub(super) fn records(&self) -> &[NewRecord] {
         if self.is_dry_run { &[] } else { &self.records }
-    }
-
-    /// Adds the deletions of this change to those of earlier changes, for each segment.
-    pub(super) fn apply(
-        &mut self,
-        segments: &[OpenSegment],
-        sets: &mut [DeletionSet<'_>],
-        watch: &Watch,
-    ) -> Result<Deleted> {
-        let mut copies;
-        let sets = match self.is_dry_run {
-            true => {
-                copies = sets.to_vec();
-                &mut copies
-            }
-            false => sets,
-        };
-        let before = counts_of(sets);
-        self.wanted.forget_found();
-        delete_from_all(segments, sets, &mut self.wanted, &self.places, watch)?;
-        let after = counts_of(sets);
-        Ok(Deleted {
-            wanted: self.wanted.wanted(),
-            found: self.wanted.found(),
-            fingerprints: after.0 - before.0,
-            ids: after.1 - before.1,
-        })
     }
 }
 
