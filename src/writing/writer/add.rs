@@ -177,19 +177,22 @@ impl Writer {
     ///
     /// The same as [`Writer::commit`].
     pub fn commit_alone(&mut self) -> Result<Committed> {
-        self.commit_with(&mut []).map(|(committed, _)| committed)
+        self.commit_with(Replacing::default(), &mut []).map(|(committed, _)| committed)
     }
 
-    /// Makes several changes of documents in one step: as if one were made after the other, but
-    /// with one commit. Previously pushed records are added in the same step, and no change deletes
-    /// them. Returns what each change deleted. Reads the ids of the whole store once for each change, unless they were
-    /// [read ahead](IdChange::look_ahead). Then merges segments like [`Writer::commit`].
+    /// Makes several changes of documents in one step, with the same result as one after the other.
+    /// Previously pushed records are added in the same step, and no change deletes them. Returns
+    /// what each change deleted. Then merges segments like [`Writer::commit`].
+    ///
+    /// Reads the ids of the whole store once for each change, unless they were
+    /// [read ahead](IdChange::look_ahead).
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidId`] if a replacement has no id. [`Error::InvalidOptions`] if the
-    /// changes need more than one step; see [`IdChange::step_len`]. The errors
-    /// of [`Writer::push_record`], before any change, and of [`Writer::commit`].
+    /// * [`Error::InvalidId`] if a replacement has no id.
+    /// * [`Error::InvalidOptions`] if the changes need more than one step; see
+    ///   [`IdChange::step_len`].
+    /// * The errors of [`Writer::push_record`], before any change, and of [`Writer::commit`].
     ///
     /// # Examples
     ///
@@ -224,23 +227,28 @@ impl Writer {
             let Some(id) = &record.id else { return Err(no_id()) };
             replacing.push(record.fingerprint, id.as_ref(), &record.sketch)?;
         }
-        replacing.push_to(&mut self.pending)?;
-        let (mut committed, deleted) = self.commit_with(changes)?;
+        let (mut committed, deleted) = self.commit_with(replacing, changes)?;
         if self.options.compact && committed.segment.is_some() {
             committed.unmerged = self.merge_due().err().map(Arc::new);
         }
         Ok((committed, deleted))
     }
 
-    /// Commits the pushed records and these changes in one step.
-    fn commit_with(&mut self, changes: &mut [IdChange]) -> Result<(Committed, Vec<Deleted>)> {
+    /// Commits the pushed records, the records of `added`, and the changes in one step.
+    fn commit_with(
+        &mut self,
+        added: Replacing,
+        changes: &mut [IdChange],
+    ) -> Result<(Committed, Vec<Deleted>)> {
         let replacing = self.replacing.as_mut().map(std::mem::take);
         let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
+        let added = added.push_to(&mut self.pending);
         let observer = self.options.resources.observer.clone();
         let sketch_len = self.store.sketch_len().into();
         let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer)
             .of_width(self.recipe.width());
         let pending = std::mem::replace(&mut self.pending, next);
+        added?;
         let mut of_pushed = ids?.map(IdChange::from);
         let mut committed =
             Committed { generation: self.store.generation(), ..Committed::default() };
@@ -289,6 +297,9 @@ impl Writer {
                 self.options.run = None;
             }
             committed.generation = generation?;
+        } else {
+            // The store was refreshed.
+            committed.generation = self.store.generation();
         }
         Ok((committed, deleted))
     }

@@ -8,8 +8,8 @@ use super::wanted_ids::WantedIds;
 use crate::store::Store;
 use fpstore_base::{Id, IdRef};
 
-/// Documents to delete or to replace, by their ids. [`Writer::change_ids`](crate::Writer) makes
-/// several such changes in one step.
+/// Documents to delete or to replace, by their ids.
+/// [`Writer::change_ids`](crate::Writer::change_ids) makes several such changes in one step.
 #[derive(Clone, Debug, Default)]
 pub struct IdChange {
     pub(super) wanted: WantedIds,
