@@ -336,7 +336,7 @@ def main():
                 model.counts["kills"] += 1
             else:
                 model.counts["ends"] += 1
-                if (status == 0) == ("are lost" in told or "is lost" in told) or status not in (0, 2):
+                if (status == 0) == ("could not be committed: lost" in told) or status not in (0, 2):
                     fail(f"status {status}: {told}")
                 model.counts["lost with a word"] += status == 2
             compare(options.program, store, model, is_kill or status == 2)
