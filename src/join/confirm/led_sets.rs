@@ -65,7 +65,8 @@ pub struct LeadingCosts {
 /// that are not leaders, by ascending number.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// of the options is not used. Each set takes up to 24 bytes in addition to that memory.
+/// of the options is not used. Each set takes up to 24 bytes in addition to that memory, and each
+/// thread up to 8 MiB.
 /// Each pass indexes as many leaders as fit into half of the memory, and reads the features of all
 /// remaining sets.
 ///

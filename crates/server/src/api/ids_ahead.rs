@@ -13,7 +13,7 @@ use crate::protocol::failure::Failure;
 use crate::state::id_pass;
 use crate::state::shared::Shared;
 use crate::writing::{IdsChanged, TURN_IDS, Writing};
-use fpstore::writer::{Deleted, IdChange};
+use fpstore::writer::{Deleted, IdChange, IdPlaces};
 
 /// The largest number of reads outside the writer's turn. Then the writer reads the remaining ids.
 const TRIES: u32 = 5;
@@ -25,6 +25,8 @@ pub(super) async fn change_ids(
     mut change: IdChange,
     ids: Vec<Id>,
 ) -> Result<(Deleted, u64), Failure> {
+    // A read after the first try reads the positions of these ids, also if the first try needed none.
+    change.look_ahead(IdPlaces::of(ids.iter().map(Id::as_ref)));
     for tries in 1.. {
         if change.unread(server.live.store()) > TURN_IDS {
             change.look_ahead(match tries {
