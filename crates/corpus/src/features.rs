@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use fpstore::join::confirm::{FeatureSets, Likeness, Unlike, lead_sets};
@@ -117,19 +118,6 @@ impl Sets {
     fn rank(&self, at: u32) -> Rank {
         self.ranks.get(at as usize).copied().unwrap_or(Rank(at))
     }
-
-    /// Fills `features` from a single file, beginning at the position `start` among all features.
-    fn read_at(&self, start: u64, features: &mut [u64]) -> Result<(), IoError> {
-        let at = self.starts.partition_point(|first| *first <= start) - 1;
-        let offset = self.heads[at] + 8 * (start - self.starts[at]);
-        let bytes = bytemuck::cast_slice_mut(features);
-        let read = match &self.files[at].1 {
-            Some(file) => read_exact_at(file, bytes, offset),
-            None => self.open(at).and_then(|file| read_exact_at(&file, bytes, offset)),
-        };
-        read.map_err(|source| self.unreadable(at, source))?;
-        Ok(())
-    }
 }
 
 /// Retains the first of the documents with equal features, and returns the position of the retained
@@ -164,26 +152,26 @@ impl FeatureSets for Sets {
         self.best.len() as u32
     }
 
-    fn len_of(&self, set: u32) -> usize {
-        self.of_set(set).len as usize
+    fn range_of(&self, set: u32) -> Range<u64> {
+        let &Document { start, len, .. } = self.of_set(set);
+        start..start + u64::from(len)
     }
 
-    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> fpstore::Result<()> {
-        features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
-        let mut left = features.as_mut_slice();
-        // Sets that are adjacent in a file are read with one call.
-        let end = |set: u32| self.of_set(set).start + u64::from(self.of_set(set).len);
-        let are_neighbours = |one: &u32, next: &u32| {
-            let start = self.of_set(*next).start;
-            end(*one) == start && self.starts.binary_search(&start).is_err()
-        };
-        for run in sets.chunk_by(are_neighbours) {
-            let (start, end) = (self.of_set(run[0]).start, end(run[run.len() - 1]));
-            let (own, others) = left.split_at_mut((end - start) as usize);
-            if !own.is_empty() {
-                self.read_at(start, own)?;
-            }
-            left = others;
+    /// Reads the part that is in each file.
+    fn read_at(&self, mut start: u64, mut features: &mut [u64]) -> fpstore::Result<()> {
+        while !features.is_empty() {
+            let at = self.starts.partition_point(|first| *first <= start) - 1;
+            let end = self.starts.get(at + 1).copied().unwrap_or(u64::MAX);
+            let len = features.len().min(usize::try_from(end - start).unwrap_or(usize::MAX));
+            let (own, others) = features.split_at_mut(len);
+            let offset = self.heads[at] + 8 * (start - self.starts[at]);
+            let bytes = bytemuck::cast_slice_mut(own);
+            let read = match &self.files[at].1 {
+                Some(file) => read_exact_at(file, bytes, offset),
+                None => self.open(at).and_then(|file| read_exact_at(&file, bytes, offset)),
+            };
+            read.map_err(|source| self.unreadable(at, source))?;
+            (start, features) = (start + len as u64, others);
         }
         Ok(())
     }

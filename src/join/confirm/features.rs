@@ -25,6 +25,8 @@ pub(super) enum FeatureKind {
 
 /// Number of buffered bytes that are written together.
 const BUFFER_LEN: usize = 1 << 16;
+/// The length of a feature in bytes.
+const FEATURE_LEN: u64 = size_of::<u64>() as u64;
 
 /// The contents of documents in a temporary file: written in order, then read for any node.
 #[derive(Debug)]
@@ -123,23 +125,14 @@ impl FeatureSets for InOrder<'_> {
         self.nodes.len() as u32
     }
 
-    fn len_of(&self, set: u32) -> usize {
-        let range = self.file.range_of(self.nodes[set as usize]);
-        (range.end - range.start) as usize / size_of::<u64>()
+    fn range_of(&self, set: u32) -> Range<u64> {
+        let bytes = self.file.range_of(self.nodes[set as usize]);
+        bytes.start / FEATURE_LEN..bytes.end / FEATURE_LEN
     }
 
-    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()> {
-        features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
-        let mut left = features.as_mut_slice();
-        let range_of = |set: u32| self.file.range_of(self.nodes[set as usize]);
-        // Adjacent sets in the file are read at once.
-        for run in sets.chunk_by(|one, next| range_of(*one).end == range_of(*next).start) {
-            let (start, end) = (range_of(run[0]).start, range_of(run[run.len() - 1]).end);
-            let own;
-            (own, left) = left.split_at_mut((end - start) as usize / size_of::<u64>());
-            self.file.file.read_at(bytemuck::cast_slice_mut(own), start)?;
-        }
-        Ok(())
+    fn read_at(&self, start: u64, features: &mut [u64]) -> Result<()> {
+        let bytes = bytemuck::cast_slice_mut(features);
+        Ok(self.file.file.read_at(bytes, start * FEATURE_LEN)?)
     }
 }
 

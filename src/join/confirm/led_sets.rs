@@ -15,18 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::bitmaps::Bitmaps;
 use super::likeness::Likeness;
+use super::pass_sets::{KnownSets, PassSets, TokenFile};
 use super::postings::{Found, Postings};
-use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set};
+use super::prefixes::{FeatureSets, Prefixes, Rarity, len_of, read};
 use super::similarity::{common_at_least, jaccard_of, least_common, least_contained};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
+use fpstore_disk::ScratchFolder;
 
-/// Maximum number of sets in a block.
-const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
-/// Maximum number of features in a block, unless its only set has more.
-const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
 /// Minimum number of candidates for which bitmaps are used.
 const BITMAP_COUNT: usize = if cfg!(test) { 2 } else { 8 };
 /// Number of sampled sets from which the number of comparisons is estimated.
@@ -67,8 +65,9 @@ pub struct LeadingCosts {
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
 /// of the options is not used. Each set takes up to 24 bytes in addition to that memory, and each
 /// thread up to 8 MiB.
-/// Each pass indexes as many leaders as fit into half of the memory, and reads the features of all
-/// remaining sets.
+/// Each pass indexes as many leaders as fit into half of the memory, and compares all remaining
+/// sets with these. Of the remaining sets, a temporary file keeps the rare features: about a fifth
+/// of all features at a similarity of 0.8.
 ///
 /// Most sets are compared with at most one other set. Only sets that share rare features without
 /// being similar, such as filled-in templates, may be compared with many. If there are many sets,
@@ -99,10 +98,10 @@ fn lead_within(
 ) -> Result<(Vec<LedSet>, LeadingCosts)> {
     // Sets without features have no tokens to find them by. They are equal to one another, and
     // contained in every set.
-    let (empty, mut rest): (Vec<u32>, Vec<u32>) =
-        (0..sets.count()).partition(|&set| sets.len_of(set) == 0);
+    let (empty, rest): (Vec<u32>, Vec<u32>) =
+        (0..sets.count()).partition(|&set| len_of(sets, set) == 0);
     let first = empty.first().map_or(0, |&first| if likeness.similarity > 0.0 { first } else { 0 });
-    let similarity = if sets.count() > 0 && sets.len_of(first) > 0 { 0.0 } else { 1.0 };
+    let similarity = if sets.count() > 0 && len_of(sets, first) > 0 { 0.0 } else { 1.0 };
     let of_empty = |&set: &u32| LedSet { set, leader: first, similarity };
     let mut led: Vec<LedSet> = empty.iter().filter(|set| **set != first).map(of_empty).collect();
     let rarity = Rarity::of(sets, &rest, memory, threads, options)?;
@@ -111,32 +110,25 @@ fn lead_within(
     let leading = Leading {
         matcher: Matcher { sets, likeness, prefixes, rarity: &rarity, watch },
         threads,
+        folder: &options.sort_resources()?.folder,
         compared: AtomicU64::new(0),
         meetings: AtomicU64::new(0),
     };
     if rest.len() >= 2 * SAMPLE_COUNT {
         expect(leading.estimate(&rest)?);
     }
-    let mut costs = LeadingCosts::default();
-    while !rest.is_empty() {
-        watch.report()?;
-        rest = leading.pass(&rest, memory / INDEX_DIVISOR, &mut led)?;
+    let mut costs = LeadingCosts { passes: u64::from(!rest.is_empty()), ..Default::default() };
+    let memory = memory / INDEX_DIVISOR;
+    let mut left = leading.pass(&PassSets::Unknown(&rest), memory, &mut led)?;
+    drop(rest);
+    while !left.is_empty() {
+        left = leading.pass(&PassSets::Known(&left), memory, &mut led)?;
         costs.passes += 1;
     }
     led.sort_unstable_by_key(|led| led.set);
     costs.meetings = leading.meetings.into_inner();
     costs.compared = leading.compared.into_inner();
     Ok((led, costs))
-}
-
-/// The number of sets, from the start of `numbers`, that form the next block.
-pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> usize {
-    let mut len = 0;
-    let fits = |set: &&u32| {
-        len += sets.len_of(**set);
-        len <= BLOCK_LEN
-    };
-    numbers.iter().take(BLOCK_COUNT).take_while(fits).count().max(1)
 }
 
 /// The condition for sets to be similar, and the features of the sets.
@@ -152,9 +144,9 @@ pub(super) struct Matcher<'a, S: ?Sized> {
 /// Buffers and counters of a thread.
 #[derive(Default)]
 pub(super) struct Buffers {
-    ordered: Vec<(u8, u64)>,
     /// The candidates: sets that share tokens with the current set.
     pub(super) found: Found,
+    own: Vec<u64>,
     other: Vec<u64>,
     /// The set whose features are in `other`.
     held: Option<u32>,
@@ -164,19 +156,24 @@ pub(super) struct Buffers {
 }
 
 impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
-    /// Calls `each` with each set in `buffers.found` that is similar to a set with the features
-    /// `own`, and with their similarity, until `each` returns false.
+    /// Calls `each` with each set in `buffers.found` that is similar to the set `number`, and with
+    /// their similarity, until `each` returns false. The features of the set are `own`; if this is
+    /// empty, they are read.
     pub(super) fn each_similar(
         &self,
-        own: &[u64],
+        (number, mut own): (u32, &[u64]),
         buffers: &mut Buffers,
         mut each: impl FnMut(u32, f64) -> bool,
     ) -> Result<()> {
-        let Buffers { found, other, held, compared, bitmaps, .. } = buffers;
+        let Buffers { found, own: read_own, other, held, compared, bitmaps, .. } = buffers;
+        if own.is_empty() && !found.sets.is_empty() {
+            read(self.sets, &[number], read_own)?;
+            own = read_own;
+        }
         // Most sets have fewer candidates than it takes for bitmaps to save time.
         let bitmap = (found.sets.len() >= BITMAP_COUNT).then(|| Bitmaps::bitmap_of(own));
         for &set in &found.sets {
-            let (a, b) = (own.len(), self.sets.len_of(set));
+            let (a, b) = (own.len(), len_of(self.sets, set));
             if let Some(bitmap) = &bitmap
                 && 2 * self.prefixes.least_common(a, b) + bitmaps.differing(set, bitmap) > a + b
             {
@@ -194,7 +191,7 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
             }
             self.watch.look()?;
             if *held != Some(set) {
-                self.sets.read(&[set], other)?;
+                read(self.sets, &[set], other)?;
                 *held = Some(set);
                 if bitmap.is_some() {
                     bitmaps.remember(set, other);
@@ -210,11 +207,12 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
         Ok(())
     }
 
-    /// The first set in `buffers.found` that is similar to a set with the features `own`.
-    fn first_similar(&self, own: &[u64], buffers: &mut Buffers) -> Result<Option<(u32, f64)>> {
+    /// The first set in `buffers.found` that is similar to the set `own.0`, see
+    /// [`Matcher::each_similar`].
+    fn first_similar(&self, own: (u32, &[u64]), buffers: &mut Buffers) -> Result<Option<LedSet>> {
         let mut first = None;
-        self.each_similar(own, buffers, |set, similarity| {
-            first = Some((set, similarity));
+        self.each_similar(own, buffers, |leader, similarity| {
+            first = Some(LedSet { set: own.0, leader, similarity });
             false
         })?;
         Ok(first)
@@ -224,73 +222,48 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
 struct Leading<'a, S: ?Sized> {
     matcher: Matcher<'a, S>,
     threads: usize,
+    folder: &'a ScratchFolder,
     compared: AtomicU64,
     meetings: AtomicU64,
-}
-
-/// Some sets of a block, with their features and tokens.
-#[derive(Default)]
-pub(super) struct Prepared {
-    sets: Vec<(u32, Outline, Range<usize>, Range<usize>)>,
-    features: Vec<u64>,
-    pub(super) tokens: Vec<Token>,
-}
-
-impl Prepared {
-    /// Adds a set whose tokens are in the range `tokens` of `self.tokens`.
-    pub(super) fn push(
-        &mut self,
-        set: u32,
-        outline: Outline,
-        features: &[u64],
-        tokens: Range<usize>,
-    ) {
-        let start = self.features.len();
-        self.features.extend_from_slice(features);
-        self.sets.push((set, outline, start..self.features.len(), tokens));
-    }
-
-    /// The sets with their features, outlines and tokens.
-    pub(super) fn each(&self) -> impl Iterator<Item = (u32, &[u64], (Outline, &[Token]))> {
-        self.sets.iter().map(|(set, outline, features, tokens)| {
-            (*set, &self.features[features.clone()], (*outline, &self.tokens[tokens.clone()]))
-        })
-    }
 }
 
 impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     /// Compares the sets with the leaders among them. When the index of leaders is full, no more
     /// leaders are added: the sets that are similar to none of the indexed leaders are returned for
     /// the next pass.
-    fn pass(&self, sets: &[u32], memory: u64, led: &mut Vec<LedSet>) -> Result<Vec<u32>> {
-        let feature_count = sets.iter().map(|&set| self.matcher.sets.len_of(set)).sum();
-        let mut postings = Postings::new(memory, self.matcher.prefixes, feature_count);
-        let mut rest = Vec::new();
-        let mut left = sets;
+    fn pass(
+        &self,
+        sets: &PassSets<'_>,
+        memory: u64,
+        led: &mut Vec<LedSet>,
+    ) -> Result<TokenFile<'_>> {
+        let matcher = &self.matcher;
+        matcher.watch.report()?;
+        let mut postings =
+            Postings::new(memory, matcher.prefixes, sets.feature_count(matcher.sets));
+        let mut rest = TokenFile::new(self.folder);
         let mut buffers = Buffers::default();
-        while !left.is_empty() {
-            let block;
-            (block, left) = left.split_at(block_len(self.matcher.sets, left));
+        for block in sets.blocks(matcher.sets) {
             let parts = side_by_side(&Part::all(self.threads), |part| {
-                self.compare(&block[part.of_len(block.len())], &postings)
+                let own = part.of(block.start as u64..block.end as u64);
+                self.compare(sets, own.start as usize..own.end as usize, &postings)
             })?;
             postings.begin_block();
             for (unled, its) in parts {
                 led.extend(its);
-                for (set, own, known) in unled.each() {
+                for (set, known) in unled.each() {
                     buffers.meetings += postings.meet_fresh(known, &mut buffers.found);
-                    if let Some((leader, similarity)) =
-                        self.matcher.first_similar(own, &mut buffers)?
-                    {
-                        led.push(LedSet { set, leader, similarity });
+                    if let Some(its) = matcher.first_similar((set, &[]), &mut buffers)? {
+                        led.push(its);
                     } else if rest.is_empty() && postings.fits(known.1) {
                         postings.push(set, known);
                     } else {
-                        rest.push(set);
+                        rest.push(set, known)?;
                     }
                 }
             }
         }
+        rest.end_piece()?;
         self.count(&buffers);
         Ok(rest)
     }
@@ -300,7 +273,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
         let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
         let mut led = Vec::new();
-        self.pass(&sample, u64::MAX, &mut led)?;
+        self.pass(&PassSets::Unknown(&sample), u64::MAX, &mut led)?;
         let [compared, met] =
             [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
         let failed = (compared - led.len() as u64) as f64;
@@ -314,28 +287,22 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         self.meetings.fetch_add(buffers.meetings, Ordering::Relaxed);
     }
 
-    /// Compares sets with the indexed leaders. Returns the sets without a similar leader, and the
-    /// sets with a leader.
-    fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Prepared, Vec<LedSet>)> {
-        let (mut unled, mut led) = (Prepared::default(), Vec::new());
+    /// Compares the sets of a part of a block with the indexed leaders. Returns the sets without a
+    /// similar leader, and the sets with a leader.
+    fn compare(
+        &self,
+        sets: &PassSets<'_>,
+        part: Range<usize>,
+        postings: &Postings,
+    ) -> Result<(KnownSets, Vec<LedSet>)> {
+        let (mut unled, mut led) = (KnownSets::default(), Vec::new());
         let (mut buffers, matcher) = (Buffers::default(), &self.matcher);
-        each_set(matcher.sets, sets, |set, own| {
+        sets.each(part, matcher.sets, (matcher.prefixes, matcher.rarity), |set, own, known| {
             matcher.watch.tick(1)?;
-            let tokens = matcher.prefixes.tokens(
-                own,
-                matcher.rarity,
-                &mut buffers.ordered,
-                &mut unled.tokens,
-            );
-            let outline = Outline::of(own);
-            let known = (outline, &unled.tokens[tokens.clone()]);
             buffers.meetings += postings.meet(known, &mut buffers.found);
-            match matcher.first_similar(own, &mut buffers)? {
-                Some((leader, similarity)) => {
-                    led.push(LedSet { set, leader, similarity });
-                    unled.tokens.truncate(tokens.start);
-                }
-                None => unled.push(set, outline, own, tokens),
+            match matcher.first_similar((set, own), &mut buffers)? {
+                Some(its) => led.push(its),
+                None => unled.push(set, known),
             }
             Ok(())
         })?;
@@ -376,20 +343,31 @@ mod tests {
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
-    struct Lists(Vec<Vec<u64>>);
+    /// The ends of the sets, and their features.
+    struct Lists(Vec<u64>, Vec<u64>);
+
+    impl Lists {
+        fn of(lists: &[Vec<u64>]) -> Self {
+            let ends = lists.iter().scan(0, |end, list| {
+                *end += list.len() as u64;
+                Some(*end)
+            });
+            Lists(ends.collect(), lists.concat())
+        }
+    }
 
     impl FeatureSets for Lists {
         fn count(&self) -> u32 {
             self.0.len() as u32
         }
 
-        fn len_of(&self, set: u32) -> usize {
-            self.0[set as usize].len()
+        fn range_of(&self, set: u32) -> Range<u64> {
+            let start = set.checked_sub(1).map_or(0, |before| self.0[before as usize]);
+            start..self.0[set as usize]
         }
 
-        fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()> {
-            features.clear();
-            sets.iter().for_each(|&set| features.extend_from_slice(&self.0[set as usize]));
+        fn read_at(&self, start: u64, features: &mut [u64]) -> Result<()> {
+            features.copy_from_slice(&self.1[start as usize..][..features.len()]);
             Ok(())
         }
     }
@@ -427,7 +405,8 @@ mod tests {
         let options = JoinOptions::new(0);
         let expected = by_scan(&lists, likeness);
         let within = (memory, threads);
-        let (led, costs) = lead_within(&Lists(lists), likeness, &options, within, |_| ()).unwrap();
+        let (led, costs) =
+            lead_within(&Lists::of(&lists), likeness, &options, within, |_| ()).unwrap();
         let led: Vec<_> = led.iter().map(|led| (led.set, led.leader, led.similarity)).collect();
         assert_eq!(led, expected);
         costs
@@ -500,7 +479,7 @@ mod tests {
             all.dedup();
             all
         };
-        Lists((0..500).map(filled).collect())
+        Lists::of(&(0..500).map(filled).collect::<Vec<_>>())
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod led_sets;
 mod led_sketches;
 mod likeness;
 mod nodes;
+mod pass_sets;
 mod postings;
 mod prefixes;
 mod similar_pairs;

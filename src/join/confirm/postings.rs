@@ -38,7 +38,7 @@ struct Indexed {
 pub(super) struct Postings {
     prefixes: Prefixes,
     /// The last added posting of each list: its position plus 1, or 0. The two lists of a slot are
-    /// neighbours. The number of slots is a power of two.
+    /// neighbours.
     lists: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
@@ -64,15 +64,15 @@ pub(super) struct Found {
 const FRESH_BITS: u32 = if cfg!(test) { 7 } else { 22 };
 
 /// The lists get the memory divided by this number.
-const LISTS_DIVISOR: u64 = 8;
+const LISTS_DIVISOR: u64 = 4;
 
 impl Postings {
     /// An index of sets with `feature_count` features in all, within `memory`.
     pub(super) fn new(memory: u64, prefixes: Prefixes, feature_count: usize) -> Self {
         let most = usize::try_from(memory / LISTS_DIVISOR / 4).unwrap_or(usize::MAX);
         // Usually fewer than an eighth of the features are indexed.
-        let count = most.min(feature_count / 8).max(4).ilog2();
-        let lists = vec![0; 1 << count];
+        let slots = most.min(feature_count / 8).max(2) / 2;
+        let lists = vec![0; 2 * slots];
         let memory = memory.saturating_sub(4 * lists.len() as u64);
         let fresh = vec![0; 1 << (FRESH_BITS - 6)];
         let (postings, sets) = (Vec::new(), Vec::new());
@@ -116,8 +116,8 @@ impl Postings {
 
     /// The position of the list of early tokens with these bits; the list of late ones follows.
     fn first_list(&self, check: u32) -> usize {
-        let slots = self.lists.len() / 2;
-        2 * (check >> (32 - slots.ilog2())) as usize
+        let slots = self.lists.len() as u64 / 2;
+        2 * ((u64::from(check) * slots) >> 32) as usize
     }
 
     /// Replaces `found` by the numbers of the indexed sets that may be similar to a set with this

@@ -40,15 +40,39 @@ pub trait FeatureSets: Sync {
     /// The number of sets, below 2^32.
     fn count(&self) -> u32;
 
-    /// The number of features of a set.
-    fn len_of(&self, set: u32) -> usize;
+    /// The positions of the features of a set among all features, which are numbered from 0.
+    fn range_of(&self, set: u32) -> Range<u64>;
 
-    /// Replaces the contents of `features` by the features of the sets, one after the other.
+    /// Fills `features` with the features from the position `start` on.
     ///
     /// # Errors
     ///
     /// [`Error::Io`](crate::Error::Io) if the features cannot be read.
-    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()>;
+    fn read_at(&self, start: u64, features: &mut [u64]) -> Result<()>;
+}
+
+/// The number of features of a set.
+pub(super) fn len_of(sets: &(impl FeatureSets + ?Sized), set: u32) -> usize {
+    let range = sets.range_of(set);
+    (range.end - range.start) as usize
+}
+
+/// Replaces the contents of `features` by the features of the sets, one after the other.
+pub(super) fn read(
+    sets: &(impl FeatureSets + ?Sized),
+    numbers: &[u32],
+    features: &mut Vec<u64>,
+) -> Result<()> {
+    features.resize(numbers.iter().map(|&set| len_of(sets, set)).sum(), 0);
+    let mut left = features.as_mut_slice();
+    // Sets that are neighbours are read at once.
+    for run in numbers.chunk_by(|&one, &next| sets.range_of(one).end == sets.range_of(next).start) {
+        let (start, end) = (sets.range_of(run[0]).start, sets.range_of(run[run.len() - 1]).end);
+        let own;
+        (own, left) = left.split_at_mut((end - start) as usize);
+        sets.read_at(start, own)?;
+    }
+    Ok(())
 }
 
 /// Maximum number of features that are read at once, unless a single set has more.
@@ -64,14 +88,14 @@ pub(super) fn each_set(
     while !rest.is_empty() {
         let mut len = 0;
         let fits = |set: &&u32| {
-            len += sets.len_of(**set);
+            len += len_of(sets, **set);
             len <= READ_LEN
         };
         let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-        sets.read(now, &mut features)?;
+        read(sets, now, &mut features)?;
         let mut left = features.as_slice();
         for &set in now {
-            let (own, others) = left.split_at(sets.len_of(set));
+            let (own, others) = left.split_at(len_of(sets, set));
             each(set, own)?;
             left = others;
         }
@@ -109,7 +133,7 @@ impl Rarity {
     ) -> Result<Self> {
         let watch = options.watch(Phase::Join, Some(numbers.len() as u64));
         watch.report()?;
-        let feature_count = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>().max(1);
+        let feature_count = numbers.iter().map(|&set| len_of(sets, set)).sum::<usize>().max(1);
         let most = memory / MEMORY_SHARE.1 * MEMORY_SHARE.0;
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         let wanted = COUNTERS_PER_FEATURE * feature_count / COUNTERS_PER_BYTE;
@@ -170,8 +194,8 @@ impl Rarity {
 #[derive(Clone, Copy, Debug)]
 #[repr(Rust, packed(4))]
 pub(super) struct Outline {
-    len: u32,
-    bits: u64,
+    pub(super) len: u32,
+    pub(super) bits: u64,
 }
 
 impl Outline {
@@ -251,16 +275,16 @@ impl Prefixes {
         left(own).min(left(indexed)) >= least && own.0.may_share(indexed.0, least)
     }
 
-    /// Appends the tokens of the prefix of a set, by which similar sets are found, and returns
-    /// their range in `tokens`. `ordered` is a buffer.
+    /// Replaces `tokens` by those of the prefix of a set, by which similar sets are found. `ordered`
+    /// is a buffer.
     pub(super) fn tokens(
         self,
         features: &[u64],
         rarity: &Rarity,
         ordered: &mut Vec<(u8, u64)>,
         tokens: &mut Vec<Token>,
-    ) -> Range<usize> {
-        let start = tokens.len();
+    ) {
+        tokens.clear();
         let is_listed = self.0.similarity == 0.0;
         let len = if is_listed { features.len() } else { self.probed(features.len()) };
         if len > 0 {
@@ -273,6 +297,5 @@ impl Prefixes {
             let check = |feature: u64| (scramble(feature) >> 32) as u32;
             tokens.extend(shared.map(|(place, &(_, it))| Token { check: check(it), place }));
         }
-        start..tokens.len()
     }
 }

@@ -4,10 +4,11 @@
 //! all sets before them in the index, on all threads. When the index is full, the remaining sets
 //! are only compared with it; they are indexed in the next pass.
 
-use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher, Prepared, block_len};
+use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher};
 use super::likeness::Likeness;
+use super::pass_sets::{KnownSets, PassSets, TokenFile};
 use super::postings::Postings;
-use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, each_set};
+use super::prefixes::{FeatureSets, Prefixes, Rarity, len_of};
 use crate::base::error::Result;
 use crate::base::side_by_side::{Part, side_by_side};
 use crate::join::options::JoinOptions;
@@ -25,7 +26,7 @@ pub(super) fn similar_pairs(
     let (memory, threads) = (resources.memory, resources.threads.max(1));
     // Sets without features have no tokens to find them by. They are equal to one another.
     let (empty, sets_with): (Vec<u32>, Vec<u32>) =
-        (0..sets.count()).partition(|&set| sets.len_of(set) == 0);
+        (0..sets.count()).partition(|&set| len_of(sets, set) == 0);
     for (at, &one) in empty.iter().enumerate() {
         empty[at + 1..].iter().try_for_each(|&other| each(one, other, 1.0))?;
     }
@@ -34,41 +35,40 @@ pub(super) fn similar_pairs(
     let likeness = Likeness::from(threshold);
     let prefixes = Prefixes(likeness);
     let matcher = Matcher { sets, likeness, prefixes, rarity: &rarity, watch };
-    let (mut left, mut compared) = (sets_with.as_slice(), 0);
-    while !left.is_empty() {
+    let folder = options.sort_resources()?.folder;
+    let mut left;
+    let mut compared = 0;
+    let mut own = PassSets::Unknown(&sets_with);
+    loop {
         watch.report()?;
-        let feature_count = left.iter().map(|&set| sets.len_of(set)).sum();
+        let feature_count = own.feature_count(sets);
         let mut postings = Postings::new(memory / INDEX_DIVISOR, prefixes, feature_count);
-        let (mut indexed, mut is_full) = (0, false);
-        let mut rest = left;
-        while !rest.is_empty() {
-            let block;
-            (block, rest) = rest.split_at(block_len(sets, rest));
+        let mut rest = TokenFile::new(&folder);
+        for block in own.blocks(sets) {
             let parts = side_by_side(&Part::all(threads), |part| {
-                let own = &block[part.of_len(block.len())];
-                let (mut prepared, mut ordered) = (Prepared::default(), Vec::new());
-                each_set(sets, own, |set, features| {
-                    let all = &mut prepared.tokens;
-                    let tokens = prefixes.tokens(features, &rarity, &mut ordered, all);
-                    prepared.push(set, Outline::of(features), features, tokens);
+                let range = part.of(block.start as u64..block.end as u64);
+                let mut prepared = KnownSets::default();
+                let range = range.start as usize..range.end as usize;
+                own.each(range, sets, (prefixes, &rarity), |set, _, known| {
+                    prepared.push(set, known);
                     Ok(())
                 })?;
                 Ok(prepared)
             })?;
-            for (set, _, known) in parts.iter().flat_map(Prepared::each) {
-                is_full |= !postings.fits(known.1);
-                if !is_full {
+            for (set, known) in parts.iter().flat_map(KnownSets::each) {
+                if rest.is_empty() && postings.fits(known.1) {
                     postings.push(set, known);
-                    indexed += 1;
+                } else {
+                    rest.push(set, known)?;
                 }
             }
             let found = side_by_side(&parts, |part| {
                 let (mut buffers, mut pairs) = (Buffers::default(), Vec::new());
-                for (set, features, known) in part.each() {
+                for (set, known) in part.each() {
                     watch.tick(1)?;
                     postings.meet(known, &mut buffers.found);
                     buffers.found.sets.retain(|&other| other < set);
-                    matcher.each_similar(features, &mut buffers, |other, similarity| {
+                    matcher.each_similar((set, &[]), &mut buffers, |other, similarity| {
                         pairs.push((other, set, similarity));
                         true
                     })?;
@@ -80,7 +80,12 @@ pub(super) fn similar_pairs(
                 pairs.into_iter().try_for_each(|(one, other, is)| each(one, other, is))?;
             }
         }
-        left = &left[indexed..];
+        rest.end_piece()?;
+        if rest.is_empty() {
+            break;
+        }
+        left = rest;
+        own = PassSets::Known(&left);
     }
     Ok(compared)
 }

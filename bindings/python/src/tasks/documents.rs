@@ -10,6 +10,7 @@
 //! and 2.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow_array::builder::{BinaryBuilder, UInt64Builder};
@@ -306,10 +307,6 @@ impl FeatureFile {
         let first = |&set: &u32| self.firsts[leaders[set as usize] as usize];
         Ok(self.of_documents.iter().map(first).collect())
     }
-
-    fn start(&self, set: u32) -> u64 {
-        set.checked_sub(1).map_or(0, |before| self.ends[before as usize])
-    }
 }
 
 impl FeatureSets for FeatureFile {
@@ -317,21 +314,13 @@ impl FeatureSets for FeatureFile {
         self.ends.len() as u32
     }
 
-    fn len_of(&self, set: u32) -> usize {
-        (self.ends[set as usize] - self.start(set)) as usize
+    fn range_of(&self, set: u32) -> Range<u64> {
+        let start = set.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        start..self.ends[set as usize]
     }
 
-    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> fpstore::Result<()> {
-        features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
-        let mut left = features.as_mut_slice();
-        // Feature sets that are adjacent in the file are read with one call.
-        for run in sets.chunk_by(|one, next| one + 1 == *next) {
-            let (start, end) = (self.start(run[0]), self.ends[run[run.len() - 1] as usize]);
-            let own;
-            (own, left) = left.split_at_mut((end - start) as usize);
-            self.file.read_at(bytemuck::cast_slice_mut(own), 8 * start)?;
-        }
-        Ok(())
+    fn read_at(&self, start: u64, features: &mut [u64]) -> fpstore::Result<()> {
+        Ok(self.file.read_at(bytemuck::cast_slice_mut(features), 8 * start)?)
     }
 }
 

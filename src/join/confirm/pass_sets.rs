@@ -1,0 +1,176 @@
+//! The sets that a pass compares, with their tokens. Tokens are computed from the features in the
+//! first pass. For further passes they are kept in a temporary file, because they are several times
+//! shorter than the features, and computing them takes longer than most comparisons.
+
+use std::ops::Range;
+
+use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set, len_of};
+use crate::base::error::Result;
+use fpstore_disk::{ScratchFile, ScratchFolder};
+
+/// Maximum number of sets in a block.
+const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
+/// Maximum number of features in a block, unless its only set has more.
+const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
+/// The number of sets in a piece of a token file, which is read at once by one thread.
+const PIECE_COUNT: usize = if cfg!(test) { 2 } else { 1 << 8 };
+
+/// Sets with their outlines and tokens.
+#[derive(Default)]
+pub(super) struct KnownSets {
+    /// The number and the outline of each set, and the end of its tokens.
+    sets: Vec<(u32, Outline, usize)>,
+    tokens: Vec<Token>,
+}
+
+impl KnownSets {
+    pub(super) fn push(&mut self, set: u32, (outline, tokens): (Outline, &[Token])) {
+        self.tokens.extend_from_slice(tokens);
+        self.sets.push((set, outline, self.tokens.len()));
+    }
+
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, (Outline, &[Token]))> {
+        let mut start = 0;
+        self.sets.iter().map(move |&(set, outline, end)| {
+            let tokens = &self.tokens[std::mem::replace(&mut start, end)..end];
+            (set, (outline, tokens))
+        })
+    }
+}
+
+/// The sets of a further pass in a temporary file. It consists of 64-bit words: for each set three
+/// words, and one for each token.
+pub(super) struct TokenFile<'a> {
+    folder: &'a ScratchFolder,
+    file: Option<ScratchFile>,
+    /// The words of the last piece, which are not in the file yet.
+    words: Vec<u64>,
+    set_count: usize,
+    feature_count: usize,
+    /// The end of each piece in the file, in bytes.
+    ends: Vec<u64>,
+}
+
+impl<'a> TokenFile<'a> {
+    pub(super) fn new(folder: &'a ScratchFolder) -> Self {
+        let (words, ends) = (Vec::new(), Vec::new());
+        TokenFile { folder, file: None, words, set_count: 0, feature_count: 0, ends }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.set_count == 0
+    }
+
+    pub(super) fn push(&mut self, set: u32, (outline, tokens): (Outline, &[Token])) -> Result<()> {
+        let Outline { len, bits } = outline;
+        self.words.extend([u64::from(set) << 32 | u64::from(len), bits, tokens.len() as u64]);
+        let word = |token: &Token| u64::from(token.check) << 32 | u64::from(token.place);
+        self.words.extend(tokens.iter().map(word));
+        self.feature_count += len as usize;
+        self.set_count += 1;
+        if self.set_count.is_multiple_of(PIECE_COUNT) { self.end_piece() } else { Ok(()) }
+    }
+
+    /// Moves the words of the last piece to the file. Call this after the last set.
+    pub(super) fn end_piece(&mut self) -> Result<()> {
+        if !self.words.is_empty() {
+            let file = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(ScratchFile::create(self.folder)?),
+            };
+            file.append(bytemuck::cast_slice(&self.words))?;
+            self.ends.push(file.len());
+            self.words.clear();
+        }
+        Ok(())
+    }
+
+    /// Replaces the contents of `words` by those of a piece.
+    fn read(&self, piece: usize, words: &mut Vec<u64>) -> Result<()> {
+        let start = piece.checked_sub(1).map_or(0, |before| self.ends[before]);
+        words.resize((self.ends[piece] - start) as usize / size_of::<u64>(), 0);
+        let file = self.file.as_ref().expect("a file with pieces");
+        Ok(file.read_at(bytemuck::cast_slice_mut(words), start)?)
+    }
+}
+
+/// The sets that a pass compares.
+pub(super) enum PassSets<'a> {
+    /// The numbers of sets whose tokens are computed.
+    Unknown(&'a [u32]),
+    /// Sets whose tokens were computed by an earlier pass.
+    Known(&'a TokenFile<'a>),
+}
+
+impl PassSets<'_> {
+    pub(super) fn feature_count(&self, sets: &(impl FeatureSets + ?Sized)) -> usize {
+        match self {
+            PassSets::Unknown(numbers) => numbers.iter().map(|&set| len_of(sets, set)).sum(),
+            PassSets::Known(file) => file.feature_count,
+        }
+    }
+
+    /// The blocks of the pass: ranges of sets, or of pieces of the file.
+    pub(super) fn blocks(&self, sets: &(impl FeatureSets + ?Sized)) -> Vec<Range<usize>> {
+        let (count, mut blocks, mut start) = match self {
+            PassSets::Unknown(numbers) => (numbers.len(), Vec::new(), 0),
+            PassSets::Known(file) => (file.ends.len(), Vec::new(), 0),
+        };
+        while start < count {
+            let end = match self {
+                PassSets::Unknown(numbers) => {
+                    let mut len = 0;
+                    let fits = |set: &&u32| {
+                        len += len_of(sets, **set);
+                        len <= BLOCK_LEN
+                    };
+                    let left = numbers[start..].iter().take(BLOCK_COUNT);
+                    start + left.take_while(fits).count().max(1)
+                }
+                PassSets::Known(_) => count.min(start + BLOCK_COUNT / PIECE_COUNT),
+            };
+            blocks.push(start..end);
+            start = end;
+        }
+        blocks
+    }
+
+    /// Calls `each` with each set in a part of a block: its number, its features, which are left
+    /// out if they were not read, and its outline and tokens.
+    pub(super) fn each(
+        &self,
+        part: Range<usize>,
+        sets: &(impl FeatureSets + ?Sized),
+        (prefixes, rarity): (Prefixes, &Rarity),
+        mut each: impl FnMut(u32, &[u64], (Outline, &[Token])) -> Result<()>,
+    ) -> Result<()> {
+        let mut tokens = Vec::new();
+        match self {
+            PassSets::Unknown(numbers) => {
+                let mut ordered = Vec::new();
+                each_set(sets, &numbers[part], |set, features| {
+                    prefixes.tokens(features, rarity, &mut ordered, &mut tokens);
+                    each(set, features, (Outline::of(features), &tokens))
+                })
+            }
+            PassSets::Known(file) => {
+                let mut words = Vec::new();
+                for piece in part {
+                    file.read(piece, &mut words)?;
+                    let mut left = words.as_slice();
+                    while let [first, bits, count, others @ ..] = left {
+                        let (own, next) = others.split_at(*count as usize);
+                        let token =
+                            |&word: &u64| Token { check: (word >> 32) as u32, place: word as u32 };
+                        tokens.clear();
+                        tokens.extend(own.iter().map(token));
+                        let outline = Outline { len: *first as u32, bits: *bits };
+                        each((first >> 32) as u32, &[], (outline, &tokens))?;
+                        left = next;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
