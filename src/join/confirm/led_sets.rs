@@ -13,7 +13,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bitmaps::Bitmaps;
 use super::likeness::Likeness;
 use super::pass_sets::{KnownSets, PassSets, TokenFile};
 use super::postings::{Found, Postings};
@@ -25,8 +24,6 @@ use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_disk::ScratchFolder;
 
-/// Minimum number of candidates for which bitmaps are used.
-const BITMAP_COUNT: usize = if cfg!(test) { 2 } else { 8 };
 /// Number of sampled sets from which the number of comparisons is estimated.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// Finding this many sets by a common token costs about as much as comparing two sets.
@@ -63,8 +60,7 @@ pub struct LeadingCosts {
 /// that are not leaders, by ascending number.
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
-/// of the options is not used. Each set takes up to 24 bytes in addition to that memory, and each
-/// thread up to 8 MiB.
+/// of the options is not used. Each set takes up to 24 bytes in addition to that memory.
 /// Each pass indexes as many leaders as fit into half of the memory, and compares all remaining
 /// sets with these. Of the remaining sets, a temporary file keeps the rare features: about a fifth
 /// of all features at a similarity of 0.8.
@@ -152,7 +148,6 @@ pub(super) struct Buffers {
     held: Option<u32>,
     meetings: u64,
     pub(super) compared: u64,
-    bitmaps: Bitmaps,
 }
 
 impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
@@ -165,20 +160,13 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
         buffers: &mut Buffers,
         mut each: impl FnMut(u32, f64) -> bool,
     ) -> Result<()> {
-        let Buffers { found, own: read_own, other, held, compared, bitmaps, .. } = buffers;
+        let Buffers { found, own: read_own, other, held, compared, .. } = buffers;
         if own.is_empty() && !found.sets.is_empty() {
             read(self.sets, &[number], read_own)?;
             own = read_own;
         }
-        // Most sets have fewer candidates than it takes for bitmaps to save time.
-        let bitmap = (found.sets.len() >= BITMAP_COUNT).then(|| Bitmaps::bitmap_of(own));
         for &set in &found.sets {
             let (a, b) = (own.len(), len_of(self.sets, set));
-            if let Some(bitmap) = &bitmap
-                && 2 * self.prefixes.least_common(a, b) + bitmaps.differing(set, bitmap) > a + b
-            {
-                continue;
-            }
             let mut least = least_common(a, b, self.likeness.similarity);
             if let Some(part) = self.likeness.contained {
                 if b < a {
@@ -193,9 +181,6 @@ impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
             if *held != Some(set) {
                 read(self.sets, &[set], other)?;
                 *held = Some(set);
-                if bitmap.is_some() {
-                    bitmaps.remember(set, other);
-                }
             }
             *compared += 1;
             if let Some(common) = common_at_least(own, other, least)
@@ -255,7 +240,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
                     buffers.meetings += postings.meet_fresh(known, &mut buffers.found);
                     if let Some(its) = matcher.first_similar((set, &[]), &mut buffers)? {
                         led.push(its);
-                    } else if rest.is_empty() && postings.fits(known.1) {
+                    } else if rest.is_empty() && postings.fits(known) {
                         postings.push(set, known);
                     } else {
                         rest.push(set, known)?;
@@ -268,17 +253,23 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         Ok(rest)
     }
 
-    /// Estimates from a sample how many comparisons will find that two sets are not similar. This
-    /// number grows with the square of the number of sets.
+    /// Estimates from a sample how many comparisons will find that two sets are not similar. Twice
+    /// as many sets take up to four times as many; fewer if most sets have similar leaders. So the
+    /// growth is that from half of the sample to the whole.
     fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
-        let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
-        let mut led = Vec::new();
-        self.pass(&PassSets::Unknown(&sample), u64::MAX, &mut led)?;
-        let [compared, met] =
-            [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
-        let failed = (compared - led.len() as u64) as f64;
-        let times = sets.len() as f64 / sample.len() as f64;
-        let pairs = (failed + (met / MEETINGS_PER_COMPARISON) as f64) * times * times;
+        let every = |step: usize| sets.iter().copied().step_by(step).collect::<Vec<u32>>();
+        let step = sets.len() / SAMPLE_COUNT;
+        let cost = |sample: &[u32]| -> Result<f64> {
+            let mut led = Vec::new();
+            self.pass(&PassSets::Unknown(sample), u64::MAX, &mut led)?;
+            let [compared, met] =
+                [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
+            Ok((compared - led.len() as u64 + met / MEETINGS_PER_COMPARISON) as f64)
+        };
+        let (half, whole) = (cost(&every(2 * step))?, cost(&every(step))?);
+        let doublings = (step as f64).log2();
+        let growth = if half > 0.0 { (whole / half).clamp(2.0, 4.0) } else { 4.0 };
+        let pairs = whole * growth.powf(doublings);
         Ok(Unlike { document_count: sets.len() as u64, pair_count: pairs as u64 })
     }
 

@@ -12,7 +12,6 @@
 //!
 //! Documents with equal fingerprints and equal features form one *node*, so copies cost nothing.
 
-mod bitmaps;
 mod clusters;
 mod compared;
 mod confirmed;

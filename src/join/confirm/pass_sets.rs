@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::postings::Known;
 use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set, len_of};
 use crate::base::error::Result;
 use fpstore_disk::{ScratchFile, ScratchFolder};
@@ -18,28 +19,33 @@ const PIECE_COUNT: usize = if cfg!(test) { 2 } else { 1 << 8 };
 /// Sets with their outlines and tokens.
 #[derive(Default)]
 pub(super) struct KnownSets {
-    /// The number and the outline of each set, and the end of its tokens.
-    sets: Vec<(u32, Outline, usize)>,
+    /// The number of each set, the number of its features, and the number of its tokens.
+    sets: Vec<(u32, u32, u32)>,
+    bits: Vec<u64>,
     tokens: Vec<Token>,
 }
 
 impl KnownSets {
-    pub(super) fn push(&mut self, set: u32, (outline, tokens): (Outline, &[Token])) {
+    pub(super) fn push(&mut self, set: u32, (outline, tokens): Known<'_>) {
+        self.sets.push((set, outline.len as u32, tokens.len() as u32));
+        self.bits.extend_from_slice(outline.bits);
         self.tokens.extend_from_slice(tokens);
-        self.sets.push((set, outline, self.tokens.len()));
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = (u32, (Outline, &[Token]))> {
-        let mut start = 0;
-        self.sets.iter().map(move |&(set, outline, end)| {
-            let tokens = &self.tokens[std::mem::replace(&mut start, end)..end];
-            (set, (outline, tokens))
+    pub(super) fn each(&self) -> impl Iterator<Item = (u32, Known<'_>)> {
+        let (mut bits, mut tokens) = (self.bits.as_slice(), self.tokens.as_slice());
+        self.sets.iter().map(move |&(set, len, count)| {
+            let (len, count) = (len as usize, count as usize);
+            let (own_bits, own);
+            (own_bits, bits) = bits.split_at(Outline::word_count(len));
+            (own, tokens) = tokens.split_at(count);
+            (set, (Outline { len, bits: own_bits }, own))
         })
     }
 }
 
-/// The sets of a further pass in a temporary file. It consists of 64-bit words: for each set three
-/// words, and one for each token.
+/// The sets of a further pass in a temporary file. It consists of 64-bit words: for each set two
+/// words with its number, its number of features and of tokens; its outline; one for each token.
 pub(super) struct TokenFile<'a> {
     folder: &'a ScratchFolder,
     file: Option<ScratchFile>,
@@ -61,12 +67,13 @@ impl<'a> TokenFile<'a> {
         self.set_count == 0
     }
 
-    pub(super) fn push(&mut self, set: u32, (outline, tokens): (Outline, &[Token])) -> Result<()> {
+    pub(super) fn push(&mut self, set: u32, (outline, tokens): Known<'_>) -> Result<()> {
         let Outline { len, bits } = outline;
-        self.words.extend([u64::from(set) << 32 | u64::from(len), bits, tokens.len() as u64]);
+        self.words.extend([u64::from(set) << 32 | len as u64, tokens.len() as u64]);
+        self.words.extend_from_slice(bits);
         let word = |token: &Token| u64::from(token.check) << 32 | u64::from(token.place);
         self.words.extend(tokens.iter().map(word));
-        self.feature_count += len as usize;
+        self.feature_count += len;
         self.set_count += 1;
         if self.set_count.is_multiple_of(PIECE_COUNT) { self.end_piece() } else { Ok(()) }
     }
@@ -142,15 +149,15 @@ impl PassSets<'_> {
         part: Range<usize>,
         sets: &(impl FeatureSets + ?Sized),
         (prefixes, rarity): (Prefixes, &Rarity),
-        mut each: impl FnMut(u32, &[u64], (Outline, &[Token])) -> Result<()>,
+        mut each: impl FnMut(u32, &[u64], Known<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut tokens = Vec::new();
         match self {
             PassSets::Unknown(numbers) => {
-                let mut ordered = Vec::new();
+                let (mut ordered, mut bits) = (Vec::new(), Vec::new());
                 each_set(sets, &numbers[part], |set, features| {
                     prefixes.tokens(features, rarity, &mut ordered, &mut tokens);
-                    each(set, features, (Outline::of(features), &tokens))
+                    each(set, features, (Outline::of(features, &mut bits), &tokens))
                 })
             }
             PassSets::Known(file) => {
@@ -158,14 +165,16 @@ impl PassSets<'_> {
                 for piece in part {
                     file.read(piece, &mut words)?;
                     let mut left = words.as_slice();
-                    while let [first, bits, count, others @ ..] = left {
+                    while let [first, count, others @ ..] = left {
+                        let len = *first as u32 as usize;
+                        let (bits, others) = others.split_at(Outline::word_count(len));
                         let (own, next) = others.split_at(*count as usize);
                         let token =
                             |&word: &u64| Token { check: (word >> 32) as u32, place: word as u32 };
                         tokens.clear();
                         tokens.extend(own.iter().map(token));
-                        let outline = Outline { len: *first as u32, bits: *bits };
-                        each((first >> 32) as u32, &[], (outline, &tokens))?;
+                        let known = (Outline { len, bits }, tokens.as_slice());
+                        each((first >> 32) as u32, &[], known)?;
                         left = next;
                     }
                 }

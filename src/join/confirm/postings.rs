@@ -31,7 +31,10 @@ const PLACE_MAX: u32 = LATE as u32 - 1;
 #[derive(Clone, Copy, Debug)]
 struct Indexed {
     number: u32,
-    outline: Outline,
+    /// The number of features.
+    len: u32,
+    /// The position of the first word of the outline in `Postings::bits`.
+    start: u32,
 }
 
 /// The inverted index. Sets are added in ascending order of their numbers.
@@ -42,7 +45,9 @@ pub(super) struct Postings {
     lists: Vec<u32>,
     postings: Vec<Posting>,
     sets: Vec<Indexed>,
-    /// The maximum number of bytes of the postings and the sets.
+    /// The outlines of the sets.
+    bits: Vec<u64>,
+    /// The maximum number of bytes of the postings, the sets and the outlines.
     memory: u64,
     /// A bit for each value of the first bits of `check`: set for the tokens indexed since
     /// [`Postings::begin_block`].
@@ -50,6 +55,9 @@ pub(super) struct Postings {
     /// The number of sets that were indexed before.
     before: u32,
 }
+
+/// The outline and the tokens of a set.
+pub(super) type Known<'a> = (Outline<'a>, &'a [Token]);
 
 /// The sets that [`Postings::meet`] found.
 #[derive(Default)]
@@ -75,8 +83,8 @@ impl Postings {
         let lists = vec![0; 2 * slots];
         let memory = memory.saturating_sub(4 * lists.len() as u64);
         let fresh = vec![0; 1 << (FRESH_BITS - 6)];
-        let (postings, sets) = (Vec::new(), Vec::new());
-        Postings { prefixes, lists, postings, sets, memory, fresh, before: 0 }
+        let (postings, sets, bits) = (Vec::new(), Vec::new(), Vec::new());
+        Postings { prefixes, lists, postings, sets, bits, memory, fresh, before: 0 }
     }
 
     /// Begins a block of sets, see [`Postings::meet_fresh`].
@@ -91,17 +99,21 @@ impl Postings {
         ((at / 64) as usize, 1 << (at % 64))
     }
 
-    /// Whether the postings of a set with these tokens fit into memory; always for the first set.
-    pub(super) fn fits(&self, tokens: &[Token]) -> bool {
+    /// Whether the postings of a set fit into memory; always for the first set.
+    pub(super) fn fits(&self, (outline, tokens): Known<'_>) -> bool {
         let (postings, sets) = (self.postings.len() + tokens.len(), self.sets.len());
-        let len = size_of::<Posting>() * postings + size_of::<Indexed>() * (sets + 1);
-        sets == 0 || len as u64 <= self.memory && postings < u32::MAX as usize
+        let words = self.bits.len() + outline.bits.len();
+        let len = size_of::<Posting>() * postings + size_of::<Indexed>() * (sets + 1) + 8 * words;
+        let most = u32::MAX as usize;
+        sets == 0 || len as u64 <= self.memory && postings < most && words < most
     }
 
-    pub(super) fn push(&mut self, number: u32, (outline, tokens): (Outline, &[Token])) {
+    pub(super) fn push(&mut self, number: u32, (outline, tokens): Known<'_>) {
         let set = self.sets.len() as u32;
-        self.sets.push(Indexed { number, outline });
-        let early = self.prefixes.indexed(outline.len());
+        let (len, start) = (outline.len as u32, self.bits.len() as u32);
+        self.sets.push(Indexed { number, len, start });
+        self.bits.extend_from_slice(outline.bits);
+        let early = self.prefixes.indexed(outline.len);
         for &Token { check, place } in tokens {
             let is_late = place as usize >= early;
             let list = self.first_list(check) + usize::from(is_late);
@@ -122,13 +134,13 @@ impl Postings {
 
     /// Replaces `found` by the numbers of the indexed sets that may be similar to a set with this
     /// outline and these tokens, ascending. Returns the number of postings with one of these tokens.
-    pub(super) fn meet(&self, known: (Outline, &[Token]), found: &mut Found) -> u64 {
+    pub(super) fn meet(&self, known: Known<'_>, found: &mut Found) -> u64 {
         self.meet_since(0, known, found)
     }
 
     /// Like [`Postings::meet`], but only with the sets indexed since [`Postings::begin_block`]. Few
     /// sets have a token in common with these, and for the others nothing is looked up.
-    pub(super) fn meet_fresh(&self, (own, tokens): (Outline, &[Token]), found: &mut Found) -> u64 {
+    pub(super) fn meet_fresh(&self, (own, tokens): Known<'_>, found: &mut Found) -> u64 {
         let is_fresh = |token: &Token| {
             let (word, bit) = Self::fresh_bit(token.check);
             self.fresh[word] & bit != 0
@@ -137,12 +149,12 @@ impl Postings {
         self.meet_since(self.before, (own, tokens), found)
     }
 
-    fn meet_since(&self, since: u32, (own, tokens): (Outline, &[Token]), found: &mut Found) -> u64 {
+    fn meet_since(&self, since: u32, (own, tokens): Known<'_>, found: &mut Found) -> u64 {
         let Found { sets: found, seen } = found;
         found.clear();
         seen.resize(self.sets.len().div_ceil(64), 0);
         let mut met = 0;
-        let own_len = own.len();
+        let own_len = own.len;
         let early = self.prefixes.indexed(own_len);
         let lists = |token: &Token| {
             let first = self.first_list(token.check);
@@ -173,14 +185,13 @@ impl Postings {
                     at = next;
                     if check == token.check as u16 {
                         met += 1;
-                        let outline = self.sets[set as usize].outline;
-                        let len = outline.len();
+                        let len = self.sets[set as usize].len as usize;
                         // The token must be early in the smaller one of the two sets.
                         let is_early = if own_len <= len { is_own_early } else { place < LATE };
-                        let indexed = (outline, u32::from(place & !LATE));
+                        let indexed = (len, u32::from(place & !LATE));
                         if is_early
                             && len >= least_len
-                            && self.prefixes.admit((own, token.place), indexed)
+                            && self.prefixes.admit((own_len, token.place), indexed)
                         {
                             // Sets of one template meet at many tokens.
                             let (word, bit) = (&mut seen[set as usize / 64], 1 << (set % 64));
@@ -193,11 +204,15 @@ impl Postings {
                 }
             }
         }
-        found.sort_unstable();
-        for set in found {
+        found.retain_mut(|set| {
             seen[*set as usize / 64] = 0;
-            *set = self.sets[*set as usize].number;
-        }
+            let Indexed { number, len, start } = self.sets[*set as usize];
+            let (len, bits) = (len as usize, &self.bits[start as usize..]);
+            let bits = &bits[..Outline::word_count(len)];
+            *set = number;
+            own.may_share(Outline { len, bits }, self.prefixes.least_common(own_len, len))
+        });
+        found.sort_unstable();
         met
     }
 }

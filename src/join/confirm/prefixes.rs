@@ -180,39 +180,62 @@ impl Rarity {
     }
 }
 
-/// The number of features of a set, and a bound for its differences from other sets. The bound
-/// rejects nearly all sets of up to about 100 features that share a feature by chance: reading their
-/// features, at random places of a file, would take most of the time for 10^8 short documents.
+/// The number of features of a set, and bits for a bound of its differences from other sets. The
+/// bound rejects nearly all sets that share a few features by chance or are just below the threshold:
+/// reading their features, at random places of a file, would take most of the time.
 ///
-/// Each feature flips one of 64 bits. So sets that differ in `n` bits have at least `n` features
-/// that are not common.
+/// Each feature flips one bit. So sets that differ in `n` bits have at least `n` features that are
+/// not common.
 ///
 /// # Source
 ///
 /// Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity Joins with Bitwise
 /// Operations", Information Systems 88, 2020.
 #[derive(Clone, Copy, Debug)]
-#[repr(Rust, packed(4))]
-pub(super) struct Outline {
-    pub(super) len: u32,
-    pub(super) bits: u64,
+pub(super) struct Outline<'a> {
+    /// The number of features.
+    pub(super) len: usize,
+    /// [`Outline::word_count`] words.
+    pub(super) bits: &'a [u64],
 }
 
-impl Outline {
-    pub(super) fn of(features: &[u64]) -> Self {
-        let bit = |feature: &u64| 1 << (scramble(*feature) >> 58);
-        let bits = features.iter().map(bit).fold(0, |bits: u64, bit: u64| bits ^ bit);
-        Outline { len: features.len() as u32, bits }
+/// The maximum number of words of an outline: enough for sets of about 1 000 features.
+const WORD_COUNT_MAX: usize = 32;
+/// The number of features for each word.
+const FEATURES_PER_WORD: usize = 16;
+
+impl<'a> Outline<'a> {
+    /// The number of words for a set of `len` features: a power of two.
+    pub(super) fn word_count(len: usize) -> usize {
+        (len / FEATURES_PER_WORD).next_power_of_two().min(WORD_COUNT_MAX)
     }
 
-    pub(super) fn len(self) -> usize {
-        self.len as usize
+    /// The outline of a set with these features. `bits` is a buffer.
+    pub(super) fn of(features: &[u64], bits: &'a mut Vec<u64>) -> Self {
+        let count = Self::word_count(features.len());
+        bits.clear();
+        bits.resize(count, 0);
+        for &feature in features {
+            let hash = scramble(feature);
+            bits[hash as usize % count] ^= 1 << (hash >> 58);
+        }
+        Outline { len: features.len(), bits }
     }
 
     /// Whether the sets may have at least `least` common features.
-    fn may_share(self, other: Outline, least: usize) -> bool {
-        let differing = ({ self.bits } ^ { other.bits }).count_ones() as usize;
-        2 * least + differing <= self.len() + other.len()
+    pub(super) fn may_share(self, other: Outline<'_>, least: usize) -> bool {
+        let (few, many) = match self.bits.len() <= other.bits.len() {
+            true => (self.bits, other.bits),
+            false => (other.bits, self.bits),
+        };
+        let differing: u32 = if few.len() == many.len() {
+            few.iter().zip(many).map(|(a, b)| (a ^ b).count_ones()).sum()
+        } else {
+            // With fewer words, a word is the exclusive or of several.
+            let word = |at: usize| many[at..].iter().step_by(few.len()).fold(few[at], |a, b| a ^ b);
+            (0..few.len()).map(|at| word(at).count_ones()).sum()
+        };
+        2 * least + differing as usize <= self.len + other.len
     }
 }
 
@@ -266,13 +289,12 @@ impl Prefixes {
         whole + usize::from((whole as f64) < least)
     }
 
-    /// Whether a set may be similar to an indexed set. Each set is given as its outline and the
-    /// position of the first common feature in it.
+    /// Whether a set may be similar to an indexed set. Each set is given by the number of its
+    /// features and the position of the first common feature among them.
     #[inline]
-    pub(super) fn admit(self, own: (Outline, u32), indexed: (Outline, u32)) -> bool {
-        let left = |it: (Outline, u32)| it.0.len() - it.1 as usize;
-        let least = self.least_common(own.0.len(), indexed.0.len());
-        left(own).min(left(indexed)) >= least && own.0.may_share(indexed.0, least)
+    pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
+        let left = |(len, place): (usize, u32)| len - place as usize;
+        left(own).min(left(indexed)) >= self.least_common(own.0, indexed.0)
     }
 
     /// Replaces `tokens` by those of the prefix of a set, by which similar sets are found. `ordered`

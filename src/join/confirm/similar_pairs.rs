@@ -56,7 +56,7 @@ pub(super) fn similar_pairs(
                 Ok(prepared)
             })?;
             for (set, known) in parts.iter().flat_map(KnownSets::each) {
-                if rest.is_empty() && postings.fits(known.1) {
+                if rest.is_empty() && postings.fits(known) {
                     postings.push(set, known);
                 } else {
                     rest.push(set, known)?;
