@@ -33,7 +33,12 @@ impl Part {
 
     /// The range of this part, if `0..len` is cut into `count` parts.
     pub(crate) fn of_len(self, len: usize) -> Range<usize> {
-        let part = self.of(0..len as u64);
+        self.of_indices(0..len)
+    }
+
+    /// Like [`Part::of`], for a range of indices.
+    pub(crate) fn of_indices(self, range: Range<usize>) -> Range<usize> {
+        let part = self.of(range.start as u64..range.end as u64);
         part.start as usize..part.end as usize
     }
 }

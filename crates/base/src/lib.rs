@@ -26,6 +26,7 @@ pub mod parallel;
 pub mod read_inputs;
 mod recipe;
 mod resources;
+pub mod rows;
 #[cfg(feature = "serde")]
 mod serialize;
 mod setters;

@@ -3,14 +3,39 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fpstore::rows::LossRow;
 use fpstore::{Error, Result};
+use fpstore_base::one_line_row;
+use fpstore_base::rows::Cell;
+use serde::Serialize;
 
 /// Files and sources with fewer documents are not checked: a few duplicates are a large part of
 /// them.
 const CHECKED_MIN: u64 = 100;
 /// A loss of more than this part of the documents is a large loss.
 const LARGE_PART: f64 = 0.5;
+
+/// The number of documents that a cleaning removes from a file, a source, or all files together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LossRow<'a> {
+    /// `all`, `file` or `source`.
+    pub kind: &'static str,
+    /// The name of the file or of the source.
+    pub name: &'a str,
+    /// The number of documents with a fingerprint.
+    pub document_count: u64,
+    /// The number of documents with a fingerprint that are removed or annotated.
+    pub removed_count: u64,
+    /// The number of documents without a fingerprint, because they have no features. They are kept.
+    pub empty_count: u64,
+}
+
+one_line_row!(LossRow<'_>, "losses", |row|
+    kind: Text = Cell::Text(row.kind),
+    name: Text = Cell::Text(row.name),
+    document_count: U64 = Cell::Number(row.document_count),
+    removed_count: U64 = Cell::Number(row.removed_count),
+    empty_count: U64 = Cell::Number(row.empty_count),
+);
 
 /// The loss of a file, of a source, or of all files together.
 #[derive(Clone, Debug, PartialEq, Eq)]

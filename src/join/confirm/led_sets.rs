@@ -28,8 +28,11 @@ use fpstore_disk::ScratchFolder;
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
 /// Finding this many sets by a common token costs about as much as comparing two sets.
 const MEETINGS_PER_COMPARISON: u64 = 16;
-/// The index gets the memory divided by this number.
-pub(super) const INDEX_DIVISOR: u64 = 2;
+/// The memory of the index in the first pass, which also needs the counts of [`Rarity`], and in
+/// further passes.
+pub(super) fn index_memory(memory: u64) -> (u64, u64) {
+    (memory / 2, memory / 8 * 7)
+}
 
 /// A set that is similar to a leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,8 +64,8 @@ pub struct LeadingCosts {
 ///
 /// The result is exact. It does not depend on the memory and the threads of `options`; the distance
 /// of the options is not used. Each set takes up to 24 bytes in addition to that memory.
-/// Each pass indexes as many leaders as fit into half of the memory, and compares all remaining
-/// sets with these. Of the remaining sets, a temporary file keeps the rare features: about a fifth
+/// Each pass indexes as many leaders as fit into half of the memory, from the second pass on seven
+/// eighths, and compares all remaining sets with these. Of the remaining sets, a temporary file keeps the rare features: about a fifth
 /// of all features at a similarity of 0.8.
 ///
 /// Most sets are compared with at most one other set. Only sets that share rare features without
@@ -104,21 +107,21 @@ fn lead_within(
     let watch = &options.watch(Phase::Cluster, Some(rest.len() as u64));
     let prefixes = Prefixes(likeness);
     let leading = Leading {
-        matcher: Matcher { sets, likeness, prefixes, rarity: &rarity, watch },
+        matcher: Matcher { sets, likeness, prefixes, watch },
         threads,
         folder: &options.sort_resources()?.folder,
         compared: AtomicU64::new(0),
         meetings: AtomicU64::new(0),
     };
     if rest.len() >= 2 * SAMPLE_COUNT {
-        expect(leading.estimate(&rest)?);
+        expect(leading.estimate(&rest, &rarity)?);
     }
+    let index_memory = index_memory(memory);
     let mut costs = LeadingCosts { passes: u64::from(!rest.is_empty()), ..Default::default() };
-    let memory = memory / INDEX_DIVISOR;
-    let mut left = leading.pass(&PassSets::Unknown(&rest), memory, &mut led)?;
-    drop(rest);
+    let mut left = leading.pass(&PassSets::Unknown(&rest, &rarity), index_memory.0, &mut led)?;
+    drop((rest, rarity));
     while !left.is_empty() {
-        left = leading.pass(&PassSets::Known(&left), memory, &mut led)?;
+        left = leading.pass(&PassSets::Known(&left), index_memory.1, &mut led)?;
         costs.passes += 1;
     }
     led.sort_unstable_by_key(|led| led.set);
@@ -133,7 +136,6 @@ pub(super) struct Matcher<'a, S: ?Sized> {
     pub(super) sets: &'a S,
     pub(super) likeness: Likeness,
     pub(super) prefixes: Prefixes,
-    pub(super) rarity: &'a Rarity,
     pub(super) watch: &'a Watch,
 }
 
@@ -230,8 +232,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         let mut buffers = Buffers::default();
         for block in sets.blocks(matcher.sets) {
             let parts = side_by_side(&Part::all(self.threads), |part| {
-                let own = part.of(block.start as u64..block.end as u64);
-                self.compare(sets, own.start as usize..own.end as usize, &postings)
+                self.compare(sets, part.of_indices(block.clone()), &postings)
             })?;
             postings.begin_block();
             for (unled, its) in parts {
@@ -256,12 +257,12 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     /// Estimates from a sample how many comparisons will find that two sets are not similar. Twice
     /// as many sets take up to four times as many; fewer if most sets have similar leaders. So the
     /// growth is that from half of the sample to the whole.
-    fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
+    fn estimate(&self, sets: &[u32], rarity: &Rarity) -> Result<Unlike> {
         let every = |step: usize| sets.iter().copied().step_by(step).collect::<Vec<u32>>();
         let step = sets.len() / SAMPLE_COUNT;
         let cost = |sample: &[u32]| -> Result<f64> {
             let mut led = Vec::new();
-            self.pass(&PassSets::Unknown(sample), u64::MAX, &mut led)?;
+            self.pass(&PassSets::Unknown(sample, rarity), u64::MAX, &mut led)?;
             let [compared, met] =
                 [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
             Ok((compared - led.len() as u64 + met / MEETINGS_PER_COMPARISON) as f64)
@@ -288,7 +289,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
     ) -> Result<(KnownSets, Vec<LedSet>)> {
         let (mut unled, mut led) = (KnownSets::default(), Vec::new());
         let (mut buffers, matcher) = (Buffers::default(), &self.matcher);
-        sets.each(part, matcher.sets, (matcher.prefixes, matcher.rarity), |set, own, known| {
+        sets.each(part, matcher.sets, matcher.prefixes, |set, own, known| {
             matcher.watch.tick(1)?;
             buffers.meetings += postings.meet(known, &mut buffers.found);
             match matcher.first_similar((set, own), &mut buffers)? {

@@ -103,8 +103,8 @@ impl<'a> TokenFile<'a> {
 
 /// The sets that a pass compares.
 pub(super) enum PassSets<'a> {
-    /// The numbers of sets whose tokens are computed.
-    Unknown(&'a [u32]),
+    /// The numbers of sets whose tokens are computed from their features.
+    Unknown(&'a [u32], &'a Rarity),
     /// Sets whose tokens were computed by an earlier pass.
     Known(&'a TokenFile<'a>),
 }
@@ -112,7 +112,7 @@ pub(super) enum PassSets<'a> {
 impl PassSets<'_> {
     pub(super) fn feature_count(&self, sets: &(impl FeatureSets + ?Sized)) -> usize {
         match self {
-            PassSets::Unknown(numbers) => numbers.iter().map(|&set| len_of(sets, set)).sum(),
+            PassSets::Unknown(numbers, _) => numbers.iter().map(|&set| len_of(sets, set)).sum(),
             PassSets::Known(file) => file.feature_count,
         }
     }
@@ -120,12 +120,12 @@ impl PassSets<'_> {
     /// The blocks of the pass: ranges of sets, or of pieces of the file.
     pub(super) fn blocks(&self, sets: &(impl FeatureSets + ?Sized)) -> Vec<Range<usize>> {
         let (count, mut blocks, mut start) = match self {
-            PassSets::Unknown(numbers) => (numbers.len(), Vec::new(), 0),
+            PassSets::Unknown(numbers, _) => (numbers.len(), Vec::new(), 0),
             PassSets::Known(file) => (file.ends.len(), Vec::new(), 0),
         };
         while start < count {
             let end = match self {
-                PassSets::Unknown(numbers) => {
+                PassSets::Unknown(numbers, _) => {
                     let mut len = 0;
                     let fits = |set: &&u32| {
                         len += len_of(sets, **set);
@@ -148,12 +148,12 @@ impl PassSets<'_> {
         &self,
         part: Range<usize>,
         sets: &(impl FeatureSets + ?Sized),
-        (prefixes, rarity): (Prefixes, &Rarity),
+        prefixes: Prefixes,
         mut each: impl FnMut(u32, &[u64], Known<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut tokens = Vec::new();
         match self {
-            PassSets::Unknown(numbers) => {
+            PassSets::Unknown(numbers, rarity) => {
                 let (mut ordered, mut bits) = (Vec::new(), Vec::new());
                 each_set(sets, &numbers[part], |set, features| {
                     prefixes.tokens(features, rarity, &mut ordered, &mut tokens);

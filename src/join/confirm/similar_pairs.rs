@@ -4,7 +4,7 @@
 //! all sets before them in the index, on all threads. When the index is full, the remaining sets
 //! are only compared with it; they are indexed in the next pass.
 
-use super::led_sets::{Buffers, INDEX_DIVISOR, Matcher};
+use super::led_sets::{Buffers, Matcher, index_memory};
 use super::likeness::Likeness;
 use super::pass_sets::{KnownSets, PassSets, TokenFile};
 use super::postings::Postings;
@@ -34,22 +34,20 @@ pub(super) fn similar_pairs(
     let watch: &Watch = &options.watch(Phase::Confirm, Some(sets_with.len() as u64));
     let likeness = Likeness::from(threshold);
     let prefixes = Prefixes(likeness);
-    let matcher = Matcher { sets, likeness, prefixes, rarity: &rarity, watch };
+    let matcher = Matcher { sets, likeness, prefixes, watch };
     let folder = options.sort_resources()?.folder;
     let mut left;
     let mut compared = 0;
-    let mut own = PassSets::Unknown(&sets_with);
+    let mut own = PassSets::Unknown(&sets_with, &rarity);
     loop {
         watch.report()?;
         let feature_count = own.feature_count(sets);
-        let mut postings = Postings::new(memory / INDEX_DIVISOR, prefixes, feature_count);
+        let mut postings = Postings::new(index_memory(memory).0, prefixes, feature_count);
         let mut rest = TokenFile::new(&folder);
         for block in own.blocks(sets) {
             let parts = side_by_side(&Part::all(threads), |part| {
-                let range = part.of(block.start as u64..block.end as u64);
                 let mut prepared = KnownSets::default();
-                let range = range.start as usize..range.end as usize;
-                own.each(range, sets, (prefixes, &rarity), |set, _, known| {
+                own.each(part.of_indices(block.clone()), sets, prefixes, |set, _, known| {
                     prepared.push(set, known);
                     Ok(())
                 })?;

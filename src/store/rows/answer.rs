@@ -1,9 +1,10 @@
 //! The row of a query: its matches, and how the query was answered.
 
+use fpstore_base::columns;
+use fpstore_base::rows::{Cell, Column, Row};
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::{Deserialize, Serialize};
 
-use super::row::{Cell, Column, Row, columns};
 use crate::base::error::Result as StoreResult;
 use crate::plan::{CostEstimate, Plan};
 use crate::search::SearchStats;

@@ -1,9 +1,9 @@
 //! The row of a cluster.
 
+use fpstore_base::columns;
+use fpstore_base::rows::{Cell, Column, Row};
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
-
-use super::row::{Cell, Column, Row, columns};
 
 /// A cluster of similar documents. Printed as lines, it has one line for each document.
 #[derive(Clone, Debug, PartialEq, Serialize)]

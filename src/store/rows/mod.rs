@@ -36,10 +36,9 @@ mod answer;
 mod cluster;
 mod pair;
 mod record;
-mod row;
 
 pub use answer::{AnswerRow, Explained, MatchRow};
 pub use cluster::{ClusterMemberRow, ClusterRow};
+pub use fpstore_base::rows::{Cell, Column, Kind, Row};
 pub use pair::{PairRow, Reason, RemovedRow, Side};
-pub use record::{ContaminationRow, HashedRow, LossRow, RecordRow};
-pub use row::{Cell, Column, Kind, Row};
+pub use record::{HashedRow, RecordRow};

@@ -1,9 +1,9 @@
 //! Rows with two records: a pair of similar records, and a removed record with the kept record.
 
-use fpstore_base::{HexFingerprint, IdRef};
+use fpstore_base::rows::Cell;
+use fpstore_base::{HexFingerprint, IdRef, one_line_row};
 use serde::Serialize;
 
-use super::row::{Cell, columns, one_line_row};
 use crate::base::section::StoreIndex;
 
 /// Two records within the distance of a join.

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::builder::StringBuilder;
 use fpstore::IdKind;
-use fpstore::options::{COUNT, MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
-use fpstore::rows::ContaminationRow;
+use fpstore::options::{COUNT, NumberOption};
 use fpstore_corpus::Event;
-use fpstore_corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
+use fpstore_corpus::contamination::{
+    ContaminationCheck, ContaminationRow, ShingleRule, ShingleRules,
+};
+use fpstore_corpus::options::{MIN_WORDS, SHINGLE, SHORT_SHINGLE};
 use fpstore_report::page::ContaminationPage;
 use numpy::PyArray1;
 use pyo3::prelude::*;

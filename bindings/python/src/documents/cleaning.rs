@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
-use fpstore::options::{COUNT, PER_CLUSTER};
+use fpstore::options::COUNT;
+use fpstore_corpus::options::PER_CLUSTER;
 use fpstore_corpus::{
     Account, Cleaner, DocumentSource, Error, Event, KeepRules, LossLimit, PassageFate, Reasons,
 };

@@ -1,7 +1,7 @@
 //! The summary of a cleaning: the classes `Overview`, `Loss` and `LargeCluster`.
 
-use fpstore::rows::{LossRow, Side};
-use fpstore_corpus::{LargeCluster, Loss, Overview};
+use fpstore::rows::Side;
+use fpstore_corpus::{LargeCluster, Loss, LossRow, Overview};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::rows::ContaminationRow;
 use fpstore_base::chain;
 use fpstore_corpus::Event;
 use fpstore_corpus::contamination::{
-    Contamination, ContaminationCheck, FoundItem, SHORT_WORDS, ShingleRule, ShingleRules,
+    Contamination, ContaminationCheck, ContaminationRow, FoundItem, SHORT_WORDS, ShingleRule,
+    ShingleRules,
 };
 use fpstore_documents::DocumentOptions;
 use fpstore_report::page::ContaminationPage;

@@ -4,10 +4,10 @@
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fpstore::rows::{LossRow, Side};
+use fpstore::rows::Side;
 use fpstore::{Builder, Fingerprint, IdRef, Store, WriterOptions};
 use fpstore_corpus::{
-    Cleaner, DocumentSource, Error, Event, Judgement, KeepRule, KeepRules, LossLimit,
+    Cleaner, DocumentSource, Error, Event, Judgement, KeepRule, KeepRules, LossLimit, LossRow,
 };
 use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};

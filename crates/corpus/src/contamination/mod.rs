@@ -50,4 +50,4 @@ mod write;
 
 pub use rules::{SHORT_WORDS, ShingleRule, ShingleRules};
 pub use settings::ContaminationCheck;
-pub use work::{Contamination, FoundItem};
+pub use work::{Contamination, ContaminationRow, FoundItem};

@@ -1,7 +1,8 @@
 //! The part of an item that a passage must contain, which depends on the item's number of words.
 
 use crate::error::{Error, Result};
-use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
+use crate::options::{MIN_WORDS, SHINGLE, SHORT_SHINGLE};
+use fpstore::options::NumberOption;
 
 /// Items with fewer words are short: they follow [`ShingleRules::short`].
 pub const SHORT_WORDS: usize = 50;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore_base::Id;
+use fpstore_base::rows::Cell;
 use fpstore_base::watch::Steps;
+use fpstore_base::{Id, IdRef, one_line_row};
 use fpstore_documents::{Decided, DocumentFiles, DocumentOptions, DocumentSummary, RecordFate};
 
 use super::items::{Item, TextWords};
@@ -15,10 +16,42 @@ use super::write::{self, Dropped};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::targets::{Originals, Targets};
-use fpstore::rows::ContaminationRow;
+use serde::Serialize;
 
 /// Maximum number of ids in [`Contamination::unjudged`].
 const SHOWN_MAX: usize = 10;
+
+/// A benchmark item, and the passage of a document that contains it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ContaminationRow<'a> {
+    /// The id of the benchmark item.
+    pub item: IdRef<'a>,
+    /// The share of the distinct shingles of the item that the passage contains, up to 1.
+    pub contained: f64,
+    /// The name of the file of the document.
+    pub file: &'a str,
+    /// The id of the document.
+    pub id: IdRef<'a>,
+    /// The start of the passage in the text of the document, in characters.
+    pub start: u64,
+    /// The end of the passage in the text, in characters.
+    pub end: u64,
+    /// The start of the passage in the text, in bytes of UTF-8.
+    pub byte_start: u64,
+    /// The end of the passage in the text, in bytes of UTF-8.
+    pub byte_end: u64,
+}
+
+one_line_row!(ContaminationRow<'_>, "contamination", |row|
+    item: Text = Cell::Id(Some(row.item)),
+    contained: Double = Cell::Similarity(row.contained),
+    file: Text = Cell::Text(row.file),
+    id: Text = Cell::Id(Some(row.id)),
+    start: U64 = Cell::Number(row.start),
+    end: U64 = Cell::Number(row.end),
+    byte_start: U64 = Cell::Number(row.byte_start),
+    byte_end: U64 = Cell::Number(row.byte_end),
+);
 
 /// An item found in a document.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use fpstore::Store;
-use fpstore::rows::{LossRow, RecordRow};
+use fpstore::rows::RecordRow;
 use fpstore_base::chain;
-use fpstore_corpus::{Account, Cleaner, Error, Event, PassageFate};
+use fpstore_corpus::{Account, Cleaner, Error, Event, LossRow, PassageFate};
 
 use super::args::CleaningArgs;
 use super::overview;

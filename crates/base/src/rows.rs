@@ -1,24 +1,26 @@
-//! The row: an answer with its columns and cells.
+//! The row: an answer with its columns and cells, which can be printed as lines, CSV, JSON or Parquet.
 
-use fpstore_base::{HexFingerprint, IdRef};
+use crate::{HexFingerprint, IdRef};
 
 /// A list of columns, each with its name and kind.
+#[macro_export]
 macro_rules! columns {
     ($($name:ident: $kind:ident),+ $(,)?) => {
-        &[$(crate::rows::Column { name: stringify!($name), kind: crate::rows::Kind::$kind }),+]
+        &[$($crate::rows::Column { name: stringify!($name), kind: $crate::rows::Kind::$kind }),+]
     };
 }
 
 /// Implements [`Row`] for an answer with exactly one line: each column with its kind and its cell.
+#[macro_export]
 macro_rules! one_line_row {
     ($row:ty, $table:literal, |$this:ident| $($name:ident: $kind:ident = $cell:expr),+ $(,)?) => {
-        impl crate::rows::Row for $row {
+        impl $crate::rows::Row for $row {
             const TABLE: &'static str = $table;
-            const COLUMNS: &'static [crate::rows::Column] = columns!($($name: $kind),+);
+            const COLUMNS: &'static [$crate::rows::Column] = $crate::columns!($($name: $kind),+);
 
             fn lines<E>(
                 &self,
-                mut each: impl FnMut(&[crate::rows::Cell<'_>]) -> Result<(), E>,
+                mut each: impl FnMut(&[$crate::rows::Cell<'_>]) -> Result<(), E>,
             ) -> Result<(), E> {
                 let $this = self;
                 each(&[$($cell),+])
@@ -26,8 +28,6 @@ macro_rules! one_line_row {
         }
     };
 }
-
-pub(super) use {columns, one_line_row};
 
 /// An answer that can be printed as lines, as a table and as JSON.
 pub trait Row {
