@@ -7,7 +7,8 @@
 //! than other sets.
 //!
 //! If the leaders do not fit into memory, the remaining sets are compared in further passes, each
-//! with an index of further leaders: memory affects the time, never the result.
+//! with an index of further leaders: memory affects the time, never the result. A pass reads the
+//! tokens of the sets, and the features only of sets that may be similar.
 
 use std::fmt;
 use std::ops::Range;
