@@ -259,11 +259,26 @@ impl Error {
         move |source| Error::Io(IoError::of(doing, path)(source))
     }
 
+    /// The bytes at `offset` of a file break a rule.
+    pub(crate) fn corrupt(
+        path: impl Into<PathBuf>,
+        section: Section,
+        offset: u64,
+        fault: Fault,
+    ) -> Error {
+        Error::Corrupt { path: path.into(), section, offset, fault }
+    }
+
     /// Wraps an error that occurred after a change took effect as `generation`.
     #[cfg(feature = "write")]
     pub(crate) fn in_effect(generation: u64) -> impl FnOnce(Error) -> Error {
         move |source| Error::InEffect { generation, source: Box::new(source) }
     }
+}
+
+/// Checks that a distance is at most 64.
+pub(crate) fn check_distance(k: u32) -> Result<()> {
+    if k > 64 { Err(Error::InvalidDistance { k }) } else { Ok(()) }
 }
 
 impl fmt::Display for Error {

@@ -13,11 +13,12 @@ use crate::base::section::Rank;
 use crate::bytes::checksum::{Digest, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
 use crate::bytes::varint;
+use crate::format::fault::FileFault;
 
 /// The first eight bytes of a deletion file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";
 /// The version of the file format that this release reads and writes.
-pub(crate) const VERSION: u16 = 2;
+const VERSION: u16 = 2;
 const FIXED_LEN: usize = 56;
 /// Offsets of the counts in the file.
 const ENTRY_COUNT_AT: usize = 32;
@@ -53,13 +54,6 @@ pub(crate) struct Deletions {
     ids: Vec<(u64, u64)>,
     /// The number of deleted ids, including the ids of deleted fingerprints.
     id_count: u64,
-}
-
-/// Why a deletion file was rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DeletionFault {
-    Version(u16),
-    Fault { offset: u64, fault: Fault },
 }
 
 impl Deletions {
@@ -119,8 +113,8 @@ impl Deletions {
         bytes: &[u8],
         segment: Digest,
         fingerprint_count: u64,
-    ) -> Result<Self, DeletionFault> {
-        let at = |offset: usize, fault| DeletionFault::Fault { offset: offset as u64, fault };
+    ) -> Result<Self, FileFault> {
+        let at = FileFault::at;
         let short = |needed: usize| {
             at(0, Fault::Truncated { needed: needed as u64, found: bytes.len() as u64 })
         };
@@ -130,7 +124,8 @@ impl Deletions {
         }
         let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
         if version != VERSION {
-            return Err(DeletionFault::Version(version));
+            let (oldest, newest) = (VERSION, VERSION);
+            return Err(FileFault::Version { found: version, oldest, newest });
         }
         if bytes.len() < FIXED_LEN + CRC_LEN {
             return Err(short(FIXED_LEN + CRC_LEN));
@@ -155,7 +150,7 @@ impl Deletions {
         let mut deletions = Deletions { id_count, ..Deletions::default() };
         let mut rest = body.get(FIXED_LEN..).unwrap_or_default();
         let mut place = FIXED_LEN;
-        let mut next = |place: &mut usize| -> Result<u64, DeletionFault> {
+        let mut next = |place: &mut usize| -> Result<u64, FileFault> {
             let (value, len) = varint::read(rest).map_err(|fault| at(*place, fault))?;
             rest = rest.get(len..).unwrap_or_default();
             *place += len;

@@ -11,7 +11,7 @@ const TELLING_BITS: u32 = 11;
 
 /// The mask that selects the leading bits of a table. The type has no `PartialEq`: of two tables
 /// with the same mask, one may store whole values and the other only syndromes. Callers that need
-/// values compare [`whole_mask`](TableDescriptor::whole_mask).
+/// values compare [`whole_masks`](crate::format::header::Header::whole_masks).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableMask(pub(crate) u64);
 
@@ -34,11 +34,6 @@ impl TableDescriptor {
     /// The number of bits under the mask.
     pub(crate) fn prefix_bits(&self) -> u32 {
         self.mask.0.count_ones()
-    }
-
-    /// The mask, or `None` if the table does not store whole values.
-    pub(crate) fn whole_mask(&self) -> Option<u64> {
-        self.is_whole().then_some(self.mask.0)
     }
 
     /// The number of leading bits of each value, which are stored as gaps.

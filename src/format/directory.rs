@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::error::Fault;
 use crate::base::section::{Section, TableIndex};
 use crate::base::side_by_side::Part;
-use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 
 /// Minimum number of pages for each thread, 1 MiB: for fewer pages, starting a thread costs more
@@ -64,7 +64,7 @@ pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section>
 }
 
 /// The number of a kind of section in directory entries and page checksums.
-pub(crate) fn kind_tag(section: Section) -> u16 {
+fn kind_tag(section: Section) -> u16 {
     match section {
         Section::Manifest | Section::Deletions | Section::Header => 0,
         Section::Recipe => 1,
@@ -79,8 +79,14 @@ pub(crate) fn kind_tag(section: Section) -> u16 {
 }
 
 /// The number of a section's table in directory entries and page checksums; 0 if it has no table.
-pub(crate) fn table_tag(section: Section) -> u16 {
+fn table_tag(section: Section) -> u16 {
     section.table().map_or(0, |TableIndex(table)| table)
+}
+
+/// The checksum of a page of a section. `number` is the position of the page in the section.
+pub(crate) fn page_checksum(section: Section, number: u64, page: &[u8]) -> u32 {
+    let (kind, table) = (kind_tag(section), table_tag(section));
+    PageIdentity { kind, table, page_in_section: number }.checksum(page)
 }
 
 /// Reads the directory at `start`: it must list the expected sections, without gaps, from

@@ -12,6 +12,7 @@ use crate::bytes::set_sum::SetSum;
 use crate::format::codec::HeadCodec;
 use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::directory::{self, SectionPlace};
+use crate::format::fault::FileFault;
 use crate::format::prefix_index;
 use crate::scheme::{TABLE_COUNT_MAX, fault_of_masks};
 use fpstore_base::IdKind;
@@ -67,22 +68,6 @@ pub(crate) struct Header {
     pub(crate) digest: Digest,
 }
 
-/// The offset of a fault in the header, and the fault.
-pub(crate) type PlacedFault = (u64, HeaderFault);
-
-/// Why a header was rejected.
-#[derive(Clone, Debug)]
-pub(crate) enum HeaderFault {
-    Version(u16),
-    Fault(Fault),
-}
-
-impl From<Fault> for HeaderFault {
-    fn from(fault: Fault) -> Self {
-        HeaderFault::Fault(fault)
-    }
-}
-
 /// The length of the header area: a multiple of the page length, with room for the CRC.
 fn header_len(table_count: usize, section_count: usize) -> usize {
     let used = FIXED_LEN + table_count * TABLE_LEN + section_count * directory::ENTRY_LEN;
@@ -91,8 +76,8 @@ fn header_len(table_count: usize, section_count: usize) -> usize {
 
 /// Reads and checks the header of a segment file with these bytes. Checks come in the order of the
 /// rules: length, magic, version, checksum, ranges, directory.
-pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
-    let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
+pub(crate) fn read(bytes: &[u8]) -> Result<Header, FileFault> {
+    let at = FileFault::at;
     let actual_len = bytes.len() as u64;
     let short = || at(0, Fault::Truncated { needed: PAGE_LEN as u64, found: actual_len });
     let magic = slice_at(bytes, 0, 8).ok_or_else(short)?;
@@ -104,7 +89,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, PlacedFault> {
     }
     let version = u16_at(bytes, 8).ok_or_else(short)?;
     if !(VERSION_OLDEST..=VERSION).contains(&version) {
-        return Err((8, HeaderFault::Version(version)));
+        let (oldest, newest) = (VERSION_OLDEST, VERSION);
+        return Err(FileFault::Version { found: version, oldest, newest });
     }
     let header_len_found = u32_at(bytes, 12).ok_or_else(short)?;
     let file_len = u64_at(bytes, 16).ok_or_else(short)?;
@@ -132,8 +118,8 @@ fn read_checked(
     header_len_found: u32,
     file_len: u64,
     digest: Digest,
-) -> Result<Header, PlacedFault> {
-    let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
+) -> Result<Header, FileFault> {
+    let at = FileFault::at;
     let short = || at(0, Fault::Truncated { needed: FIXED_LEN as u64, found: body.len() as u64 });
     let fingerprint_count = u64_at(body, 24).ok_or_else(short)?;
     let id_count = u64_at(body, 32).ok_or_else(short)?;
@@ -208,11 +194,11 @@ fn read_tables(
     body: &[u8],
     version: u16,
     table_count: u16,
-) -> Result<Vec<TableDescriptor>, PlacedFault> {
+) -> Result<Vec<TableDescriptor>, FileFault> {
     let mut tables = Vec::with_capacity(table_count.into());
     for number in 0..usize::from(table_count) {
         let start = FIXED_LEN + number * TABLE_LEN;
-        let at = |offset: usize, fault: Fault| ((start + offset) as u64, fault.into());
+        let at = |offset: usize, fault: Fault| FileFault::at(start + offset, fault);
         let short = || at(0, Fault::Truncated { needed: TABLE_LEN as u64, found: 0 });
         let mask = u64_at(body, start).ok_or_else(short)?;
         let [codec, tail_bits, block_bits, syndrome_bits, reserved @ ..] =
@@ -246,7 +232,7 @@ fn read_tables(
     }
     let masks: Vec<u64> = tables.iter().map(|table| table.mask.0).collect();
     match fault_of_masks(&masks) {
-        Some(detail) => Err((FIXED_LEN as u64, Fault::rule(7, detail).into())),
+        Some(detail) => Err(FileFault::at(FIXED_LEN, Fault::rule(7, detail))),
         None => Ok(tables),
     }
 }
@@ -284,7 +270,7 @@ impl Header {
 
     /// The masks of the tables that store whole values.
     pub(crate) fn whole_masks(&self) -> impl Iterator<Item = u64> {
-        self.tables.iter().filter_map(TableDescriptor::whole_mask)
+        self.tables.iter().filter(|table| table.is_whole()).map(|table| table.mask.0)
     }
 
     /// The position of a section, or `None` if the segment does not have that section.

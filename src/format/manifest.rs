@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::base::error::Fault;
 use crate::bytes::checksum::{Digest, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::format::fault::FileFault;
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";
@@ -120,18 +121,10 @@ pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     Some(format!("a label contains the control character {}", control.escape_default()))
 }
 
-/// Why a manifest was rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ManifestFault {
-    Version { found: u16, oldest: u16, newest: u16 },
-    Fault { offset: u64, fault: Fault },
-}
-
 impl Manifest {
     /// Reads and checks a whole manifest file.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, ManifestFault> {
-        let at =
-            |offset: usize, fault: Fault| ManifestFault::Fault { offset: offset as u64, fault };
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, FileFault> {
+        let at = FileFault::at;
         let found_len = bytes.len() as u64;
         let short =
             |needed: usize| at(0, Fault::Truncated { needed: needed as u64, found: found_len });
@@ -142,7 +135,7 @@ impl Manifest {
         let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
         if version != VERSION {
             let (oldest, newest) = (VERSION, VERSION);
-            return Err(ManifestFault::Version { found: version, oldest, newest });
+            return Err(FileFault::Version { found: version, oldest, newest });
         }
         let count = u32_at(bytes, 12).ok_or_else(|| short(FIXED_LEN))? as usize;
         if count > SEGMENT_COUNT_MAX {
@@ -392,7 +385,7 @@ mod tests {
         let manifest = Manifest { store_id: StoreId::default(), ..sample() };
         let refused = Manifest::read(&manifest.encode());
         let is_rule_28 = |fault| matches!(fault, Fault::Rule { rule: 28, .. });
-        let Err(ManifestFault::Fault { offset: 32, fault }) = refused else {
+        let Err(FileFault::Fault { offset: 32, fault }) = refused else {
             panic!("{refused:?}");
         };
         assert!(is_rule_28(fault));

@@ -16,6 +16,7 @@ pub(crate) mod codec;
 pub(crate) mod deletions;
 pub(crate) mod descriptor;
 pub(crate) mod directory;
+pub(crate) mod fault;
 pub(crate) mod header;
 pub(crate) mod id_records;
 pub(crate) mod manifest;

@@ -1,6 +1,6 @@
 //! The inputs of a join, and the options of all joins.
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, check_distance};
 use crate::segment::budget::WorkBudget;
 use crate::store::Store;
 #[cfg(feature = "write")]
@@ -150,9 +150,7 @@ impl JoinOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        if self.k > 64 {
-            return Err(Error::InvalidDistance { k: self.k });
-        }
+        check_distance(self.k)?;
         let Share { number, count } = self.share;
         if count == 0 || count > Share::COUNT_MAX || number >= count {
             let reason = format!(

@@ -158,7 +158,8 @@ impl TableModel {
             let heads = estimate.heads_passed + estimate.heads_compared;
             estimate.extra_bytes += self.extra_len * heads;
         }
-        estimate.lines += self.lines(radius);
+        // Each entry of the prefix index has its own cache line.
+        estimate.lines += self.groups_of_blocks(ENTRY_BITS, radius);
         let n = self.value_count as f64;
         let near = self.density.within([self.prefix_bits, radius], [self.head_bits, k], n);
         estimate.candidates = near + stored;
@@ -273,11 +274,6 @@ impl TableModel {
     fn prefilter_selectivity(&self, flips: u32) -> f64 {
         let start = self.head_bits.saturating_sub(PREFILTER_BITS).max(self.block_bits);
         self.density.share_near(start, self.prefix_bits.min(self.head_bits), flips)
-    }
-
-    /// Number of entries of the prefix index that a probe reads, each in its own cache line.
-    fn lines(&self, radius: u32) -> f64 {
-        self.groups_of_blocks(ENTRY_BITS, radius)
     }
 
     /// The number of groups of 2^`same` neighbouring blocks that a probe touches: blocks whose

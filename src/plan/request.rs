@@ -4,7 +4,7 @@
 //! `candidates`, and `frontier` chooses one of them. Without a sample all bits are taken as evenly
 //! distributed and independent.
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, check_distance};
 use crate::format::header::FINGERPRINT_COUNT_MAX;
 use crate::plan::budget::Budget;
 use crate::plan::candidates::{Candidate, candidates};
@@ -133,9 +133,7 @@ impl PlanRequest {
     }
 
     fn check(&self) -> Result<()> {
-        if self.k > 64 {
-            return Err(Error::InvalidDistance { k: self.k });
-        }
+        check_distance(self.k)?;
         let n = self.fingerprint_count;
         if !(1..=FINGERPRINT_COUNT_MAX).contains(&n) {
             let reason = format!("{n} fingerprints, expected 1 to 2^40");

@@ -7,8 +7,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::Serializer;
-use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 
 use crate::scheme::Scheme;
 
@@ -19,11 +18,7 @@ pub(crate) fn mask<S: Serializer>(mask: &u64, to: S) -> Result<S::Ok, S::Error> 
 
 /// Serializes the masks of a scheme, each as 16 hex digits.
 pub(crate) fn masks<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::Error> {
-    let mut list = to.serialize_seq(Some(scheme.masks().len()))?;
-    for mask in scheme.masks() {
-        list.serialize_element(&format!("{mask:016x}"))?;
-    }
-    list.end()
+    to.collect_seq(scheme.masks().iter().map(|mask| format!("{mask:016x}")))
 }
 
 /// Serializes a path as messages show it: serde itself rejects paths that are not UTF-8.
@@ -38,10 +33,8 @@ pub(crate) fn text<S: Serializer>(of: &impl std::fmt::Display, to: S) -> Result<
 
 /// Serializes a time as whole seconds since 1970; no time, or an earlier one, as null.
 pub(crate) fn seconds<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
-    match time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()) {
-        Some(since) => to.serialize_some(&since.as_secs()),
-        None => to.serialize_none(),
-    }
+    let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.map(|since| since.as_secs()).serialize(to)
 }
 
 /// Serializes nanoseconds as microseconds.

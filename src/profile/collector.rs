@@ -8,7 +8,7 @@ use crate::plan::profile::bits::BitCounts;
 use crate::profile::accumulator::{Accumulator, share};
 use crate::profile::nearest::NearestDistances;
 use crate::profile::statistics::{Counted, HeavyFingerprint, Statistics};
-use crate::profile::table::{TableAccumulator, TableStatistics};
+use crate::profile::table::TableAccumulator;
 use crate::scheme::Scheme;
 use crate::writing::builder::SchemeChoice;
 use fpstore_base::Fingerprint;
@@ -156,21 +156,12 @@ impl Collector {
             let fingerprints = kept.iter().map(|(value, _)| Fingerprint::new(value));
             values.extend(fingerprints.map(|fingerprint| permutation.apply(fingerprint).0));
             values.sort_unstable();
-            statistics.tables.push(table_of(&values, permutation, TableIndex(number), scale));
+            let mut table = TableAccumulator::new(permutation, 0);
+            values.iter().for_each(|&value| table.push(value));
+            statistics.tables.push(table.finish(None, TableIndex(number), scale));
         }
         statistics
     }
-}
-
-fn table_of(
-    values: &[u64],
-    permutation: Permutation,
-    index: TableIndex,
-    scale: f64,
-) -> TableStatistics {
-    let mut table = TableAccumulator::new(permutation, 0);
-    values.iter().for_each(|&value| table.push(value));
-    table.finish(None, index, scale)
 }
 
 /// The fingerprints with the most records, found in a sample of the records. A count for which

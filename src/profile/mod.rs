@@ -14,7 +14,7 @@ mod table;
 
 use crate::base::error::{Error, Result};
 use crate::search::snapshot::distinct_count;
-use crate::segment::{Segment, TableKind};
+use crate::segment::Segment;
 use crate::store::Store;
 use accumulator::Accumulator;
 use fpstore_base::Width;
@@ -101,20 +101,19 @@ pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statist
         let segment = &open.segment;
         for table in segment.tables() {
             table.advise_sequential();
-            let mut counts =
-                TableAccumulator::new(table.permutation.clone(), table.descriptor.hashed_bits());
-            let (mut values, syndromes) = match table.kind() {
-                TableKind::Whole(table) => (table.values(), None),
-                TableKind::Syndromes(table) => (table.keys(), Some(table)),
-            };
+            let syndrome_bits = table.descriptor.syndrome_bits;
+            let hashed_bits = table.descriptor.hashed_bits();
+            let mut counts = TableAccumulator::new(table.permutation.clone(), hashed_bits);
+            let mut values = table.values_or_keys();
             while let Some((_, run)) = values.next_run()? {
-                let known = |&key| syndromes.map_or(key, |table| table.known_part(key));
                 watch.tick(run.len() as u64)?;
-                run.iter().map(known).for_each(|value| counts.push(value));
+                // The known bits of a key, with zeros in place of the hashed bits; both numbers are
+                // 0 in a table with whole values.
+                run.iter().for_each(|key| counts.push((key >> syndrome_bits) << hashed_bits));
             }
             table.advise_random();
             statistics.tables.push(TableStatistics {
-                syndrome_bits: table.descriptor.syndrome_bits,
+                syndrome_bits,
                 telling_bits: table.descriptor.telling_bits(),
                 ..counts.finish(Some(open.entry.number), table.index, 1.0)
             });

@@ -214,25 +214,20 @@ fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
 /// The points of the projective space PG(3,2) are blocks 1 to 15; the mask of table `a` joins the
 /// points with an odd inner product with `a`; these points are the complement of a plane.
 fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
-    (1..=15_u32)
-        .map(|a| {
-            (1..=15_u32)
-                .zip(blocks)
-                .filter(|(x, _)| (a & x).count_ones() % 2 == 1)
-                .fold(0, |mask, (_, block)| mask | block)
-        })
-        .collect()
+    (1..=15).map(|a| half(blocks, 1, a, 1)).collect()
 }
 
 /// For every normal vector except zero: one mask for each of the two halves of the points.
 fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
-    let half = |normal: u32, side: u32| {
-        (0..1_u32 << k)
-            .zip(blocks)
-            .filter(|(point, _)| (point & normal).count_ones() % 2 == side)
-            .fold(0, |mask, (_, block)| mask | block)
-    };
-    (1..1 << k).flat_map(|normal| [half(normal, 0), half(normal, 1)]).collect()
+    (1..1 << k).flat_map(|normal| [0, 1].map(|side| half(blocks, 0, normal, side))).collect()
+}
+
+/// The union of the blocks whose points have an inner product with `normal` of parity `side`. The
+/// points of the blocks are consecutive numbers from `first` on.
+fn half(blocks: &[u64], first: u32, normal: u32, side: u32) -> u64 {
+    let points = (first..).zip(blocks);
+    let joined = points.filter(|(point, _)| (point & normal).count_ones() % 2 == side);
+    joined.fold(0, |mask, (_, block)| mask | block)
 }
 
 /// Masks that join one of the 4 blocks and one of 4 quarters of the other bits.

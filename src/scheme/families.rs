@@ -51,30 +51,11 @@ pub const FAMILIES: &[Family] = &[
         member: choose,
         planned: planned_choices,
     },
-    Family {
-        planned: |k| covering_from_3(6, k),
-        ..one("6", "covering-6", "pairs of 6 blocks, for k = 3", |_, _| even(Design::Covering(6)))
-    },
-    Family {
-        planned: |k| covering_from_3(8, k),
-        ..one("8", "covering-8", "triples of 8 bytes, for k = 3", |_, _| even(Design::Covering(8)))
-    },
-    Family {
-        planned: |k| covering_from_3(11, k),
-        ..one("11", "covering-11", "fives of 11 blocks, for k = 3", |_, _| {
-            even(Design::Covering(11))
-        })
-    },
-    Family {
-        planned: |k| covering_from_3(14, k),
-        ..one("14", "covering-14", "fours of 8 bytes, for k = 3", |_, _| even(Design::Covering(14)))
-    },
-    Family {
-        planned: |k| covering_from_3(15, k),
-        ..one("15", "covering-15", "eights of 15 blocks, for k = 3", |_, _| {
-            even(Design::Covering(15))
-        })
-    },
+    covering::<6>("6", "covering-6", "pairs of 6 blocks, for k = 3"),
+    covering::<8>("8", "covering-8", "triples of 8 bytes, for k = 3"),
+    covering::<11>("11", "covering-11", "fives of 11 blocks, for k = 3"),
+    covering::<14>("14", "covering-14", "fours of 8 bytes, for k = 3"),
+    covering::<15>("15", "covering-15", "eights of 15 blocks, for k = 3"),
     Family {
         name: "hyperplanes",
         alias: None,
@@ -128,6 +109,18 @@ const fn one(
     member: fn(&str, u32) -> Result<Member>,
 ) -> Family {
     Family { name, alias: Some(alias), about, member, planned: |_| Vec::new() }
+}
+
+/// The family of the covering design with `TABLES` tables; the planner considers it from k = 3.
+const fn covering<const TABLES: u32>(
+    name: &'static str,
+    alias: &'static str,
+    about: &'static str,
+) -> Family {
+    Family {
+        planned: |k| if k >= 3 { vec![Design::Covering(TABLES)] } else { Vec::new() },
+        ..one(name, alias, about, |_, _| even(Design::Covering(TABLES)))
+    }
 }
 
 impl Family {
@@ -226,10 +219,6 @@ fn planned_choices(k: u32) -> Vec<Design> {
     let all = |k: u32| (k + 2..=k + 4).map(move |blocks| Design::Choose { blocks, k });
     let own = (k <= 8).then_some(k).into_iter().flat_map(all);
     own.chain((1..k.min(4)).flat_map(|less| all(less).take(2))).collect()
-}
-
-fn covering_from_3(tables: u32, k: u32) -> Vec<Design> {
-    if k >= 3 { vec![Design::Covering(tables)] } else { Vec::new() }
 }
 
 fn hyperplanes(k: u32) -> Result<Member> {

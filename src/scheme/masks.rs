@@ -4,7 +4,7 @@
 
 use super::cover::{Radius, TABLE_COUNT_MAX, covers};
 use super::families::masks_of;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, check_distance};
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};
 use fpstore_base::lists;
 
@@ -46,9 +46,7 @@ impl Scheme {
     /// [`Error::InvalidScheme`] for no mask, more than 256 masks, an empty mask, or a repeated
     /// mask; [`Error::InvalidDistance`] if `k` is above 64.
     pub fn from_masks(masks: Vec<u64>, k: u32) -> Result<Self> {
-        if k > 64 {
-            return Err(Error::InvalidDistance { k });
-        }
+        check_distance(k)?;
         match fault_of_masks(&masks) {
             Some(reason) => Err(Error::InvalidScheme { reason }),
             None => Ok(Scheme { masks, tuned_k: k, syndrome_bits: 0 }),

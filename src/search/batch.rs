@@ -15,7 +15,6 @@ use fpstore_base::Fingerprint;
 #[derive(Debug, Default)]
 pub(crate) struct BatchSearcher {
     scratch: ProbeScratch,
-    stats: SearchStats,
 }
 
 /// The table of a segment to search, and the options of the search.
@@ -46,12 +45,10 @@ impl BatchSearcher {
         found: &mut Vec<(u32, SegmentHit)>,
     ) -> Result<()> {
         let BatchTable { segment, radii, table, .. } = *of;
-        let mut collector = BatchCollector { of, stats: &mut self.stats, found };
+        let mut collector = BatchCollector { of, stats: SearchStats::default(), found };
         probe_table(segment, radii, table, queries, &mut self.scratch, &mut collector)
     }
-}
 
-impl BatchSearcher {
     /// Like [`BatchSearcher::search`], but searches only one given block for each query.
     pub(crate) fn search_blocks(
         &mut self,
@@ -60,7 +57,7 @@ impl BatchSearcher {
         found: &mut Vec<(u32, SegmentHit)>,
     ) -> Result<()> {
         let BatchTable { segment, radii, table, .. } = *of;
-        let mut collector = BatchCollector { of, stats: &mut self.stats, found };
+        let mut collector = BatchCollector { of, stats: SearchStats::default(), found };
         probe_blocks(segment, radii, table, wanted, &mut self.scratch, &mut collector)
     }
 }
@@ -68,7 +65,8 @@ impl BatchSearcher {
 /// Collects the hits of many queries in one list.
 struct BatchCollector<'a> {
     of: &'a BatchTable<'a>,
-    stats: &'a mut SearchStats,
+    /// Not reported: the answers of batches have no counters.
+    stats: SearchStats,
     found: &'a mut Vec<(u32, SegmentHit)>,
 }
 
@@ -80,7 +78,7 @@ impl Collector for BatchCollector<'_> {
 
     #[inline(always)]
     fn stats(&mut self) -> &mut SearchStats {
-        self.stats
+        &mut self.stats
     }
 
     #[inline(always)]

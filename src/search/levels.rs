@@ -42,14 +42,12 @@ impl Levels {
             // pass, each level costs at least twice the previous one, so all levels cost little
             // more than the last.
             let mut spent = 0.0;
-            let mut k = 0;
-            while k < k_max && !scans(k) {
+            for k in (0..k_max).take_while(|&k| !scans(k)) {
                 let nanos = cost(k);
                 if nanos >= spent * RATIO {
                     self.list.push(k);
                     spent = nanos;
                 }
-                k += 1;
             }
         } else if k_max > 0 {
             // Two cheap levels first: enough for needles with near matches, and little extra cost

@@ -2,11 +2,11 @@
 //!
 //! `snapshot` contains the snapshot. [`Searcher`] answers one query after the other. For each
 //! segment it uses the chosen access path, probes (`probe`) or a scan (`scan`), and merges the hits
-//! (`hit_collector`). It gathers small segments in memory (`small_segments`, `in_memory`);
-//! `nearest` searches within growing distances. `batch` probes one table for many queries, and
-//! `walk` answers many queries in one pass over each table. `kernel` contains the inner loops and
-//! all SIMD code. Callers are `store` and `join`. The module never changes a store and opens no
-//! files.
+//! (`hit_collector`). It gathers small segments in memory (`small_segments`, `in_memory`), and
+//! finds the nearest matches by searches within growing distances (`levels`). `batch` probes one
+//! table for many queries, and `walk` answers many queries in one pass over each table. `kernel`
+//! contains the inner loops and all SIMD code. Callers are `store` and `join`. The module never
+//! changes a store and opens no files.
 
 mod answer;
 mod batch;
@@ -14,7 +14,6 @@ mod hit_collector;
 mod in_memory;
 pub(crate) mod kernel;
 mod levels;
-mod nearest;
 mod probe;
 mod scan;
 mod searcher;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Result, check_distance};
 use crate::plan::AccessPath;
 use crate::search::answer::{Answer, Limits, Outcome};
 use crate::search::hit_collector::HitCollector;
@@ -25,10 +25,10 @@ use fpstore_base::Fingerprint;
 /// the store as it was when the searcher was made, or at the last `follow`.
 #[derive(Debug)]
 pub struct Searcher {
-    pub(super) snapshot: Arc<Snapshot>,
+    snapshot: Arc<Snapshot>,
     scratch: ProbeScratch,
     collector: HitCollector,
-    pub(super) levels: Levels,
+    levels: Levels,
     small: SmallSegments,
 }
 
@@ -99,10 +99,11 @@ impl Searcher {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidDistance`] if `k` is above 64.
-    /// * [`Error::TooWide`] if `needle` has a bit above the width of the store.
-    /// * [`Error::Corrupt`] if bytes that are read break a rule of the format; no hits are
-    ///   returned.
+    /// * [`Error::InvalidDistance`](crate::Error::InvalidDistance) if `k` is above 64.
+    /// * [`Error::TooWide`](crate::Error::TooWide) if `needle` has a bit above the width of the
+    ///   store.
+    /// * [`Error::Corrupt`](crate::Error::Corrupt) if bytes that are read break a rule of the
+    ///   format; no hits are returned.
     ///
     /// # Examples
     ///
@@ -161,22 +162,88 @@ impl Searcher {
         k: u32,
         limits: &Limits,
     ) -> Result<Answer<'_>> {
-        if k > 64 {
-            return Err(Error::InvalidDistance { k });
-        }
+        check_distance(k)?;
         self.snapshot.check_needle(needle)?;
         let hit_count = self.collect(needle, k, limits)?;
         Ok(self.answer(hit_count))
     }
 
-    /// Collects the hits within `k` bits; `k` is at most 64. Returns the number of different
-    /// fingerprints.
-    pub(super) fn collect(
+    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, sorted by
+    /// distance, ties by fingerprint. The answer is exact; it is shorter if there are fewer
+    /// matches.
+    ///
+    /// With a `count` of 1 it determines whether there is any match: much cheaper than a search
+    /// within `k_max` if there is a near match, and little more expensive otherwise. With a `k_max`
+    /// of 64 it always finds `count` fingerprints, if the store contains as many.
+    ///
+    /// [`Outcome::stats`](crate::Outcome::stats) counts only the steps of the search with the last
+    /// distance.
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`Searcher::search`].
+    ///
+    /// # Examples
+    ///
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+    /// for value in [0b0001, 0b0111, 0b1111] {
+    ///     builder.push_bare(value.into())?;
+    /// }
+    /// let store = builder.finish()?;
+    /// let mut searcher = store.searcher();
+    /// let answer = searcher.nearest(0b0011.into(), 2, 64)?;
+    /// let found: Vec<u64> = answer.hits().map(|hit| hit.fingerprint().value()).collect();
+    /// assert_eq!(found, [0b0001, 0b0111]);
+    /// # Ok(()) }
+    /// ```
+    pub fn nearest(&mut self, needle: Fingerprint, count: usize, k_max: u32) -> Result<Answer<'_>> {
+        self.nearest_with(needle, count, k_max, &Limits::default())
+    }
+
+    /// Like [`Searcher::nearest`], but with limits. If [`Limits::max_compared`] or
+    /// [`Limits::deadline`] ends a search, the matches found so far are kept, and the answer is
+    /// cut; `max_compared` applies to each of the searched distances separately.
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`Searcher::search`].
+    pub fn nearest_with(
         &mut self,
         needle: Fingerprint,
-        k: u32,
+        count: usize,
+        k_max: u32,
         limits: &Limits,
-    ) -> Result<usize> {
+    ) -> Result<Answer<'_>> {
+        check_distance(k_max)?;
+        self.snapshot.check_needle(needle)?;
+        // A search within `k` bits is exact, so if it finds `count` matches, the nearest `count`
+        // are among them. A small `k` costs little, so it comes first; a larger `k` finds the same
+        // matches again, which is cheaper than keeping them.
+        self.levels.choose(&self.snapshot, k_max);
+        let wanted = count;
+        let count = limits.limit.map_or(wanted, |most| wanted.min(most));
+        let limits = limits.limit(count);
+        let mut hit_count = 0;
+        for level in 0..self.levels.list.len() {
+            hit_count = self.collect(needle, self.levels.list[level], &limits)?;
+            if hit_count >= count || self.collector.cut_by().is_some() {
+                break;
+            }
+        }
+        if count == wanted {
+            // An answer limited only by `count` is complete: no more matches are needed.
+            self.collector.is_over = false;
+        }
+        Ok(self.answer(hit_count))
+    }
+
+    /// Collects the hits within `k` bits; `k` is at most 64. Returns the number of different
+    /// fingerprints.
+    fn collect(&mut self, needle: Fingerprint, k: u32, limits: &Limits) -> Result<usize> {
         let collector = &mut self.collector;
         collector.restart(k, *limits);
         self.small.count(&self.snapshot);
@@ -211,18 +278,8 @@ impl Searcher {
         Ok(collector.finish())
     }
 
-    /// Whether a limit cut the last search.
-    pub(super) fn is_cut(&self) -> bool {
-        self.collector.cut_by().is_some()
-    }
-
-    /// Marks an answer limited only by `count` as complete: `nearest` needs no more matches.
-    pub(super) fn forgive_count(&mut self) {
-        self.collector.is_over = false;
-    }
-
     /// The answer with the hits collected last.
-    pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
+    fn answer(&self, hit_count: usize) -> Answer<'_> {
         let HitCollector { found, stats, .. } = &self.collector;
         let outcome = Outcome::new(self.collector.cut_by(), *stats);
         Answer { snapshot: &self.snapshot, found, hit_count, outcome }

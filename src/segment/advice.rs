@@ -58,13 +58,13 @@ impl Segment {
 
     #[cfg(unix)]
     fn advise(&self, place: &SectionPlace, advice: memmap2::Advice) {
-        self.data().advise(advice, place.offset as usize, place.len as usize);
+        self.data.advise(advice, place.offset as usize, place.len as usize);
     }
 
     /// Starts reading `len` bytes of a section from the disk. Skips verified pages: they are, or
     /// were, in memory.
     pub(super) fn readahead(&self, place: &SectionPlace, offset: u64, len: u64) {
-        if self.data().is_read() {
+        if self.data.is_read() {
             return;
         }
         let start = place.offset.saturating_add(offset);
@@ -81,11 +81,7 @@ impl Segment {
     /// Starts reading these pages of the file from the disk.
     fn will_need(&self, pages: Range<usize>) {
         #[cfg(unix)]
-        self.data().advise(
-            memmap2::Advice::WillNeed,
-            pages.start * PAGE_LEN,
-            pages.len() * PAGE_LEN,
-        );
+        self.data.advise(memmap2::Advice::WillNeed, pages.start * PAGE_LEN, pages.len() * PAGE_LEN);
         #[cfg(not(unix))]
         let _ = pages;
     }
@@ -108,7 +104,7 @@ impl<'a> ReadAhead<'a> {
     pub(crate) fn new(segment: &'a Segment, place: &SectionPlace, bytes: Range<u64>) -> Self {
         let offset = place.offset;
         let bytes = bytes.start.min(place.len)..bytes.end.min(place.len);
-        let left = if segment.data().is_read() || bytes.is_empty() {
+        let left = if segment.data.is_read() || bytes.is_empty() {
             0..0
         } else {
             page_at(offset, bytes.start)..page_at(offset, bytes.end - 1) + 1

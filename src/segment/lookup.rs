@@ -110,13 +110,6 @@ impl<'a> TableReader<'a> {
 }
 
 impl SyndromeTable<'_> {
-    /// For statistics: the known bits of the values with this key, at their positions in a value;
-    /// the hashed bits are 0.
-    #[cfg(feature = "write")]
-    pub(crate) fn known_part(self, key: u64) -> u64 {
-        (key >> self.layout.syndrome_bits) << self.layout.hashed_bits
-    }
-
     /// The number stored for the value at `rank`: the bits of the tail that are under the mask,
     /// then the syndrome of its other bits.
     #[inline]

@@ -111,8 +111,7 @@ impl Drop for SegmentBytes {
 }
 
 pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
-    let fault = Fault::Truncated { needed, found };
-    Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
+    Error::corrupt(path, Section::Header, 0, Fault::Truncated { needed, found })
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ mod values;
 pub(crate) mod write;
 
 pub(crate) use advice::ReadAhead;
-pub(crate) use open::{map, open, open_file};
+pub(crate) use open::{map, open, open_file, open_plain_file};
 pub(crate) use read::Segment;
 pub(crate) use records::Records;
 pub(crate) use table::SyndromeLayout;

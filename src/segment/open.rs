@@ -8,7 +8,7 @@ use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::format::directory::SectionPlace;
-use crate::format::header::{self, HeaderFault};
+use crate::format::header;
 use crate::format::manifest::SegmentEntry;
 use crate::segment::Segment;
 use crate::segment::access::Access;
@@ -41,10 +41,15 @@ pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Seg
 }
 
 pub(crate) fn open_file(path: &Path) -> Result<File> {
+    open_plain_file(path, Section::Header, 23)
+}
+
+/// Opens a file of a store. `section` and `rule` are for the error if it is not a plain file.
+pub(crate) fn open_plain_file(path: &Path, section: Section, rule: u8) -> Result<File> {
     plain_file::open(path).map_err(|refused| match refused {
         Refused::Kind(kind) => {
-            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
-            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
+            let fault = Fault::rule(rule, format!("it is {kind}, not a plain file"));
+            Error::corrupt(path, section, 0, fault)
         }
         Refused::Io(source) => Error::Io(IoError { doing: "open", path: path.into(), source }),
     })
@@ -54,22 +59,11 @@ impl Segment {
     /// Checks the header and the recipe of the segment in `data`; `path` is for messages. Takes the
     /// same time for any number of fingerprints.
     pub(super) fn from_bytes(data: SegmentBytes, path: &Path) -> Result<Self> {
-        let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
-            HeaderFault::Version(found) => Error::UnsupportedVersion {
-                path: path.into(),
-                found,
-                oldest: header::VERSION_OLDEST,
-                newest: header::VERSION,
-            },
-            HeaderFault::Fault(fault) => {
-                Error::Corrupt { path: path.into(), section: Section::Header, offset, fault }
-            }
-        })?;
-        let missing = |section: Section| Error::Corrupt {
-            path: path.into(),
-            section: Section::Header,
-            offset: 0,
-            fault: Fault::rule(9, format!("no section {section}")),
+        let header =
+            header::read(data.bytes()).map_err(|fault| fault.into_error(path, Section::Header))?;
+        let missing = |section: Section| {
+            let fault = Fault::rule(9, format!("no section {section}"));
+            Error::corrupt(path, Section::Header, 0, fault)
         };
         let place = |section: Section| header.place(section).copied().ok_or(missing(section));
         let mut tables = Vec::with_capacity(header.tables.len());
@@ -128,8 +122,7 @@ impl Segment {
             entry.fingerprint_count,
             entry.digest,
         );
-        let (path, section, fault) = (self.path.clone(), Section::Header, Fault::rule(23, detail));
-        Err(Error::Corrupt { path, section, offset: 0, fault })
+        Err(Error::corrupt(&self.path, Section::Header, 0, Fault::rule(23, detail)))
     }
 
     /// Rejects a segment whose recipe is not the recipe of the store: fingerprints of different

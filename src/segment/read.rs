@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Fault, Result};
-use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
-use crate::bytes::fields::{slice_at, u32_at};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::fields::u32_at;
 use crate::bytes::prefetch::prefetch;
-use crate::format::directory::{SectionPlace, kind_tag, table_tag};
+use crate::format::directory::{SectionPlace, page_checksum};
 use crate::format::header::Header;
 use crate::segment::access::Access;
 use crate::segment::map::SegmentBytes;
@@ -55,10 +55,6 @@ impl Segment {
         if self.data.is_read() { Access::Memory } else { Access::Map }
     }
 
-    pub(super) fn data(&self) -> &SegmentBytes {
-        &self.data
-    }
-
     /// The bytes of the whole file, verified or not.
     pub(crate) fn file(&self) -> &[u8] {
         self.data.bytes()
@@ -67,12 +63,7 @@ impl Segment {
     /// The error for a fault at `offset` bytes into a section, with its position in the file.
     #[cold]
     pub(crate) fn corrupt(&self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
-        Error::Corrupt {
-            path: self.path.clone(),
-            section: place.section,
-            offset: place.offset.saturating_add(offset),
-            fault,
-        }
+        Error::corrupt(&self.path, place.section, place.offset.saturating_add(offset), fault)
     }
 
     /// The bytes `offset .. offset + len` of a section. Verifies the checksums of their pages,
@@ -140,8 +131,7 @@ impl Segment {
 
     /// The checksums section, whose digest is in the header.
     pub(crate) fn page_checksums(&self) -> &[u8] {
-        let (start, len) = (self.checksums.offset as usize, self.checksums.len as usize);
-        slice_at(self.data.bytes(), start, len).unwrap_or_default()
+        self.section(&self.checksums)
     }
 
     /// Whether pages seem to come from a disk: the segment was just opened, or a recent first
@@ -180,13 +170,8 @@ impl Segment {
         let number = page - self.header.header_len as usize / PAGE_LEN;
         let stored = self.checksums.offset as usize + number * 4;
         let expected = u32_at(file, stored).ok_or_else(truncated)?;
-        let identity = PageIdentity {
-            kind: kind_tag(place.section),
-            table: table_tag(place.section),
-            page_in_section: in_section / PAGE_LEN as u64,
-        };
         let start = Instant::now();
-        let found = identity.checksum(bytes);
+        let found = page_checksum(place.section, in_section / PAGE_LEN as u64, bytes);
         self.note_touch(start.elapsed());
         if found != expected {
             return Err(self.corrupt(place, in_section, Fault::Checksum { found, expected }));

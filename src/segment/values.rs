@@ -7,7 +7,7 @@ use crate::base::section::{BlockIndex, Rank};
 use crate::bytes::packing::{self, Packed};
 use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
-use crate::segment::{SyndromeTable, TableReader, WholeTable};
+use crate::segment::{TableReader, WholeTable};
 
 /// The largest number of values decoded at once.
 const RUN_MAX: usize = 256;
@@ -46,16 +46,11 @@ impl<'a> WholeTable<'a> {
     }
 }
 
-impl<'a> SyndromeTable<'a> {
-    /// The keys of all values in ascending order. A key is a value with its hashed bits replaced by
-    /// their syndrome.
-    pub(crate) fn keys(self) -> Values<'a> {
-        Values::of(*self, true)
-    }
-
-    /// The keys in a range of blocks, in ascending order.
-    pub(crate) fn keys_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
-        self.keys().within(blocks)
+impl<'a> TableReader<'a> {
+    /// All values of the table in ascending order; for a table with syndromes, their keys. A key is
+    /// a value with its hashed bits replaced by their syndrome.
+    pub(crate) fn values_or_keys(self) -> Values<'a> {
+        Values::of(self, !self.descriptor.is_whole())
     }
 }
 
@@ -78,7 +73,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn within(self, blocks: Range<BlockIndex>) -> Result<Self> {
+    /// Only those in a range of blocks.
+    pub(crate) fn within(self, blocks: Range<BlockIndex>) -> Result<Self> {
         let span = self.reader.span(blocks.start)?;
         let (next_block, heads_end, rank) = (blocks.start.0, span.heads_start, span.rank_start);
         Ok(Values { next_block, end_block: blocks.end.0, heads_end, rank, ..self })

@@ -126,9 +126,7 @@ impl Store {
             Part::all(count as usize).into_iter().map(|part| part.of(blocks.clone()).start);
         let first_of =
             |block| largest.first_head(BlockIndex(block)) << largest.descriptor.tail_bits;
-        let mut starts: Vec<u64> = starts.map(first_of).collect();
-        starts.dedup();
-        ranges_from(&starts)
+        ranges_from(starts.map(first_of))
     }
 
     /// Like [`Store::ranges_for`], but if segments must be sorted, there is one range per thread,
@@ -140,15 +138,14 @@ impl Store {
             return ranges;
         }
         let all = 0..self.width().max().value();
-        let mut starts: Vec<u64> =
-            Part::all(threads).into_iter().map(|part| part.of(all.clone()).start).collect();
-        starts.dedup();
-        ranges_from(&starts)
+        ranges_from(Part::all(threads).into_iter().map(|part| part.of(all.clone()).start))
     }
 }
 
 /// The ranges that start at these ascending fingerprints; the last range ends at the largest value.
-fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
+fn ranges_from(starts: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+    let mut starts: Vec<u64> = starts.collect();
+    starts.dedup();
     let ends = starts[1..].iter().map(|start| start - 1).chain([u64::MAX]);
     starts.iter().zip(ends).map(|(&start, end)| start..=end).collect()
 }

@@ -175,7 +175,9 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
     }
     between(old_at..old.len(), new_at..new.len())?;
     for (at, place) in kept {
-        deleted(&old[at], &new[place], changes);
+        if old[at].entry.deletions != new[place].entry.deletions {
+            changes.push(change(Act::Deleted, &old[at..=at], &new[place..=place]));
+        }
     }
     let known: BTreeSet<&String> = before.iter().flat_map(|before| before.runs()).collect();
     for run in state.runs().iter().filter(|run| !known.contains(run)) {
@@ -235,22 +237,9 @@ fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
 /// Adds the changes by which the segments `new` replaced the segments `gone`.
 fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
     match (gone, new) {
-        ([], []) => {}
-        ([], new) => {
-            changes
-                .extend(new.iter().map(|open| change(Act::Added, &[], std::slice::from_ref(open))));
-        }
-        (gone, []) => changes
-            .extend(gone.iter().map(|open| change(Act::Expired, std::slice::from_ref(open), &[]))),
+        ([], new) => changes.extend(new.chunks(1).map(|open| change(Act::Added, &[], open))),
+        (gone, []) => changes.extend(gone.chunks(1).map(|open| change(Act::Expired, open, &[]))),
         (gone, new) => changes.push(change(Act::Merged, gone, new)),
-    }
-}
-
-/// Adds a change if a segment of both snapshots has other deletions in the second snapshot.
-fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
-    if before.entry.deletions != now.entry.deletions {
-        let of = std::slice::from_ref;
-        changes.push(change(Act::Deleted, of(before), of(now)));
     }
 }
 

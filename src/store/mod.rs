@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, Result, check_distance};
 use crate::base::steps::Counted;
 use crate::format::manifest;
 use crate::plan::Plan;
@@ -377,9 +377,7 @@ impl Store {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn plans(&self, k: u32) -> Result<Vec<Plan>> {
-        if k > 64 {
-            return Err(Error::InvalidDistance { k });
-        }
+        check_distance(k)?;
         let plan = |open: &OpenSegment| Plan::new(open.plan(k), &open.segment.header().tables);
         Ok(self.snapshot().segments().iter().map(plan).collect())
     }
@@ -401,9 +399,7 @@ impl Store {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn expected_nanos(&self, k: u32) -> Result<f64> {
-        if k > 64 {
-            return Err(Error::InvalidDistance { k });
-        }
+        check_distance(k)?;
         Ok(self.snapshot().segments().iter().map(|open| open.plan(k).expected_nanos).sum())
     }
 

@@ -136,7 +136,7 @@ impl Kernel {
     /// Runs a task, compiled for the instructions of this kernel.
     pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
         match self.0 {
-            Instructions::Portable(vector) => vector.run(task),
+            Instructions::Portable(vector) => task.run(vector),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2(vector) => vector.run(task),
             #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! Plain integer instructions, for every processor: a chunk is eight words of eight bytes.
 
-use super::vector::{Task, Vector};
+use super::vector::Vector;
 use crate::base::limits::CHUNK_LEN;
 
 /// Masks of a word: the high bit of each byte, the low bit, and all bits but the high bit.
@@ -11,12 +11,6 @@ const SEVEN: u64 = !HIGH;
 /// Can be made on any processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Portable;
-
-impl Portable {
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        task.run(self)
-    }
-}
 
 impl Vector for Portable {
     type Bytes = [u64; 8];

@@ -80,7 +80,7 @@ pub(crate) fn probe(
     let queries = tables.filter_map(|(number, (table, radius))| {
         radius.map(|radius| TableQuery::new(0, needle, number, table, radius))
     });
-    run(segment, radii, queries, scratch, collector)
+    run(segment, radii, queries, scratch, collector, |pass| pass.list_all())
 }
 
 /// Like [`probe`], but for many queries, and only with the hits that the table at position `table`
@@ -98,7 +98,7 @@ pub(crate) fn probe_table(
     };
     let queries =
         queries.map(|(number, needle)| TableQuery::new(number, needle, table, reader, radius));
-    run(segment, radii, queries, scratch, collector)
+    run(segment, radii, queries, scratch, collector, |pass| pass.list_all())
 }
 
 /// Like [`probe_table`], but searches only one given block for each query.
@@ -118,19 +118,16 @@ pub(crate) fn probe_blocks(
             (TableQuery::new(number, needle, table, reader, radius), block)
         })
         .unzip();
-    let ProbeScratch { kernel, buffers, pages_checked, .. } = scratch;
-    buffers.clear();
-    let (k, kernel, queries) = (collector.k(), *kernel, &queries);
-    let context = Context { segment, radii, queries, kernel, k, pages_checked };
-    ProbePass { context, buffers, collector }.list_blocks(&blocks)
+    run(segment, radii, queries.into_iter(), scratch, collector, |pass| pass.list_blocks(&blocks))
 }
 
-fn run(
+fn run<C: Collector>(
     segment: &Segment,
     radii: &[Radius],
     wanted: impl Iterator<Item = TableQuery>,
     scratch: &mut ProbeScratch,
-    collector: &mut impl Collector,
+    collector: &mut C,
+    list: impl FnOnce(ProbePass<'_, C>) -> Result<()>,
 ) -> Result<()> {
     let ProbeScratch { kernel, queries, buffers, pages_checked } = scratch;
     queries.clear();
@@ -140,7 +137,7 @@ fn run(
     pages_checked.set(0);
     let (k, kernel) = (collector.k(), *kernel);
     let context = Context { segment, radii, queries, kernel, k, pages_checked };
-    let done = ProbePass { context, buffers, collector }.list_all();
+    let done = list(ProbePass { context, buffers, collector });
     collector.stats().pages_checked += pages_checked.get();
     done
 }

@@ -57,25 +57,13 @@ impl Named {
         position: u32,
     ) -> Result<()> {
         let (query, _) = context.query(position);
-        let decoder = Decoder::new(context, query.table, query.radius, table).at(query.permuted);
-        let tails = table.tails();
+        let mut namer = Namer::of(*context, query.table, query.radius, table);
+        namer.last = self.last;
+        let decoder = namer.decoder.at(query.permuted);
         for near in candidates {
-            let number = match tails.are_verified(near.rank, near.rank) {
-                true => tails.packed().get(near.rank.0),
-                false => table.number(near.rank)?,
-            };
-            let entry = (position, near.head, number);
-            if self.last.replace(entry) == Some(entry) {
-                continue;
-            }
-            decoder.for_each_value(near.head, number, |value, distance| {
-                let fingerprint = table.permutation.invert(value);
-                let diff = || fingerprint.value() ^ query.needle.value();
-                if decoder.is_sole || context.reporting_table(diff()) == Some(query.table) {
-                    self.values.push(NamedValue { fingerprint, query: position, distance });
-                }
-            });
+            namer.decode(&decoder, (near.rank, near.head), position, &mut self.values)?;
         }
+        self.last = namer.last;
         Ok(())
     }
 
@@ -100,7 +88,7 @@ impl Named {
     }
 }
 
-/// Lists the values named by candidates of many queries of one table.
+/// Lists the values named by candidates of one table.
 pub(in crate::search) struct Namer<'a> {
     context: Context<'a>,
     position: usize,
@@ -123,15 +111,33 @@ impl<'a> Namer<'a> {
     ) -> Self {
         let context = Context { segment, radii, queries: &[], kernel, k, pages_checked };
         let radius = radii.get(position).copied().flatten().unwrap_or(0);
+        Namer::of(context, position, radius, table)
+    }
+
+    fn of(context: Context<'a>, position: usize, radius: u32, table: SyndromeTable<'a>) -> Self {
         let decoder = Decoder::new(&context, position, radius, table);
         Namer { context, position, table, tails: table.tails(), decoder, last: None }
     }
 
-    /// Adds the values named by the entry at `rank` to `named`; its head is near the query.
+    /// Adds the values named by an entry, given by its rank and its head, to `named`; the head is
+    /// near the query.
     pub(in crate::search) fn name(
         &mut self,
-        (rank, head): (Rank, u64),
+        entry: (Rank, u64),
         needle: Permuted,
+        query: u32,
+        named: &mut Vec<NamedValue>,
+    ) -> Result<()> {
+        let decoder = self.decoder.at(needle);
+        self.decode(&decoder, entry, query, named)
+    }
+
+    /// Like [`Namer::name`], with the decoder for the needle of the query.
+    #[inline(always)]
+    fn decode(
+        &mut self,
+        decoder: &Decoder<'_>,
+        (rank, head): (Rank, u64),
         query: u32,
         named: &mut Vec<NamedValue>,
     ) -> Result<()> {
@@ -144,10 +150,11 @@ impl<'a> Namer<'a> {
             return Ok(());
         }
         let permutation = &self.table.permutation;
-        self.decoder.at(needle).for_each_value(head, number, |value, distance| {
+        decoder.for_each_value(head, number, |value, distance| {
             let fingerprint = permutation.invert(value);
-            let diff = || fingerprint.value() ^ permutation.invert(needle).value();
-            if self.decoder.is_sole || self.context.reporting_table(diff()) == Some(self.position) {
+            let needle = || permutation.invert(Permuted(decoder.needle)).value();
+            let diff = || fingerprint.value() ^ needle();
+            if decoder.is_sole || self.context.reporting_table(diff()) == Some(self.position) {
                 named.push(NamedValue { fingerprint, query, distance });
             }
         });

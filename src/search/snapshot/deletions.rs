@@ -6,22 +6,18 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::Digest;
-use crate::format::deletions::{self, DeletionFault, Deletions};
+use crate::format::deletions::{self, Deletions};
 use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
-use fpstore_disk::plain_file::{self, Refused};
+use crate::segment::open_plain_file;
 
 /// The error for a missing file that the manifest names: the store is corrupt.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
     match error {
         Error::Io(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             let name = file.file_name().unwrap_or_default().display();
-            Error::Corrupt {
-                path: path.join(manifest::FILE_NAME),
-                section: Section::Manifest,
-                offset: 0,
-                fault: Fault::rule(rule, format!("it names {name}, which is missing")),
-            }
+            let fault = Fault::rule(rule, format!("it names {name}, which is missing"));
+            Error::corrupt(path.join(manifest::FILE_NAME), Section::Manifest, 0, fault)
         }
         error => error,
     }
@@ -35,21 +31,10 @@ pub(super) fn read_deletions(
 ) -> Result<Option<Deletions>> {
     let Some(expected) = entry.deletions else { return Ok(None) };
     let file_path: PathBuf = path.join(deletions::file_name(expected.number));
-    let corrupt = |offset: u64, fault: Fault| Error::Corrupt {
-        path: file_path.clone(),
-        section: Section::Deletions,
-        offset,
-        fault,
-    };
-    let file = plain_file::open(&file_path).map_err(|refused| match refused {
-        Refused::Kind(kind) => {
-            corrupt(0, Fault::rule(25, format!("it is {kind}, not a plain file")))
-        }
-        Refused::Io(source) => {
-            let error = Error::Io(IoError { doing: "open", path: file_path.clone(), source });
-            missing(error, path, &file_path, 25)
-        }
-    })?;
+    let section = Section::Deletions;
+    let corrupt = |offset: u64, fault: Fault| Error::corrupt(&file_path, section, offset, fault);
+    let file = open_plain_file(&file_path, section, 25)
+        .map_err(|error| missing(error, path, &file_path, 25))?;
     // The fingerprints and ids of the segment bound the number of deletions, and so the length of
     // the file. A file with more deletions is rejected before it is read.
     let (fingerprint_count, id_count) = (expected.fingerprint_count, expected.id_count);
@@ -74,15 +59,7 @@ pub(super) fn read_deletions(
     let mut bytes = Vec::new();
     file.take(len_max).read_to_end(&mut bytes).map_err(Error::io("read", &file_path))?;
     let read = Deletions::read(&bytes, entry.digest, entry.fingerprint_count);
-    let deletions = read.map_err(|fault| match fault {
-        DeletionFault::Fault { offset, fault } => corrupt(offset, fault),
-        DeletionFault::Version(found) => Error::UnsupportedVersion {
-            path: file_path.clone(),
-            found,
-            oldest: deletions::VERSION,
-            newest: deletions::VERSION,
-        },
-    })?;
+    let deletions = read.map_err(|fault| fault.into_error(&file_path, section))?;
     let digest = Digest::of(&bytes);
     let found = (digest, deletions.fingerprint_count(), deletions.id_count());
     if found != (expected.digest, expected.fingerprint_count, expected.id_count) {

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::base::error::{Error, Fault, IoError, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::base::section::Section;
-use crate::format::manifest::{self, Manifest, ManifestFault};
-use fpstore_disk::plain_file::{self, Refused};
+use crate::format::manifest::{self, Manifest};
+use crate::segment::open_plain_file;
 use fpstore_disk::system::Stamp;
 
 /// The bytes of a manifest file, not checked yet.
@@ -37,14 +37,10 @@ impl Seen {
 impl ManifestFile {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let file_path = path.join(manifest::FILE_NAME);
-        let mut file = plain_file::open(&file_path).map_err(|refused| match refused {
-            Refused::Kind(kind) => Error::Corrupt {
-                path: file_path.clone(),
-                section: Section::Manifest,
-                offset: 0,
-                fault: Fault::rule(22, format!("it is {kind}, not a plain file")),
-            },
-            Refused::Io(source) => match source.kind() {
+        let opened = open_plain_file(&file_path, Section::Manifest, 22);
+        let mut file = opened.map_err(|error| {
+            let Error::Io(IoError { source, .. }) = &error else { return error };
+            match source.kind() {
                 io::ErrorKind::NotFound if path.is_dir() => {
                     Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
                 }
@@ -53,8 +49,8 @@ impl ManifestFile {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                     Error::NotAStore { path: path.into(), found: "a file, not a directory" }
                 }
-                _ => Error::Io(IoError { doing: "open", path: file_path.clone(), source }),
-            },
+                _ => error,
+            }
         })?;
         #[cfg(test)]
         fpstore_disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
@@ -84,14 +80,7 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
 /// Checks and parses the manifest bytes of the store in the directory `path`.
 pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     let file_path = path.join(manifest::FILE_NAME);
-    Manifest::read(bytes).map_err(|fault| match fault {
-        ManifestFault::Version { found, oldest, newest } => {
-            Error::UnsupportedVersion { path: file_path, found, oldest, newest }
-        }
-        ManifestFault::Fault { offset, fault } => {
-            Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
-        }
-    })
+    Manifest::read(bytes).map_err(|fault| fault.into_error(&file_path, Section::Manifest))
 }
 
 #[cfg(all(test, feature = "write", unix))]

@@ -287,12 +287,7 @@ impl Snapshot {
     pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
         match self.segments.get(found.segment) {
             Some(open) => open.id_fault(fault),
-            None => Error::Corrupt {
-                path: self.path.clone(),
-                section: Section::IdRecords,
-                offset: 0,
-                fault,
-            },
+            None => Error::corrupt(&self.path, Section::IdRecords, 0, fault),
         }
     }
 }

@@ -212,10 +212,7 @@ impl OpenSegment {
     pub(crate) fn id_fault(&self, fault: Fault) -> Error {
         match self.segment.id_places() {
             Some((_, records)) => self.segment.corrupt(records, 0, fault),
-            None => {
-                let (path, section) = (self.segment.path().into(), Section::IdRecords);
-                Error::Corrupt { path, section, offset: 0, fault }
-            }
+            None => Error::corrupt(self.segment.path(), Section::IdRecords, 0, fault),
         }
     }
 

@@ -50,7 +50,7 @@ impl Walk<'_> {
                 continue;
             }
             let pass = self.pass(queries, position, table, &named, &found_count);
-            let tiles = 0..1_u64 << (table.descriptor.block_bits - pass.tile_bits);
+            let tiles = 0..1_u64 << (table.descriptor.block_bits - pass.layout.tile_bits);
             let count = if self.threads < 2 { 1 } else { self.threads * PARTS_FOR_A_THREAD };
             let parts = Part::all(count.min(tiles.end as usize));
             let walked = results_on_threads(self.threads, &parts, |part| {

@@ -45,7 +45,6 @@ pub(super) struct TablePass<'a> {
     pub(super) walk: &'a Walk<'a>,
     pub(super) queries: &'a [Fingerprint],
     pub(super) position: usize,
-    pub(super) tile_bits: u32,
     /// The queries, sorted for this table; `None` if only named values are looked up.
     pub(super) sorted: Option<Sorted>,
     pub(super) layout: LaneLayout,
@@ -117,7 +116,6 @@ impl Walk<'_> {
             walk: self,
             queries,
             position,
-            tile_bits,
             sorted,
             layout,
             named,

@@ -113,9 +113,9 @@ impl<'a> Worker<'a> {
     pub(super) fn run(&mut self, tiles: Range<u64>) -> Result<()> {
         let pass = self.pass;
         let Some(table) = pass.walk.segment.table(pass.position) else { return Ok(()) };
-        let mut ahead = TableAhead::new(table, &tiles, pass.tile_bits);
+        let mut ahead = TableAhead::new(table, &tiles, pass.layout.tile_bits);
         let (queries, count) =
-            (pass.queries.len() as u64, 1 << (pass.layout.block_bits - pass.tile_bits));
+            (pass.queries.len() as u64, 1 << (pass.layout.block_bits - pass.layout.tile_bits));
         for tile in tiles {
             if pass.found_count.load(Ordering::Relaxed) > pass.walk.found_max {
                 break;
@@ -144,7 +144,7 @@ impl<'a> Worker<'a> {
         if all().all(Items::is_empty) {
             return Ok(());
         }
-        let first_block = tile << pass.tile_bits;
+        let first_block = tile << pass.layout.tile_bits;
         self.mark(all());
         self.decode(table, first_block, ahead);
         if let Some(items) = &asked {
@@ -154,9 +154,8 @@ impl<'a> Worker<'a> {
             self.search(table, first_block, items, |worker, items| worker.find(table, items))?;
         }
         if !self.others.is_empty() {
-            let others = std::mem::take(&mut self.others);
-            others.iter().for_each(|&block| self.marks[block as usize] = Mark::Other);
-            self.others = others;
+            let Worker { others, marks, .. } = self;
+            others.iter().for_each(|&block| marks[block as usize] = Mark::Other);
             if let Some(items) = &asked {
                 self.search_others(first_block, items, false)?;
             }
@@ -169,7 +168,7 @@ impl<'a> Worker<'a> {
 
     /// Marks the blocks of a tile that will be decoded.
     fn mark<'b>(&mut self, all: impl Iterator<Item = &'b Items<'b>> + Clone) {
-        let len = 1 << self.pass.tile_bits;
+        let len = 1 << self.pass.layout.tile_bits;
         self.marks.clear();
         if self.probes_per_block() >= PROBES_PER_BLOCK as f64 {
             self.marks.resize(len, Mark::Lanes);

@@ -1,11 +1,14 @@
 //! Encodes keys into blocks: the bytes of each section of a table.
 
-use super::block::BlockWriter;
 use super::keys::KeySorter;
 use crate::base::error::Result;
 use crate::bytes::packing::Packer;
+use crate::format::codec::BlockEncoder;
 use crate::format::descriptor::TableDescriptor;
-use fpstore_disk::ScratchFolder;
+use fpstore_disk::{ScratchFolder, Spool};
+
+/// Interval, in values of a block, between checks whether its bytes must be moved to a file.
+const SPILL_INTERVAL: u64 = 128;
 
 /// Receives the output of a [`BlocksEncoder`].
 pub(super) trait Sink {
@@ -25,13 +28,15 @@ pub(super) struct BlocksEncoder {
     open: OpenBlock,
 }
 
-/// The block that is being encoded.
+/// The block that is being encoded. The bytes of a long block are kept in temporary files.
 struct OpenBlock {
     descriptor: TableDescriptor,
     stored_bits: u32,
     packer: Packer,
     number: u64,
-    writer: BlockWriter,
+    encoder: BlockEncoder,
+    front: Spool,
+    body: Spool,
 }
 
 impl BlocksEncoder {
@@ -42,10 +47,10 @@ impl BlocksEncoder {
         packer: Packer,
         scratch: &ScratchFolder,
     ) -> Self {
-        let first_head = descriptor.first_head(number);
-        let writer = BlockWriter::new(descriptor.codec, first_head, scratch);
         let stored_bits = descriptor.stored_bits();
-        let open = OpenBlock { descriptor, stored_bits, packer, number, writer };
+        let encoder = descriptor.codec.encoder(descriptor.first_head(number));
+        let (front, body) = (Spool::new(scratch), Spool::new(scratch));
+        let open = OpenBlock { descriptor, stored_bits, packer, number, encoder, front, body };
         BlocksEncoder { keys: KeySorter::new(descriptor), open }
     }
 
@@ -70,9 +75,10 @@ impl BlocksEncoder {
     /// Continues at block `number`, because another encoder has written the blocks before it. The
     /// current block must be empty.
     pub(super) fn go_on_at(&mut self, number: u64) {
-        debug_assert_eq!(self.open.writer.value_count(), 0);
+        let OpenBlock { descriptor, encoder, .. } = &mut self.open;
+        debug_assert_eq!(encoder.value_count(), 0);
+        *encoder = descriptor.codec.encoder(descriptor.first_head(number));
         self.open.number = number;
-        self.open.writer.begin(self.open.descriptor.first_head(number));
     }
 
     /// The last bits of the tails, which do not fill a byte yet.
@@ -95,16 +101,28 @@ impl OpenBlock {
         while self.number < number {
             self.close(sink)?;
         }
-        self.writer.push(head)?;
+        if self.encoder.needs_checkpoint() {
+            self.encoder.checkpoint(self.body.len(), self.front.tail());
+            self.front.spill_if_full()?;
+        }
+        if self.encoder.value_count().is_multiple_of(SPILL_INTERVAL) {
+            self.body.spill_if_full()?;
+        }
+        self.encoder.push(head, self.body.tail());
         self.packer.push(key, sink.tails());
         Ok(())
     }
 
+    /// Passes the bytes of the block to `sink` and begins the next block.
     fn close(&mut self, sink: &mut impl Sink) -> Result<()> {
-        let value_count = self.writer.value_count();
+        let value_count = self.encoder.value_count();
         self.number += 1;
-        let next_first = self.descriptor.first_head(self.number);
-        self.writer.close(next_first, |bytes| sink.heads(bytes))?;
+        if self.encoder.finish(self.descriptor.first_head(self.number)) {
+            self.front.drain(|bytes| sink.heads(bytes))?;
+        } else {
+            self.front.tail().clear();
+        }
+        self.body.drain(|bytes| sink.heads(bytes))?;
         sink.end_block(value_count)
     }
 }

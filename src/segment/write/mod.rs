@@ -12,7 +12,6 @@
     )
 )]
 
-mod block;
 mod blocks;
 mod id_lists;
 mod keys;

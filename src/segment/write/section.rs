@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::base::error::{Error, Result};
 use crate::base::section::Section;
-use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
-use crate::format::directory::{SectionPlace, kind_tag, table_tag};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::format::directory::{SectionPlace, page_checksum};
 
 /// The file of a segment, with its path for messages.
 pub(super) struct Output<W> {
@@ -66,12 +66,8 @@ impl SectionWriter {
     fn write_pages(&mut self, len: usize, out: &mut Output<impl Write + Seek>) -> Result<()> {
         let (pages, _) = self.pending[..len].as_chunks::<PAGE_LEN>();
         for (number, page) in (self.written_len / PAGE_LEN as u64..).zip(pages) {
-            let identity = PageIdentity {
-                kind: kind_tag(self.section),
-                table: table_tag(self.section),
-                page_in_section: number,
-            };
-            self.checksums.extend(identity.checksum(page).to_le_bytes());
+            let checksum = page_checksum(self.section, number, page);
+            self.checksums.extend(checksum.to_le_bytes());
         }
         out.write_at(self.offset + self.written_len, &self.pending[..len])?;
         self.pending.drain(..len);

@@ -9,11 +9,9 @@ use crate::search::snapshot::OpenSegment;
 /// of deleted ids is correct. The ranks were checked when the file was opened.
 pub(super) fn verify(open: &OpenSegment) -> Result<()> {
     let (Some(deleted), Some(entry)) = (&open.deleted, open.entry.deletions) else { return Ok(()) };
-    let broken = |detail: String| Error::Corrupt {
-        path: open.segment.path().with_file_name(deletions::file_name(entry.number)),
-        section: Section::Deletions,
-        offset: 0,
-        fault: Fault::rule(26, detail),
+    let broken = |detail: String| {
+        let path = open.segment.path().with_file_name(deletions::file_name(entry.number));
+        Error::corrupt(path, Section::Deletions, 0, Fault::rule(26, detail))
     };
     let ids_at = |rank: u64| -> Result<u64> {
         let record = open.segment.record(Rank(rank))?;

@@ -82,12 +82,7 @@ impl Digest {
 fn differs(store: &Store, needle: Fingerprint) -> Error {
     let needle = store.width().hex(needle);
     let detail = format!("the answer to query {needle} differs from the result of a scan");
-    Error::Corrupt {
-        path: store.info().path,
-        section: Section::Manifest,
-        offset: 0,
-        fault: Fault::rule(20, detail),
-    }
+    Error::corrupt(store.info().path, Section::Manifest, 0, Fault::rule(20, detail))
 }
 
 /// A pseudo-random number that depends only on the seed and on `of`.

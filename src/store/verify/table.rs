@@ -86,10 +86,7 @@ impl TablePass<'_> {
                 return Ok(found);
             }
             let blocks = BlockIndex(blocks.start)..BlockIndex(blocks.end);
-            let mut values = match table.kind() {
-                TableKind::Whole(table) => table.values_of(blocks)?,
-                TableKind::Syndromes(table) => table.keys_of(blocks)?,
-            };
+            let mut values = table.values_or_keys().within(blocks)?;
             let mut pass = self.pace.values(self.segment, table);
             while let Some((first, run)) = values.next_run()? {
                 take(&mut found, first, run);
