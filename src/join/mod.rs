@@ -53,13 +53,12 @@ pub use fpstore_base::labels::{BadLabel, LabelFile};
 pub use grouping::{
     Cluster, ClusterMember,
     cluster_method::ClusterMethod,
-    clusters::{Clusters, clusters},
+    clusters::{Clusters, clusters, judged_clusters},
     components::Components,
     dedup::{Dedup, DroppedDocument, dedup},
     disjoint_sets::DisjointSets,
     groups::Groups,
     judged::JudgedDocuments,
-    judged_clusters::judged_clusters,
     keep::{Fate, KeepRule},
     numbering::EarlierClusters,
 };

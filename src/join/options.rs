@@ -30,29 +30,25 @@ impl JoinInput<'_> {
     /// Returns an error for two stores with different recipes. Fingerprints in memory have no
     /// recipe, but must fit the width of the store.
     pub(super) fn check_recipe(&self, other: &JoinInput<'_>) -> Result<()> {
-        let recipe = |input: &JoinInput<'_>| match input {
-            JoinInput::Fingerprints(_) => None,
-            JoinInput::Store(store) | JoinInput::Segment(store, _) => store.recipe(),
-        };
-        match (recipe(other), recipe(self)) {
-            (Some(store), Some(given)) if store != given => {
-                return Err(Error::RecipeMismatch { store, given });
-            }
-            _ => {}
-        }
         match (self, other) {
-            (
-                JoinInput::Fingerprints(list),
-                JoinInput::Store(store) | JoinInput::Segment(store, _),
-            )
-            | (
-                JoinInput::Store(store) | JoinInput::Segment(store, _),
-                JoinInput::Fingerprints(list),
-            ) => {
+            (JoinInput::Fingerprints(list), input) | (input, JoinInput::Fingerprints(list)) => {
+                let Some(store) = input.store() else { return Ok(()) };
                 let snapshot = store.snapshot();
                 list.iter().try_for_each(|fingerprint| snapshot.check_needle(*fingerprint))
             }
-            _ => Ok(()),
+            _ => match [other, self].map(|input| input.store().and_then(Store::recipe)) {
+                [Some(store), Some(given)] if store != given => {
+                    Err(Error::RecipeMismatch { store, given })
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn store(&self) -> Option<&Store> {
+        match self {
+            JoinInput::Fingerprints(_) => None,
+            JoinInput::Store(store) | JoinInput::Segment(store, _) => Some(store),
         }
     }
 }

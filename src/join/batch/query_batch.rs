@@ -97,8 +97,8 @@ impl<'a> QueryBatch<'a> {
             tables: 0,
             steps: AtomicU64::new(0),
         };
-        batch.tables = batch.filled().map(|(_, plan)| plan.table_count()).sum::<u64>().max(1);
-        let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
+        batch.tables = batch.filled().map(|(.., plan)| plan.table_count()).sum::<u64>().max(1);
+        let stored: u64 = batch.filled().map(|(_, open, _)| stored_count(open)).sum();
         let shared = usize::try_from(stored / STORED_PER_QUERY).unwrap_or(usize::MAX);
         let together = match batch.is_in_passes(count.min(PASS_CHUNK_COUNT).min(batch.chunk_max)) {
             true => PASS_CHUNK_COUNT,
@@ -116,7 +116,7 @@ impl<'a> QueryBatch<'a> {
             BatchMode::Probe | BatchMode::Walk => false,
             BatchMode::Pass => true,
         };
-        wanted || self.filled().all(|(_, plan)| is_scan(plan))
+        wanted || self.filled().all(|(.., plan)| is_scan(plan))
     }
 
     /// Finds all matches of a chunk, sorted by query, then in the order of answers; `None` if there
@@ -124,7 +124,7 @@ impl<'a> QueryBatch<'a> {
     pub(in crate::join) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         self.steps.store(0, Ordering::Relaxed);
         let scanned: Vec<usize> =
-            self.filled().filter(|(_, plan)| is_scan(plan)).map(|of| of.0).collect();
+            self.filled().filter(|(.., plan)| is_scan(plan)).map(|of| of.0).collect();
         if self.is_in_passes(chunk.len()) {
             return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
         }
@@ -141,28 +141,23 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// The positions and the plans of the non-empty segments. Empty segments are left out because
+    /// The non-empty segments with their positions and plans. Empty segments are left out because
     /// their plan is always a scan.
-    fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
+    fn filled(&self) -> impl Iterator<Item = (usize, &OpenSegment, &PathPlan)> {
         let filled =
             self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
-        filled.map(|(at, open)| (at, open.plan(self.options.k)))
-    }
-
-    /// The number of fingerprints of the segment at position `at`.
-    fn stored(&self, at: usize) -> u64 {
-        self.snapshot.segments()[at].segment.header().fingerprint_count
+        filled.map(|(at, open)| (at, open, open.plan(self.options.k)))
     }
 
     fn pass_is_cheaper(&self, queries: usize) -> bool {
         let (mut probing, mut stored) = (0.0, 0);
-        for (at, plan) in self.filled() {
-            let count = self.stored(at);
+        for (_, open, plan) in self.filled() {
+            let count = stored_count(open);
             stored += count;
             probing += match plan.path {
                 AccessPath::Probe { .. } => {
-                    let nanos = match self.is_walked(at, queries) {
-                        true => plan.walk_nanos(&self.snapshot.segments()[at].segment, queries),
+                    let nanos = match self.is_walked(open, queries) {
+                        true => plan.walk_nanos(&open.segment, queries),
                         false => queries as f64 * plan.expected_nanos * SORTED_PROBE_COST,
                     };
                     nanos / self.threads as f64
@@ -192,8 +187,12 @@ impl<'a> QueryBatch<'a> {
     /// segments are processed together.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         let mut all: Vec<QueryMatch> = Vec::new();
-        let probed: Vec<Probed<'_>> = self.probed().collect();
-        let is_walked = |of: &Probed<'_>| self.is_walked(of.number, chunk.len());
+        let probed = self.filled().filter_map(|(number, open, plan)| match &plan.path {
+            AccessPath::Probe { radii } => Some(Probed { number, open, radii }),
+            AccessPath::Scan { .. } => None,
+        });
+        let probed: Vec<Probed<'_>> = probed.collect();
+        let is_walked = |of: &Probed<'_>| self.is_walked(of.open, chunk.len());
         let are_together = |one: &Probed<'_>, other: &Probed<'_>| {
             one.is_small() && other.is_small() && is_walked(one) == is_walked(other)
         };
@@ -209,9 +208,8 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(in_order(&all, chunk.len())))
     }
 
-    /// Whether `queries` queries are answered by a walk of the segment at position `at`.
-    fn is_walked(&self, at: usize, queries: usize) -> bool {
-        let open = &self.snapshot.segments()[at];
+    /// Whether `queries` queries are answered by a walk of a segment.
+    fn is_walked(&self, open: &OpenSegment, queries: usize) -> bool {
         let plan = open.plan(self.options.k);
         let AccessPath::Probe { radii } = &plan.path else { return false };
         let is_wanted = match self.mode {
@@ -245,15 +243,6 @@ impl<'a> QueryBatch<'a> {
             all.append(&mut found);
         }
         Ok(true)
-    }
-
-    /// The segments that are planned to be probed, not scanned.
-    fn probed(&self) -> impl Iterator<Item = Probed<'_>> {
-        let segments = self.snapshot.segments().iter().enumerate();
-        segments.filter_map(|(number, open)| match &open.plan(self.options.k).path {
-            AccessPath::Probe { radii } => Some(Probed { number, open, radii }),
-            AccessPath::Scan { .. } => None,
-        })
     }
 
     /// Adds the matches in `segments` to `all`; returns `false` if there are too many. Each thread
@@ -415,7 +404,7 @@ struct Probed<'a> {
 impl Probed<'_> {
     /// Whether the segment is too small to start threads for it alone.
     fn is_small(&self) -> bool {
-        self.open.segment.header().fingerprint_count < SMALL_COUNT
+        stored_count(self.open) < SMALL_COUNT
     }
 }
 
@@ -439,6 +428,10 @@ fn in_order(found: &[QueryMatch], queries: usize) -> Vec<QueryMatch> {
         of_query.sort_unstable_by_key(|(_, found)| found.key());
     }
     all
+}
+
+fn stored_count(open: &OpenSegment) -> u64 {
+    open.segment.header().fingerprint_count
 }
 
 fn is_scan(plan: &PathPlan) -> bool {

@@ -14,7 +14,7 @@
 
 use std::sync::OnceLock;
 
-use super::costs::{Costs, Descent, Hashed};
+use super::costs::{Costs, Descent, Hashed, comparing_nanos};
 use super::cut::{even_blocks, led_blocks};
 
 /// With hash tables, blockings with more combinations than this are never the cheapest.
@@ -31,11 +31,18 @@ const NANOS_PER_MOVE: f64 = 5.0;
 /// All pairs of up to this many values are compared, without a blocking.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
+/// A group is skewed if it has more than `SKEWED_MIN` values plus this many times the number of
+/// values of a group of evenly distributed values.
+const SKEW: f64 = 4.0;
+/// A group of at most this many values is never skewed.
+const SKEWED_MIN: f64 = 256.0;
+
 /// A cut of the bits into `agreeing + k` blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::join) struct Blocking {
-    blocks: Vec<u64>,
-    agreeing: usize,
+    pub(super) blocks: Vec<u64>,
+    /// The number of blocks on which a pair must agree.
+    pub(super) agreeing: usize,
     nanos: u64,
     costs: Costs,
     /// Whether values may be divided block by block. Skewed values may not: nearly all of them have
@@ -47,8 +54,6 @@ pub(in crate::join) struct Blocking {
 /// for the pair to belong to this combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::join) struct Combination {
-    /// The position of the first agreeing block.
-    pub(in crate::join) first: usize,
     /// The bits of all agreeing blocks.
     pub(in crate::join) agree: u64,
     /// The blocks in each of which the values must differ.
@@ -171,24 +176,10 @@ impl Blocking {
             && divided.nanos(count, pairs, self.costs.compare) + count * NANOS_PER_MOVE < hashed
     }
 
-    pub(in crate::join) fn blocks(&self) -> &[u64] {
-        &self.blocks
-    }
-
-    /// The number of blocks on which a pair must agree.
-    pub(in crate::join) fn agreeing(&self) -> usize {
-        self.agreeing
-    }
-
     /// The mean number of bits of a block.
-    pub(in crate::join) fn mean_bits(&self) -> f64 {
+    fn mean_bits(&self) -> f64 {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         f64::from(bits) / self.blocks.len() as f64
-    }
-
-    /// Nanoseconds to compare a pair, if all pairs of a list of values are compared.
-    pub(in crate::join) fn nanos_per_comparison(&self) -> f64 {
-        self.costs.compare
     }
 
     /// The same number of blocks, cut so that as many blocks as possible are leading bits of the
@@ -231,7 +222,7 @@ impl Blocking {
     /// The combinations whose first agreeing block is the one at `first`.
     pub(in crate::join) fn combinations(&self, first: usize) -> Vec<Combination> {
         let start =
-            Combination { first, agree: self.blocks[first], differ: self.blocks[..first].to_vec() };
+            Combination { agree: self.blocks[first], differ: self.blocks[..first].to_vec() };
         let mut combinations = Vec::new();
         self.extend(start, first + 1, self.agreeing - 1, &mut combinations);
         combinations
@@ -253,7 +244,7 @@ impl Blocking {
         let mut skipped = begun.differ;
         for next in from..=self.blocks.len() - more {
             let agree = begun.agree | self.blocks[next];
-            let longer = Combination { first: begun.first, agree, differ: skipped.clone() };
+            let longer = Combination { agree, differ: skipped.clone() };
             self.extend(longer, next + 1, more - 1, combinations);
             skipped.push(self.blocks[next]);
         }
@@ -287,6 +278,60 @@ impl<'a> OfFirst<'a> {
 
     pub(in crate::join) fn combinations(&self) -> &[Combination] {
         self.combinations.get_or_init(|| self.blocking.combinations(self.first))
+    }
+}
+
+/// A node of the tree of combinations (see [`descent`](super::descent)): the path of blocks from
+/// the root to it begins a combination.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    pub(super) blocking: &'a Blocking,
+    /// The number of blocks on the path.
+    pub(super) depth: usize,
+    /// The position after the last block of the path.
+    pub(super) next: usize,
+    /// The number of values in a group if values are evenly distributed.
+    even: f64,
+}
+
+impl<'a> Node<'a> {
+    /// The root of the combinations with the first block `first`: its path is still empty.
+    pub(super) fn before(blocking: &'a Blocking, first: usize) -> Self {
+        Node { blocking, depth: 0, next: first, even: 0.0 }
+    }
+
+    /// The child node: its path also contains the block at `next`. `count` is the number of values
+    /// of the group that agrees on this block.
+    pub(super) fn with(self, next: usize, count: usize) -> Self {
+        let even = if self.depth == 0 {
+            // Counted, not estimated from the parent: the values of the parent may be only one of
+            // many partitions by the first block.
+            count as f64
+        } else {
+            self.even / (1_u64 << self.blocking.blocks[next].count_ones()) as f64
+        };
+        Node { depth: self.depth + 1, next: next + 1, even, ..self }
+    }
+
+    pub(super) fn is_skewed(&self, count: usize) -> bool {
+        self.depth > 0 && count as f64 > SKEWED_MIN + SKEW * self.even
+    }
+
+    /// The positions of the possible next blocks.
+    pub(super) fn choices(&self) -> std::ops::Range<usize> {
+        let left = self.blocking.agreeing - self.depth;
+        if left == 0 { 0..0 } else { self.next..self.blocking.blocks.len() + 1 - left }
+    }
+
+    /// Whether it is cheaper to divide `count` values by further blocks than to compare all pairs.
+    pub(super) fn pays(&self, count: usize, pairs: f64) -> bool {
+        let descent = Descent {
+            bits: self.blocking.mean_bits(),
+            choices: self.choices().len(),
+            levels: self.blocking.agreeing - self.depth,
+        };
+        let (count, compare) = (count as f64, self.blocking.costs.compare);
+        descent.nanos(count, pairs, compare) < comparing_nanos(count, pairs, compare)
     }
 }
 

@@ -16,9 +16,9 @@
 //! which a near pair agrees determine one path, so the pair is in one group of each level. It is
 //! found in the group where the descent ends, and nowhere else.
 
+use super::blocking::Node;
 use super::finder::{Emit, PairFinder};
 use super::groups::Level;
-use super::node::Node;
 use super::sides::SidesMut;
 use crate::base::error::Result;
 
@@ -48,7 +48,7 @@ impl PairFinder<'_> {
         let differ_before = self.differ.len();
         let choices = if node.depth == 0 { node.next..node.next + 1 } else { node.choices() };
         for next in choices {
-            let block = node.blocking.blocks()[next];
+            let block = node.blocking.blocks[next];
             for mut group in level.by_block(sides, block) {
                 let below = node.with(next, group.value_count());
                 self.descend(&mut group, below, deeper, emit)?;

@@ -8,13 +8,12 @@
 //! to their number of near pairs.
 
 use crate::base::error::Result;
-use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFirst};
+use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, Node, OfFirst};
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use crate::join::engine::each::{compare_across, compare_range};
 use crate::join::engine::groups::Level;
 use crate::join::engine::hash_table::{HashTable, LINES_MAX};
 use crate::join::engine::hashing::partition_of;
-use crate::join::engine::node::Node;
 use crate::join::engine::sides::{Sides, SidesMut};
 use crate::search::kernel::Kernel;
 
@@ -129,9 +128,9 @@ impl<'a> PairFinder<'a> {
             Ok(())
         } else if blocking.is_divided(first, bits, count, pairs) {
             let mut levels = std::mem::take(&mut self.levels);
-            levels.resize_with(levels.len().max(blocking.agreeing()), Level::default);
+            levels.resize_with(levels.len().max(blocking.agreeing), Level::default);
             let differ_before = self.differ.len();
-            self.differ.extend_from_slice(&blocking.blocks()[..first]);
+            self.differ.extend_from_slice(&blocking.blocks[..first]);
             let node = Node::before(blocking, first);
             let divided = self.descend(sides, node, &mut levels, emit);
             self.differ.truncate(differ_before);

@@ -24,7 +24,6 @@ mod groups;
 pub(in crate::join) mod hash_table;
 mod hashing;
 mod line_table;
-mod node;
 pub(in crate::join) mod one_join;
 mod ordered;
 mod ordered_pass;
@@ -73,30 +72,24 @@ impl Join<'_> {
         {
             return self.connect_all(connect);
         }
-        if let Some(blocking) = self.blocking(&counts)? {
-            let orders = self.orders();
-            let blocking = blocking.led_by(&orders);
-            let steps: u64 = (0..blocking.firsts().len()).map(|first| blocking.steps(first)).sum();
-            self.watch_units(counts.iter().sum::<u64>() * steps);
-            let firsts = self.join_in_order(&blocking, &orders, &emit)?;
-            self.join_partitions(&blocking, &firsts, &counts, &emit)
-        } else {
-            self.watch_units(counts.iter().sum());
-            self.compare_all(&emit)
-        }
+        let (count, pairs) = (counts.iter().sum(), pair_count(&counts));
+        let varying = self.varying()? & !self.partition.agree;
+        let Some(blocking) = Blocking::choose(varying, count, pairs, self.k) else {
+            self.watch_units(count);
+            return self.compare_all(&emit);
+        };
+        let orders = self.orders();
+        let blocking = blocking.led_by(&orders);
+        let steps: u64 = (0..blocking.firsts().len()).map(|first| blocking.steps(first)).sum();
+        self.watch_units(count * steps);
+        let firsts = self.join_in_order(&blocking, &orders, &emit)?;
+        self.join_partitions(&blocking, &firsts, &counts, &emit)
     }
 
     /// Starts the progress of this share: its total is the part of `count` units of work that
     /// belongs to the share.
     fn watch_units(&mut self, count: u64) {
         self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
-    }
-
-    /// The cheapest blocking; `None` if comparing all pairs is cheaper. `counts` contains the
-    /// number of values of each side.
-    fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
-        let varying = self.varying()? & !self.partition.agree;
-        Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
     }
 
     /// The differences (XOR) of a sample of pairs. The sample depends only on the values.
@@ -169,7 +162,7 @@ impl Join<'_> {
         if firsts.is_empty() {
             return Ok(());
         }
-        let blocks: Vec<u64> = firsts.iter().map(|&first| blocking.blocks()[first]).collect();
+        let blocks: Vec<u64> = firsts.iter().map(|&first| blocking.blocks[first]).collect();
         let counts = self.count_partitions(&blocks, bits)?;
         let mut buffer = Vec::new();
         for (&first, counts) in firsts.iter().zip(&counts) {
@@ -210,12 +203,10 @@ impl Join<'_> {
     ) -> Result<u64> {
         let inner = Join {
             sides: self.sides.clone(),
-            k: self.k,
             share: Share::WHOLE,
-            resources: self.resources,
             watch: self.watch.clone(),
             partition: self.partition.within(partition, earlier),
-            connect: self.connect,
+            ..*self
         };
         let count = |side| counts.of_side(side, partition.number) as u64;
         let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();

@@ -53,11 +53,6 @@ impl<'a> Join<'a> {
         Join { connect: Some(connect), ..self }
     }
 
-    /// The same join with another watch.
-    pub(in crate::join) fn watched_by(self, watch: &Watch) -> Self {
-        Join { watch: watch.clone(), ..self }
-    }
-
     /// Reports `count` more values as joined. The values of a skewed partition are reported by the
     /// outer join, after the join of the partition.
     pub(in crate::join) fn tick(&self, count: u64) -> Result<()> {

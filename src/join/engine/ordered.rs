@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::values::{JoinValues, RUN_COUNT};
+use super::values::{JoinValues, Piece};
 use crate::base::error::Result;
 use crate::base::side_by_side::Part;
 use crate::bytes::permutation::Permutation;
@@ -27,8 +27,8 @@ impl JoinValues<'_> {
     /// The masks of the tables in whose order the values can be read.
     pub(super) fn orders(&self) -> Vec<u64> {
         if let Some(store) = self.tables() {
-            let tables = TableOfStore::all(&store).into_iter();
-            return tables.filter(TableOfStore::knows_deleted).map(|table| table.mask()).collect();
+            let tables = TableOfStore::all(store).into_iter();
+            return tables.filter(TableOfStore::knows_deleted).map(|table| table.mask).collect();
         }
         self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
     }
@@ -47,7 +47,7 @@ impl JoinValues<'_> {
         }
         let store = self.tables()?;
         let is_same = |of: u64| of == mask || is_natural(of) && is_natural(mask);
-        let table = TableOfStore::all(&store).into_iter().find(|table| is_same(table.mask()))?;
+        let table = TableOfStore::all(store).into_iter().find(|table| is_same(table.mask))?;
         table.knows_deleted().then_some(Ordered::Stored(table))
     }
 }
@@ -59,7 +59,7 @@ impl Ordered<'_> {
             .map(|prefix| match self {
                 Ordered::Fingerprints(all) => Ok(range(all, bits, prefix).len() as u64),
                 Ordered::Values(all) => Ok(range(all, bits, prefix).len() as u64),
-                Ordered::Stored(table) => Ok(table.clone().with_prefix(bits, prefix)?.count_max()),
+                Ordered::Stored(table) => Ok(table.clone().with_prefix(bits, prefix)?.count_max),
             })
             .collect()
     }
@@ -75,12 +75,7 @@ impl Ordered<'_> {
     ) -> Result<()> {
         match self {
             Ordered::Fingerprints(all) => {
-                let mut run = Vec::with_capacity(RUN_COUNT);
-                all[range(all, bits, prefix)].chunks(RUN_COUNT).try_for_each(|some| {
-                    run.clear();
-                    run.extend(some.iter().map(|fingerprint| fingerprint.value()));
-                    each(&run)
-                })
+                JoinValues::Borrowed(&all[range(all, bits, prefix)]).read(Piece::whole(0), each)
             }
             Ordered::Values(all) => each(&all[range(all, bits, prefix)]),
             Ordered::Stored(table) => {

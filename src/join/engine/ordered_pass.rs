@@ -1,15 +1,11 @@
 //! Joins values by a block of leading bits of a table. Each partition is a range of the table,
 //! which a thread reads and joins: values need not be counted, divided or kept in memory.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::blocking::{Blocking, OfFirst};
 use super::cut::leads_with;
-use super::distinct::Distinct;
 use super::finder::{Division, VALUES_PER_PARTITION};
 use super::one_join::{Join, SharedEmit, UNEVEN};
 use super::ordered::Ordered;
-use super::sides::SidesMut;
 use crate::base::error::Result;
 
 /// Mean number of values in a partition.
@@ -92,31 +88,14 @@ impl<'a> OrderedPass<'a> {
     /// Each thread reads and joins one partition after the other.
     fn run(&self, emit: &SharedEmit<'_>) -> Result<()> {
         self.sides.iter().for_each(|side| side.advise(true));
-        let steps = self.of_first.blocking.steps(self.of_first.first);
-        let next = AtomicU64::new(0);
-        self.join.on_all_threads(emit, |finder, emit| {
-            let mut distinct = Distinct::default();
-            let mut local: [Vec<u64>; 2] = Default::default();
-            loop {
-                let prefix = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&count) = self.counts.get(prefix as usize) else { return Ok(()) };
-                let mut read = 0;
-                for (local, side) in local.iter_mut().zip(&self.sides) {
-                    local.clear();
-                    side.read(self.bits, prefix, |run| {
-                        local.extend_from_slice(run);
-                        Ok(())
-                    })?;
-                    read += local.len() as u64;
-                    if side.may_repeat() {
-                        distinct.retain(local);
-                    }
-                }
-                let mut sides = SidesMut::of(&mut local, self.sides.len());
-                debug_assert!(read <= count);
-                finder.find_in_partition(&mut sides, self.of_first, self.division, emit)?;
-                self.join.tick(read * steps)?;
-            }
+        let OrderedPass { join, of_first, sides, bits, counts, division } = self;
+        join.join_each(of_first, *division, counts.len(), emit, |prefix, side, values| {
+            sides[side].read(*bits, prefix as u64, |run| {
+                values.extend_from_slice(run);
+                Ok(())
+            })?;
+            debug_assert!(values.len() as u64 <= counts[prefix]);
+            Ok(sides[side].may_repeat())
         })?;
         self.sides.iter().for_each(|side| side.advise(false));
         Ok(())

@@ -100,6 +100,42 @@ impl Join<'_> {
         }
         passes
     }
+
+    /// Finds the near pairs in each of `count` partitions by a first block, on all threads. `read`
+    /// appends the values of a partition and a side to a list, and returns whether they may repeat.
+    pub(super) fn join_each(
+        &self,
+        of_first: &OfFirst<'_>,
+        division: Division,
+        count: usize,
+        emit: &SharedEmit<'_>,
+        read: impl Fn(usize, usize, &mut Vec<u64>) -> Result<bool> + Sync,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let steps = of_first.blocking.steps(of_first.first);
+        self.on_all_threads(emit, |finder, emit| {
+            let mut distinct = Distinct::default();
+            let mut local: [Vec<u64>; 2] =
+                std::array::from_fn(|_| Vec::with_capacity(VALUES_PER_PARTITION));
+            while let Some(partition) = Some(next.fetch_add(1, Ordering::Relaxed))
+                && partition < count
+            {
+                let mut value_count = 0;
+                for (side, values) in local.iter_mut().enumerate().take(self.sides.len()) {
+                    values.clear();
+                    let may_repeat = read(partition, side, values)?;
+                    value_count += values.len() as u64;
+                    if may_repeat {
+                        distinct.retain(values);
+                    }
+                }
+                let mut sides = SidesMut::of(&mut local, self.sides.len());
+                finder.find_in_partition(&mut sides, of_first, division, emit)?;
+                self.tick(value_count * steps)?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// A pass over some of the `2^bits` partitions by a first block.
@@ -119,7 +155,8 @@ impl PartitionPass<'_> {
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
         // The buffer is filled partition by partition, and in each partition piece by piece. The
-        // pieces of a side are adjacent.
+        // pieces of a side are adjacent. `ranges` contains, for each partition, the positions of
+        // the values of each side.
         let mut at = 0;
         let mut starts = vec![Vec::with_capacity(self.partitions.len()); counts.pieces.len()];
         let mut ranges: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.partitions.len());
@@ -144,7 +181,12 @@ impl PartitionPass<'_> {
         }
         let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();
         side_by_side(&pieces, |(piece, starts)| self.scatter(*piece, starts.clone(), buffer))?;
-        self.find(&ranges, buffer, emit)
+        let (division, count) = (Division::Hashed { bits: self.bits }, ranges.len());
+        self.join.join_each(self.of_first, division, count, emit, |partition, side, values| {
+            let stored = &buffer[ranges[partition][side].clone()];
+            values.extend(stored.iter().map(|value| value.load(Ordering::Relaxed)));
+            Ok(self.join.sides[side].may_repeat())
+        })
     }
 
     /// Writes the values of a piece to the positions of their partitions in the buffer.
@@ -162,40 +204,6 @@ impl PartitionPass<'_> {
                     buffer[*at].store(value, Ordering::Relaxed);
                     *at += 1;
                 }
-            }
-            Ok(())
-        })
-    }
-
-    /// Finds the near pairs in each partition, on all threads. `ranges` contains, for each
-    /// partition, the positions of the values of each side.
-    fn find(
-        &self,
-        ranges: &[Vec<Range<usize>>],
-        buffer: &[AtomicU64],
-        emit: &SharedEmit<'_>,
-    ) -> Result<()> {
-        let next = AtomicUsize::new(0);
-        let steps = self.of_first.blocking.steps(self.of_first.first);
-        let division = Division::Hashed { bits: self.bits };
-        self.join.on_all_threads(emit, |finder, emit| {
-            let mut distinct = Distinct::default();
-            let mut local: [Vec<u64>; 2] =
-                std::array::from_fn(|_| Vec::with_capacity(VALUES_PER_PARTITION));
-            while let Some(ranges) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let mut count = 0;
-                for ((local, range), side) in local.iter_mut().zip(ranges).zip(&self.join.sides) {
-                    let values = &buffer[range.clone()];
-                    local.clear();
-                    local.extend(values.iter().map(|value| value.load(Ordering::Relaxed)));
-                    count += local.len();
-                    if side.may_repeat() {
-                        distinct.retain(local);
-                    }
-                }
-                let mut sides = SidesMut::of(&mut local, ranges.len());
-                finder.find_in_partition(&mut sides, self.of_first, division, emit)?;
-                self.join.tick(count as u64 * steps)?;
             }
             Ok(())
         })

@@ -14,7 +14,7 @@ use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
 /// Number of values passed to a callback at once.
-pub(super) const RUN_COUNT: usize = 1 << 12;
+const RUN_COUNT: usize = 1 << 12;
 /// Approximate number of sampled values to show that all bits vary.
 const VARYING_COUNT: usize = 256;
 /// Approximate number of values that a thread reads into memory at a time.
@@ -40,9 +40,8 @@ pub(in crate::join) enum JoinValues<'a> {
     /// The values of a store, read segment after segment: a value in two segments is read twice.
     Stored {
         store: Store,
-        segment: Option<usize>,
         count: u64,
-        /// Whether there are several segments.
+        /// Whether there are several non-empty segments.
         repeats: bool,
     },
     /// A range of a table of a store, which is read again for each pass.
@@ -68,7 +67,7 @@ impl<'a> JoinValues<'a> {
     /// The values of an input. If the values of a store fit into `memory` bytes, they are read into
     /// memory by `threads` threads.
     pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64, threads: usize) -> Result<Self> {
-        let (store, segment) = match input {
+        let store = match input {
             JoinInput::Fingerprints(fingerprints) => {
                 if fingerprints.is_sorted_by(|a, b| a < b) {
                     return Ok(JoinValues::Borrowed(fingerprints));
@@ -77,43 +76,43 @@ impl<'a> JoinValues<'a> {
                 distinct(&mut values);
                 return Ok(JoinValues::owned(values));
             }
-            JoinInput::Store(store) => (store, None),
-            JoinInput::Segment(store, number) => (store, Some(number)),
-        };
-        let store = store.pinned();
-        let snapshot = store.snapshot();
-        let segments = snapshot.segments();
-        let count = match segment {
-            None => segments.iter().map(|open| open.live_count()).sum(),
-            Some(number) => {
-                let open = segments.get(number).ok_or_else(|| Error::InvalidOptions {
-                    reason: format!("there is no segment {number} among {}", segments.len()),
-                })?;
-                open.live_count()
+            JoinInput::Store(store) => store.pinned(),
+            JoinInput::Segment(store, number) => {
+                let store = store.pinned();
+                let segments = store.snapshot().segments().len();
+                if number >= segments {
+                    let reason = format!("there is no segment {number} among {segments}");
+                    return Err(Error::InvalidOptions { reason });
+                }
+                store.part(&[number])
             }
         };
-        let filled = segments.iter().filter(|open| !open.is_empty());
-        let repeats = segment.is_none() && filled.count() > 1;
-        let values = JoinValues::Stored { store, segment, count, repeats };
+        let snapshot = store.snapshot();
+        let count: u64 = snapshot.segments().iter().map(|open| open.live_count()).sum();
+        let repeats = snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1;
+        let values = JoinValues::Stored { store: store.clone(), count, repeats };
         if count.saturating_mul(8) > memory {
-            Ok(values)
-        } else {
-            let store = values.tables();
-            let values = values.in_memory(threads, None)?;
-            let ascends = values.is_sorted();
-            Ok(JoinValues::Owned { values, count, repeats: false, ascends, store })
+            return Ok(values);
         }
+        let values = values.in_memory(threads, None)?;
+        let ascends = values.is_sorted();
+        Ok(JoinValues::Owned { values, count, repeats: false, ascends, store: Some(store) })
     }
 
     /// The values of a range of a table. They are read into memory if they fit into `memory` bytes.
     pub(in crate::join) fn open_range(range: TableRange, memory: u64) -> Result<Self> {
-        if range.count_max().saturating_mul(8) > memory {
+        if range.count_max.saturating_mul(8) > memory {
             return Ok(JoinValues::Range(range));
         }
-        let values = Arc::new(range.collect()?);
-        let (count, repeats) = (values.len() as u64, range.may_repeat());
+        let mut values = Vec::with_capacity(usize::try_from(range.count_max).unwrap_or(0));
+        range.read(Part::WHOLE, &mut |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        let (count, repeats) = (values.len() as u64, range.repeats);
         // Without a store, because ranges occur only in divided joins, which do not read tables in
         // order.
+        let values = Arc::new(values);
         Ok(JoinValues::Owned { values, count, repeats, ascends: false, store: None })
     }
 
@@ -125,11 +124,10 @@ impl<'a> JoinValues<'a> {
     }
 
     /// The store whose tables contain exactly these values, if there is one.
-    pub(super) fn tables(&self) -> Option<Store> {
+    pub(super) fn tables(&self) -> Option<&Store> {
         match self {
-            JoinValues::Stored { store, segment: None, .. } => Some(store.clone()),
-            JoinValues::Stored { store, segment: Some(number), .. } => Some(store.part(&[*number])),
-            JoinValues::Owned { store, .. } => store.clone(),
+            JoinValues::Stored { store, .. } => Some(store),
+            JoinValues::Owned { store, .. } => store.as_ref(),
             JoinValues::Borrowed(_) | JoinValues::Range(_) => None,
         }
     }
@@ -142,7 +140,7 @@ impl<'a> JoinValues<'a> {
     pub(in crate::join) fn may_repeat(&self) -> bool {
         match self {
             JoinValues::Stored { repeats, .. } | JoinValues::Owned { repeats, .. } => *repeats,
-            JoinValues::Range(range) => range.may_repeat(),
+            JoinValues::Range(range) => range.repeats,
             JoinValues::Borrowed(_) => false,
         }
     }
@@ -157,10 +155,9 @@ impl<'a> JoinValues<'a> {
                 steps(values.len()).for_each(|at| look(values[at].value()))
             }
             JoinValues::Owned { values, .. } => steps(values.len()).for_each(|at| look(values[at])),
-            JoinValues::Stored { .. } => {
+            JoinValues::Stored { store, .. } => {
                 // Segments with deletions are left out, because the sample must not contain deleted
                 // values.
-                let Some(store) = self.tables() else { return Ok(false) };
                 let snapshot = store.snapshot();
                 for open in snapshot.segments().iter().filter(|open| open.deleted.is_none()) {
                     let Some(table) = open.segment.first_table() else { continue };
@@ -181,7 +178,7 @@ impl<'a> JoinValues<'a> {
         match self {
             JoinValues::Borrowed(values) => values.len() as u64,
             JoinValues::Owned { count, .. } | JoinValues::Stored { count, .. } => *count,
-            JoinValues::Range(range) => range.count_max(),
+            JoinValues::Range(range) => range.count_max,
         }
     }
 
@@ -213,14 +210,11 @@ impl<'a> JoinValues<'a> {
             JoinValues::Owned { values, .. } => {
                 values[part.of_len(values.len())].chunks(RUN_COUNT).try_for_each(each)
             }
-            JoinValues::Stored { store, segment: None, .. } => {
+            JoinValues::Stored { store, .. } => {
                 let segments = 0..store.snapshot().segments().len();
                 segments
                     .into_iter()
                     .try_for_each(|segment| store.for_each_run_of(segment, part, &mut each))
-            }
-            JoinValues::Stored { store, segment: Some(number), .. } => {
-                store.for_each_run_of(*number, part, &mut each)
             }
             JoinValues::Range(range) => range.read(part, &mut each),
         }
@@ -268,12 +262,9 @@ impl<'a> JoinValues<'a> {
 
     /// The same values as one `JoinValues` for each segment of the store.
     fn by_segments(&self) -> Vec<JoinValues<'_>> {
-        let JoinValues::Stored { store, segment: None, .. } = self else {
-            return vec![self.clone()];
-        };
-        let of_segment = |(segment, open): (usize, &OpenSegment)| JoinValues::Stored {
-            store: store.clone(),
-            segment: Some(segment),
+        let JoinValues::Stored { store, .. } = self else { return vec![self.clone()] };
+        let of_segment = |(number, open): (usize, &OpenSegment)| JoinValues::Stored {
+            store: store.part(&[number]),
             count: open.live_count(),
             repeats: false,
         };

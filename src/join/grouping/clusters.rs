@@ -14,12 +14,13 @@ use std::sync::Arc;
 use super::cluster_method::ClusterMethod;
 use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::graph::NearGraph;
-use super::judged::Judged;
+use super::judged::{self, Judged, JudgedDocuments};
 use super::leaders::{AcceptAll, lead};
 use super::reading::{JoinMemory, ReadValues, read};
 use super::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
+use crate::base::judged::JudgedPairs;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
@@ -33,10 +34,10 @@ use fpstore_base::watch::{Phase, Watch};
 /// Contains connected components; [`Clusters::for_each`] divides them into clusters.
 #[derive(Debug)]
 pub struct Clusters {
-    store: Store,
+    pub(in crate::join) store: Store,
     k: u32,
     method: ClusterMethod,
-    values: Arc<Vec<u64>>,
+    pub(in crate::join) values: Arc<Vec<u64>>,
     /// For each member, the name of its component and its position in `values`.
     members: Vec<(u32, u32)>,
     judged: Option<Judged>,
@@ -86,8 +87,68 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
     Clusters::among(store, options, method, memory, values, None)
 }
 
+/// Like [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but obeys pairs
+/// that people judged as duplicates or as different. `own_id` extracts the id used in judged pairs
+/// from an id of the store, which may contain more than that; it returns an empty text if there is
+/// no such id.
+///
+/// Two documents judged as duplicates are in the same cluster, whatever their distance. Two
+/// documents judged different are never in the same cluster: a component that contains both is
+/// divided again. Its documents start in clusters of their own, and the clusters of documents
+/// judged as duplicates are merged. Then the near pairs of the component are processed in the order
+/// of their distance, then of their smaller document, then of their larger document, where
+/// documents are ordered by fingerprint, then by id as text. A pair merges the clusters of its two
+/// documents, unless the merged cluster would contain two documents judged different. This is
+/// single linkage with "cannot link" constraints; all other components stay unchanged.
+///
+/// A judged pair is skipped if one of its ids is not in the store. A component that is divided
+/// again takes the time of a join of its members for each distance from 1 to `k`.
+///
+/// # Errors
+///
+/// The errors of [`clusters`](crate::join::clusters()), and [`Error::InvalidOptions`] if several
+/// records have the same id and it is in a judged pair.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+/// for (fingerprint, id) in [(0b0, "a"), (0b1, "b"), (0b111, "c"), (u64::MAX, "d")] {
+///     builder.push(fingerprint.into(), id)?;
+/// }
+/// let store = builder.finish()?;
+///
+/// use fpstore::join::{JoinOptions, JudgedPairs, LabelFile, judged_clusters};
+/// let pairs = JudgedPairs::new(&LabelFile::parse("a\tc\t0\nc\td\t1\n")?)?;
+/// let (found, obeyed) = judged_clusters(&store, &JoinOptions::new(3), &pairs, |id| id)?;
+/// let mut sizes = Vec::new();
+/// found.for_each(|cluster| {
+///     sizes.push(cluster.size);
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// assert_eq!(sizes, [2, 2]);
+/// assert_eq!((obeyed.duplicate_count, obeyed.different_count), (1, 1));
+/// # Ok(()) }
+/// ```
+pub fn judged_clusters(
+    store: &Store,
+    options: &JoinOptions,
+    pairs: &JudgedPairs,
+    own_id: fn(&str) -> &str,
+) -> Result<(Clusters, JudgedDocuments)> {
+    check(options)?;
+    let store = &store.pinned();
+    let memory = JoinMemory::of(store, options)?;
+    let (values, judged, obeyed) = judged::read(store, options, pairs, own_id)?;
+    let method = ClusterMethod::Components;
+    let found = Clusters::among(store, options, method, memory, values, Some(judged))?;
+    Ok((found, obeyed))
+}
+
 /// Returns an error for invalid options, and for a share: clusters need all pairs.
-pub(super) fn check(options: &JoinOptions) -> Result<()> {
+fn check(options: &JoinOptions) -> Result<()> {
     options.check()?;
     if options.share.count > 1 {
         let reason = "clusters need all pairs, not one share of them".into();
@@ -98,7 +159,7 @@ pub(super) fn check(options: &JoinOptions) -> Result<()> {
 
 impl Clusters {
     /// The clusters of the fingerprints in `values`, which are some or all fingerprints of a store.
-    pub(in crate::join) fn among(
+    fn among(
         store: &Store,
         options: &JoinOptions,
         method: ClusterMethod,
@@ -199,7 +260,8 @@ impl Clusters {
         watch: &Watch,
     ) -> Result<Vec<Cluster>> {
         let name = component.first().map_or(0, |member| member.0);
-        let Some(judged) = self.judged.as_ref().filter(|judged| judged.is_contested(name)) else {
+        let Some(judged) = self.judged.as_ref().filter(|judged| judged.contested.contains(&name))
+        else {
             return self.clusters_of(members, watch);
         };
         let parts = judged.divide(component, &members, watch)?;
@@ -236,14 +298,6 @@ impl Clusters {
             groups.entry(leader).or_default().push(at);
         }
         Ok(groups.into_values().collect())
-    }
-
-    pub(in crate::join) fn store(&self) -> &Store {
-        &self.store
-    }
-
-    pub(in crate::join) fn values(&self) -> &[u64] {
-        &self.values
     }
 }
 

@@ -10,8 +10,8 @@ use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many;
-use crate::join::options::JoinOptions;
-use crate::join::pairs::document_lookup::{PairStores, for_each_looked_up};
+use crate::join::options::{JoinInput, JoinOptions};
+use crate::join::pairs::document_lookup::for_each_looked_up;
 use crate::join::pairs::{Pair, near_pairs_across};
 use crate::search::Limits;
 use crate::store::Store;
@@ -111,7 +111,7 @@ pub fn dedup(
         let join_options = options.clone().max_pairs(None);
         let stored_count = stored.info().fingerprint_count();
         if values.len() as u64 * SEARCH_RATIO < stored_count {
-            check_recipes(new, stored)?;
+            JoinInput::Store(new).check_recipe(&JoinInput::Store(stored))?;
             let queries: Vec<Fingerprint> = values.iter().copied().map(Fingerprint::new).collect();
             let (limits, mode) = (Limits::default(), BatchMode::Auto);
             search_many(stored, &queries, &join_options, &limits, mode, |at, answer| {
@@ -135,10 +135,6 @@ pub fn dedup(
     let within = within.then(|| NewLeaders::among(new, options, memory, &rest)).transpose()?;
     let (new, stored, numbers) = (new.clone(), stored.cloned(), rest.numbers);
     Ok(Dedup { new, stored, near_stored, within, unmatched, numbers, threads })
-}
-
-fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
-    crate::join::JoinInput::Store(new).check_recipe(&crate::join::JoinInput::Store(stored))
 }
 
 /// The values whose entry in `is_near` is false.
@@ -224,10 +220,8 @@ impl Dedup {
         };
         // The kept document of each leader is the document with the smallest id.
         let leaders = (0..).zip(&*self.unmatched).zip(numbers);
-        let leaders = leaders.filter(|((at, _), _)| within.leader_of(*at) == *at);
-        leaders
-            .map(|((_, &value), &id)| (Fingerprint::new(value), IdRef::U64(id)))
-            .try_for_each(|(fingerprint, id)| each(fingerprint, Some(id)))
+        let mut leaders = leaders.filter(|((at, _), _)| within.leader_of(*at) == *at);
+        leaders.try_for_each(|((_, &value), &id)| each(value.into(), Some(IdRef::U64(id))))
     }
 
     /// Calls `each` once with each dropped new document and the kept document that it duplicates.
@@ -244,12 +238,12 @@ impl Dedup {
         &self,
         mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let (new, threads) = (&self.new, self.threads);
         if let Some(stored) = &self.stored {
-            let stores = PairStores { firsts: &self.new, seconds: Some(stored) };
             let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| {
                 self.near_stored.iter().copied().try_for_each(give)
             };
-            for_each_looked_up(stores, self.threads, pairs, |pair, documents, others| {
+            for_each_looked_up(new, Some(stored), threads, pairs, |pair, documents, others| {
                 let other = others.iter().min_by(|a, b| a.rank().cmp(&b.rank()));
                 let other_id = other.and_then(|other| other.id.as_ref()).map(Id::as_ref);
                 let other_store = other.map_or(StoreIndex::default(), |other| other.store);
@@ -263,9 +257,9 @@ impl Dedup {
         let value = |at: u32| Fingerprint::new(self.unmatched[at as usize]);
         let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| {
             let pair = |&at: &u32| Pair { first: value(within.leader_of(at)), second: value(at) };
-            within.listed().iter().map(pair).try_for_each(give)
+            within.listed.iter().map(pair).try_for_each(give)
         };
-        for_each_looked_up(&self.new, self.threads, pairs, |pair, kept, documents| {
+        for_each_looked_up(new, None, threads, pairs, |pair, kept, documents| {
             let is_leader = pair.first == pair.second;
             // Of a leader with several documents, the document with the smallest id is kept.
             let first = kept.iter().enumerate().min_by_key(|(_, document)| &document.id);

@@ -46,7 +46,7 @@ pub(in crate::join) struct Judged {
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
     /// The names of the contested components: those with two documents judged different.
-    contested: HashSet<u32>,
+    pub(super) contested: HashSet<u32>,
     own_id: fn(&str) -> &str,
     k: u32,
     resources: SortResources,
@@ -120,10 +120,6 @@ impl Judged {
                 self.contested.insert(name);
             }
         }
-    }
-
-    pub(super) fn is_contested(&self, component: u32) -> bool {
-        self.contested.contains(&component)
     }
 
     /// Divides a contested component into clusters. Clusters are sorted by their first document,

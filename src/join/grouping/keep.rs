@@ -75,19 +75,6 @@ pub enum Fate {
     Drop,
 }
 
-/// The kept documents of one cluster.
-#[derive(Clone, Copy)]
-enum KeptDocuments {
-    All,
-    None,
-    /// One document, given by its member and by the position of its id among the ids of the member;
-    /// position 0 if the member has no ids.
-    One {
-        member: usize,
-        id: usize,
-    },
-}
-
 /// In place of the position of a kept id: no document of the fingerprint is kept.
 const NONE: u32 = u32::MAX;
 /// In place of the position of a kept id: all documents of the fingerprint are kept.
@@ -130,12 +117,11 @@ impl Clusters {
         let others = if rule == KeepRule::LargestCluster { NONE } else { ALL };
         let mut rest = clustered.iter().peekable();
         let mut position = 0;
-        let values = self.values();
-        self.store().for_each(|hit| {
+        self.store.for_each(|hit| {
             let fingerprint = hit.fingerprint();
             // `values` may be only a part of the fingerprints of the store: all others were dropped
             // before clusters were made.
-            let among = values.get(position as usize) == Some(&fingerprint.value());
+            let among = self.values.get(position as usize) == Some(&fingerprint.value());
             let kept = match rest.next_if(|(at, _)| among && *at == position) {
                 Some(&(_, kept)) => kept,
                 None if among => others,
@@ -144,8 +130,9 @@ impl Clusters {
             let parts = parts.get(&position).filter(|_| among);
             position += u32::from(among);
             let fate = |number: u32| {
-                let kept = parts.and_then(|parts| parts.get(&number)).copied().unwrap_or(kept);
-                if kept == ALL || kept == number { Fate::Keep } else { Fate::Drop }
+                let of_part = parts.and_then(|parts| parts.get(&number)).copied();
+                let is_kept = of_part.unwrap_or(kept == ALL || kept == number);
+                if is_kept { Fate::Keep } else { Fate::Drop }
             };
             let mut number = 0;
             for id in hit.ids() {
@@ -168,21 +155,6 @@ impl Clusters {
         rule: KeepRule,
         mut each: impl FnMut(&Cluster, &dyn Fn(usize, usize) -> bool) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_with_kept(rule, |cluster, kept| {
-            let is_kept = |at_member: usize, at_id: usize| match kept {
-                KeptDocuments::All => true,
-                KeptDocuments::None => false,
-                KeptDocuments::One { member, id } => (at_member, at_id) == (member, id),
-            };
-            each(cluster, &is_kept)
-        })
-    }
-
-    fn for_each_with_kept<E: From<Error>>(
-        &self,
-        rule: KeepRule,
-        mut each: impl FnMut(&Cluster, KeptDocuments) -> Result<(), E>,
-    ) -> Result<(), E> {
         let (mut largest, mut largest_size) = (0, 0);
         if rule == KeepRule::LargestCluster {
             let mut ordinal = 0;
@@ -196,35 +168,31 @@ impl Clusters {
         }
         let mut ordinal: u64 = 0;
         self.for_each(|cluster| {
-            let kept = match kept_one(cluster, rule) {
-                Some((member, id)) => KeptDocuments::One { member, id },
-                None if ordinal == largest => KeptDocuments::All,
-                None => KeptDocuments::None,
-            };
+            let (kept, is_largest) = (kept_one(cluster, rule), ordinal == largest);
             ordinal += 1;
-            each(cluster, kept)
+            // A rule that keeps no single document of each cluster keeps all of the largest one.
+            each(cluster, &|member, id| kept.map_or(is_largest, |kept| kept == (member, id)))
         })
     }
 
     fn kept_ids(&self, rule: KeepRule) -> Result<KeptIds> {
         let mut kept_ids = KeptIds::default();
-        self.for_each_with_kept(rule, |cluster, kept| {
+        self.for_each_kept(rule, |cluster, is_kept| {
             for (number, member) in cluster.members.iter().enumerate() {
                 let value = member.fingerprint.value();
-                let position = self.values().partition_point(|other| *other < value) as u32;
-                let kept_id = match kept {
-                    KeptDocuments::All => ALL,
-                    KeptDocuments::One { member, id } if member == number => id as u32,
-                    _ => NONE,
-                };
+                let position = self.values.partition_point(|other| *other < value) as u32;
                 if member.places.is_empty() {
+                    // No document of the member is kept, one document, or all of them.
+                    let ids = 0..member.document_count() as u32;
+                    let mut kept = ids.filter(|&id| is_kept(number, id as usize));
+                    let first = kept.next().unwrap_or(NONE);
+                    let kept_id = if kept.next().is_some() { ALL } else { first };
                     kept_ids.whole.push((position, kept_id));
                     continue;
                 }
                 let of_part = kept_ids.parts.entry(position).or_default();
-                for (id, &place) in (0..).zip(&member.places) {
-                    let is_kept = [ALL, id].contains(&kept_id);
-                    of_part.insert(place, if is_kept { ALL } else { NONE });
+                for (id, &place) in member.places.iter().enumerate() {
+                    of_part.insert(place, is_kept(number, id));
                 }
             }
             Ok::<(), Error>(())
@@ -240,9 +208,9 @@ struct KeptIds {
     /// For each fingerprint in exactly one cluster: its position, and the position of its kept id,
     /// or [`ALL`] or [`NONE`]. Ascending.
     whole: Vec<(u32, u32)>,
-    /// For each fingerprint in several clusters, by its position: [`ALL`] or [`NONE`] for each id,
-    /// by the position of the id.
-    parts: HashMap<u32, HashMap<u32, u32>>,
+    /// For each fingerprint in several clusters, by its position: whether each id is kept, by the
+    /// position of the id.
+    parts: HashMap<u32, HashMap<u32, bool>>,
 }
 
 /// The document that a rule keeps: its member, and the position of its id in the member.

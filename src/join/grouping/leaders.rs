@@ -81,11 +81,6 @@ struct Leaders {
 }
 
 impl Leaders {
-    fn push(&mut self, position: u32, value: u64) {
-        self.positions.push(position);
-        self.values.push(value);
-    }
-
     /// The first leader that is similar to a document, and the bond of the two.
     fn first_of<J: Judge>(
         &self,
@@ -93,35 +88,22 @@ impl Leaders {
         k: u32,
         judge: &mut J,
     ) -> Result<Option<LeaderAndBond<J::Bond>>> {
-        scan(value, &self.values, k, |at| {
-            let leader = self.positions[at];
-            Ok(judge.judge(document, leader)?.map(|bond| (leader, bond)))
-        })
-    }
-}
-
-/// Calls `each` with the position of each of `others` that is near `value`, ascending, until `each`
-/// returns a result.
-pub(in crate::join) fn scan<R>(
-    value: u64,
-    others: &[u64],
-    k: u32,
-    mut each: impl FnMut(usize) -> Result<Option<R>>,
-) -> Result<Option<R>> {
-    for (chunk, others) in others.chunks(16).enumerate() {
-        // Compares a whole chunk without branches.
-        let mut near = 0_u32;
-        for (at, other) in others.iter().enumerate() {
-            near |= u32::from((value ^ other).count_ones() <= k) << at;
-        }
-        while near != 0 {
-            if let Some(found) = each(16 * chunk + near.trailing_zeros() as usize)? {
-                return Ok(Some(found));
+        for (chunk, others) in self.values.chunks(16).enumerate() {
+            // Compares a whole chunk without branches.
+            let mut near = 0_u32;
+            for (at, other) in others.iter().enumerate() {
+                near |= u32::from((value ^ other).count_ones() <= k) << at;
             }
-            near &= near - 1;
+            while near != 0 {
+                let leader = self.positions[16 * chunk + near.trailing_zeros() as usize];
+                if let Some(bond) = judge.judge(document, leader)? {
+                    return Ok(Some((leader, bond)));
+                }
+                near &= near - 1;
+            }
         }
+        Ok(None)
     }
-    Ok(None)
 }
 
 struct Leading<'a, J: Judge> {
@@ -226,7 +208,10 @@ impl<J: Judge> Leading<'_, J> {
             };
             match found {
                 Some(led) => self.led[document as usize] = led,
-                None => leaders.push(document, value),
+                None => {
+                    leaders.positions.push(document);
+                    leaders.values.push(value);
+                }
             }
         }
         self.watch.tick(documents.len() as u64)?;

@@ -12,7 +12,6 @@ pub(in crate::join) mod disjoint_sets;
 pub(in crate::join) mod graph;
 pub(in crate::join) mod groups;
 pub(in crate::join) mod judged;
-pub(in crate::join) mod judged_clusters;
 mod judged_nodes;
 pub(in crate::join) mod keep;
 pub(in crate::join) mod leader_pairs;
@@ -48,10 +47,6 @@ impl ClusterMember {
     /// The number of documents that have this fingerprint.
     pub fn document_count(&self) -> u64 {
         self.ids.len().max(1) as u64
-    }
-
-    pub(in crate::join) fn smallest_id(&self) -> Option<&Id> {
-        self.ids.iter().min()
     }
 }
 
@@ -128,8 +123,7 @@ pub(in crate::join) fn by_degree(
 ) -> Vec<u32> {
     let mut order: Vec<u32> = (0..members.len() as u32).collect();
     order.sort_by_key(|&at| {
-        let member = &members[at as usize];
-        let id = member.smallest_id();
+        let id = members[at as usize].ids.iter().min();
         (Reverse(degree(at)), id.is_none(), id)
     });
     order

@@ -49,8 +49,10 @@ fn order_of<I: Ord>(
 #[derive(Debug)]
 pub(in crate::join) struct NewLeaders {
     leader_of: Vec<u32>,
-    /// The result of [`NewLeaders::listed`].
-    listed: Vec<u32>,
+    /// The fingerprints with at least one dropped document, sorted by leader, then by distance from
+    /// the leader, then by fingerprint. A leader is listed if it has several documents, before the
+    /// fingerprints that it leads.
+    pub(super) listed: Vec<u32>,
 }
 
 impl NewLeaders {
@@ -119,8 +121,7 @@ impl NewLeaders {
                 Ok(batch)
             }
         };
-        let mut judges: Vec<AcceptAll> =
-            std::iter::repeat_with(|| AcceptAll).take(threads).collect();
+        let mut judges: Vec<AcceptAll> = (0..threads).map(|_| AcceptAll).collect();
         in_order(
             threads,
             worker,
@@ -147,12 +148,5 @@ impl NewLeaders {
     /// The leader of a fingerprint; the fingerprint itself if it is a leader.
     pub(in crate::join) fn leader_of(&self, position: u32) -> u32 {
         self.leader_of[position as usize]
-    }
-
-    /// The fingerprints with at least one dropped document, sorted by leader, then by distance from
-    /// the leader, then by fingerprint. A leader is listed if it has several documents, before the
-    /// fingerprints that it leads.
-    pub(in crate::join) fn listed(&self) -> &[u32] {
-        &self.listed
     }
 }

@@ -77,20 +77,6 @@ fn read_documents(hit: Option<Hit<'_>>, found: &mut Vec<Document>, most: usize) 
     Ok(true)
 }
 
-/// The stores in which the documents of pairs are looked up.
-#[derive(Clone, Copy)]
-pub(in crate::join) struct PairStores<'a> {
-    pub(in crate::join) firsts: &'a Store,
-    /// The store of the second fingerprints, if it differs from `firsts`.
-    pub(in crate::join) seconds: Option<&'a Store>,
-}
-
-impl<'a> From<&'a Store> for PairStores<'a> {
-    fn from(store: &'a Store) -> Self {
-        PairStores { firsts: store, seconds: None }
-    }
-}
-
 /// Whether the documents of the second fingerprint of a pair must be looked up, because they are not
 /// the documents of the first.
 fn has_seconds(pair: Pair, has_second_store: bool) -> bool {
@@ -98,20 +84,19 @@ fn has_seconds(pair: Pair, has_second_store: bool) -> bool {
 }
 
 /// Calls `each` with each pair and the documents of its two fingerprints, in the order of `pairs`.
-/// Pairs with the same first fingerprint must follow one another. If the two fingerprints are equal
-/// and there is only one store, the list of documents of the second is empty. Threads look up the
-/// documents of the next pairs during the calls.
-pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
-    stores: impl Into<PairStores<'a>>,
+/// Pairs with the same first fingerprint must follow one another. The documents of the second
+/// fingerprints are looked up in `second_store`, if it is given, otherwise in `store`. If the two
+/// fingerprints are equal and there is only one store, the list of documents of the second is
+/// empty. Threads look up the documents of the next pairs during the calls.
+pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
+    store: &Store,
+    second_store: Option<&Store>,
     threads: usize,
     pairs: impl FnOnce(&mut dyn FnMut(Pair) -> Result<(), E>) -> Result<(), E>,
     mut each: impl FnMut(Pair, &[Document], &[Document]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let stores = stores.into();
-    let seconds_of = stores.seconds.unwrap_or(stores.firsts);
     let worker = || {
-        let firsts = stores.firsts.snapshot();
-        let seconds = stores.seconds.map(Store::snapshot);
+        let (firsts, seconds) = (store.snapshot(), second_store.map(Store::snapshot));
         move |pairs| LookedUp::of(pairs, &firsts, seconds.as_deref())
     };
     let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
@@ -125,13 +110,16 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
         })?;
         if batch.is_empty() { Ok(()) } else { give(batch) }
     };
-    let [mut firsts, mut seconds] = [stores.firsts, seconds_of].map(DocumentLookup::new);
-    in_order(threads, worker, source, |batch: LookedUp| {
-        batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
-        // The documents of these pairs did not fit into memory together: one pair at a time.
-        for &pair in batch.rest() {
+    let stores = [store, second_store.unwrap_or(store)];
+    let [mut firsts, mut seconds] = stores.map(DocumentLookup::new);
+    in_order(threads, worker, source, |LookedUp { pairs, documents, places }| {
+        for (&pair, [firsts, seconds]) in pairs.iter().zip(&places) {
+            each(pair, &documents[firsts.clone()], &documents[seconds.clone()])?;
+        }
+        // The documents of the other pairs did not fit into memory together: one pair at a time.
+        for &pair in &pairs[places.len()..] {
             firsts.look_up(pair.first)?;
-            if has_seconds(pair, stores.seconds.is_some()) {
+            if has_seconds(pair, second_store.is_some()) {
                 seconds.look_up(pair.second)?;
                 each(pair, &firsts.found, &seconds.found)?;
             } else {
@@ -208,17 +196,5 @@ impl LookedUp {
         let (start, documents) = (self.documents.len(), &mut self.documents);
         let is_added = read_documents(hit, documents, DOCUMENTS_MAX)?;
         Ok(is_added.then_some(start..self.documents.len()))
-    }
-
-    /// The pairs that were looked up, with the documents of their fingerprints.
-    fn pairs(&self) -> impl Iterator<Item = (Pair, &[Document], &[Document])> {
-        self.pairs.iter().zip(&self.places).map(|(&pair, [firsts, seconds])| {
-            (pair, &self.documents[firsts.clone()], &self.documents[seconds.clone()])
-        })
-    }
-
-    /// The pairs that were not looked up.
-    fn rest(&self) -> &[Pair] {
-        &self.pairs[self.places.len()..]
     }
 }

@@ -77,8 +77,7 @@ pub fn document_pairs(
 ) -> Result<DocumentPairs> {
     let store = &store.pinned();
     let threads = options.budget()?.threads;
-    let mut sorter = PairSorter::new(options)?;
-    let join_options = sorter.join_options(options);
+    let (mut sorter, join_options) = PairSorter::new(options)?;
     let mut any_copies = false;
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
@@ -106,7 +105,7 @@ pub fn document_pairs(
     if any_copies {
         count = copies;
         let found = |give: &mut dyn FnMut(Pair) -> Result<()>| pairs.for_each(give);
-        for_each_looked_up(store, threads, found, |pair, firsts, seconds| {
+        for_each_looked_up(store, None, threads, found, |pair, firsts, seconds| {
             if pair.first != pair.second {
                 count += firsts.len() as u64 * seconds.len() as u64;
             }
@@ -178,26 +177,18 @@ impl DocumentPairs {
             return self.pairs.for_each(|pair| each(DocumentPair::of(pair, &document, &document)));
         }
         let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| self.pairs.for_each(give);
-        for_each_looked_up(&self.store, self.threads, pairs, |pair, firsts, seconds| {
-            for_each_combined(pair, firsts, seconds, &mut each)
+        for_each_looked_up(&self.store, None, self.threads, pairs, |pair, firsts, seconds| {
+            for (at, first) in firsts.iter().enumerate() {
+                // For equal fingerprints, each pair of two documents of the fingerprint.
+                let is_same = pair.first == pair.second;
+                let seconds = if is_same { &firsts[at + 1..] } else { seconds };
+                for second in seconds {
+                    each(DocumentPair::of(pair, first, second))?;
+                }
+            }
+            Ok(())
         })
     }
-}
-
-/// Calls `each` with each pair of a document of the first fingerprint and a document of the second;
-/// for equal fingerprints, with each pair of two documents of the fingerprint.
-fn for_each_combined<E>(
-    pair: Pair,
-    firsts: &[Document],
-    seconds: &[Document],
-    each: &mut impl FnMut(DocumentPair<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    let is_same = pair.first == pair.second;
-    for (at, first) in firsts.iter().enumerate() {
-        let seconds = if is_same { &firsts[at + 1..] } else { seconds };
-        seconds.iter().try_for_each(|second| each(DocumentPair::of(pair, first, second)))?;
-    }
-    Ok(())
 }
 
 impl<'a> DocumentPair<'a> {

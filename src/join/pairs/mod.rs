@@ -108,25 +108,37 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
     }
     let resources = options.budget()?;
     let values = JoinValues::open(input, resources.memory / 2, resources.threads)?;
-    emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
+    emit_pairs(options, ascending, each, |emit| {
+        Join::new(vec![values], options, resources).run(emit)
+    })
 }
 
-/// Calls `run`, which runs a join of one side, and passes the pairs that it finds to `each`.
+/// Calls `run`, which runs a join, and passes the pairs that it finds to `each`; `pair_of` makes a
+/// pair of two found values.
 pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
     options: &JoinOptions,
+    pair_of: impl Fn(ValuePair) -> Pair + Sync,
     mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
     run: impl FnOnce(&mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)) -> Result<()>,
 ) -> Result<(), E> {
     let mut batch = Vec::new();
-    let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
+    let (mut count, most) = (0, options.pairs_max());
     let mut failed = CallbackError::default();
     let joined = run(&mut |found| {
         batch.clear();
-        batch.extend(found.drain(..).map(|(one, other)| pair_of((one.min(other), one.max(other)))));
-        counter.add(batch.len())?;
+        batch.extend(found.drain(..).map(&pair_of));
+        count += batch.len() as u64;
+        if count > most {
+            return Err(Error::TooManyPairs { most });
+        }
         failed.check(each(&batch))
     });
     failed.result(joined)
+}
+
+/// The pair of two values of one set: the smaller value comes first.
+pub(in crate::join) fn ascending((one, other): ValuePair) -> Pair {
+    Pair { first: one.min(other).into(), second: one.max(other).into() }
 }
 
 /// Finds every pair of a fingerprint of `new` and a fingerprint of `stored` within the distance of
@@ -158,7 +170,7 @@ pub fn near_pairs_across<'a, 'b, E: From<Error> + Send>(
     new: impl Into<JoinInput<'a>>,
     stored: impl Into<JoinInput<'b>>,
     options: &JoinOptions,
-    mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     options.check()?;
     let (new, stored) = (new.into(), stored.into());
@@ -167,31 +179,8 @@ pub fn near_pairs_across<'a, 'b, E: From<Error> + Send>(
     let new = JoinValues::open(new, resources.memory / 4, resources.threads)?;
     let memory = (resources.memory / 2).saturating_sub(new.memory_len());
     let stored = JoinValues::open(stored, memory, resources.threads)?;
-    let mut batch = Vec::new();
-    let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
-    let mut failed = CallbackError::default();
-    let joined = Join::new(vec![new, stored], options, resources).run(&mut |found| {
-        batch.clear();
-        batch.extend(found.drain(..).map(pair_of));
-        counter.add(batch.len())?;
-        failed.check(each(&batch))
-    });
-    failed.result(joined)
-}
-
-fn pair_of((first, second): ValuePair) -> Pair {
-    Pair { first: Fingerprint::new(first), second: Fingerprint::new(second) }
-}
-
-/// Counts pairs, and returns an error if there are more than `most`.
-struct PairCounter {
-    most: u64,
-    found: u64,
-}
-
-impl PairCounter {
-    fn add(&mut self, count: usize) -> Result<()> {
-        self.found += count as u64;
-        if self.found > self.most { Err(Error::TooManyPairs { most: self.most }) } else { Ok(()) }
-    }
+    let pair_of = |(first, second): ValuePair| Pair { first: first.into(), second: second.into() };
+    emit_pairs(options, pair_of, each, |emit| {
+        Join::new(vec![new, stored], options, resources).run(emit)
+    })
 }

@@ -98,8 +98,7 @@ pub fn sorted_pairs<'a>(
     input: impl Into<JoinInput<'a>>,
     options: &JoinOptions,
 ) -> Result<SortedPairs> {
-    let mut sorter = PairSorter::new(options)?;
-    let options = sorter.join_options(options);
+    let (mut sorter, options) = PairSorter::new(options)?;
     near_pairs(input, &options, |pairs| sorter.push(pairs))?;
     sorter.finish()
 }
@@ -115,8 +114,7 @@ pub fn sorted_pairs_across<'a, 'b>(
     stored: impl Into<JoinInput<'b>>,
     options: &JoinOptions,
 ) -> Result<SortedPairs> {
-    let mut sorter = PairSorter::new(options)?;
-    let options = sorter.join_options(options);
+    let (mut sorter, options) = PairSorter::new(options)?;
     near_pairs_across(new, stored, &options, |pairs| sorter.push(pairs))?;
     sorter.finish()
 }
@@ -127,24 +125,20 @@ const SORTER_DIVISOR: u64 = 4;
 /// Sorts the pairs of a join, and limits their number.
 pub(in crate::join) struct PairSorter {
     sorter: RecordSorter,
-    resources: SortResources,
     pub(in crate::join) most: u64,
     /// Number of pairs of documents that count against the limit without being pushed.
     pub(in crate::join) unsorted: u64,
 }
 
 impl PairSorter {
-    pub(in crate::join) fn new(options: &JoinOptions) -> Result<Self> {
+    /// A sorter, and the options of a join that runs while the sorter takes its part of the memory.
+    pub(in crate::join) fn new(options: &JoinOptions) -> Result<(Self, JoinOptions)> {
         options.check()?;
         let resources = options.sort_resources()?;
-        let own = SortResources { memory: resources.memory / SORTER_DIVISOR, ..resources.clone() };
-        let sorter = RecordSorter::new(own, false);
-        Ok(PairSorter { sorter, resources, most: options.pairs_max(), unsorted: 0 })
-    }
-
-    /// The options of a join that runs while this sorter takes its part of the memory.
-    pub(in crate::join) fn join_options(&self, options: &JoinOptions) -> JoinOptions {
-        options.reserve(self.resources.memory / SORTER_DIVISOR)
+        let memory = resources.memory / SORTER_DIVISOR;
+        let sorter = RecordSorter::new(SortResources { memory, ..resources }, false);
+        let sorter = PairSorter { sorter, most: options.pairs_max(), unsorted: 0 };
+        Ok((sorter, options.reserve(memory)))
     }
 
     pub(in crate::join) fn push(&mut self, pairs: &[Pair]) -> Result<()> {

@@ -154,7 +154,7 @@ impl JoinPlan {
     pub fn of(store: &Store, k: u32) -> Result<Self> {
         let even = JoinPlan::new(k)?;
         let count = store.info().fingerprint_count();
-        let masks: Vec<u64> = TableOfStore::all(store).iter().map(TableOfStore::mask).collect();
+        let masks: Vec<u64> = TableOfStore::all(store).iter().map(|table| table.mask).collect();
         let plans = candidates(&masks, k).into_iter();
         let cost = |plan: &JoinPlan| plan.blocking().nanos_for(count);
         Ok(plans.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(even))
@@ -198,16 +198,6 @@ impl JoinPlan {
 
     pub(in crate::join) fn blocking(&self) -> Blocking {
         Blocking::of_blocks(self.blocks.clone(), self.blocks.len() - self.k as usize)
-    }
-
-    /// The first `k + 1` blocks, each with the mask of the table whose leading bits it is.
-    pub(in crate::join) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.blocks.iter().copied().zip(self.tables.iter().copied())
-    }
-
-    /// The block at position `first` (0 to `k`): one of the blocks on which a pair can first agree.
-    pub(in crate::join) fn first_block(&self, first: usize) -> u64 {
-        self.blocks[first]
     }
 }
 

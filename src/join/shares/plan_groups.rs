@@ -7,11 +7,10 @@
 
 use super::JoinPlan;
 use crate::base::error::{Error, Result};
-use crate::join::engine::blocking::Blocking;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::{JoinValues, distinct};
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, ascending, emit_pairs};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 use std::sync::Mutex;
@@ -65,7 +64,8 @@ impl JoinPlan {
         mut each: impl FnMut(u32, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut payload = Vec::new();
-        for first in 0..self.firsts() {
+        // A pair can first agree on each of the first `k + 1` blocks.
+        for first in 0..=self.k as usize {
             let mut sorted: Vec<(u32, u64)> = fingerprints
                 .iter()
                 .map(|fingerprint| fingerprint.value())
@@ -135,22 +135,17 @@ impl JoinPlan {
         distinct(&mut values);
         let resources = options.budget()?;
         let watch = options.watch(Phase::Join, Some(values.len() as u64));
-        let blocking: Blocking = self.blocking();
-        emit_pairs(options, each, |emit| {
+        let blocking = self.blocking();
+        emit_pairs(options, ascending, each, |emit| {
             let join = Join::new(vec![JoinValues::owned(values)], options, resources);
-            join.watched_by(&watch).run_first(&blocking, first, &Mutex::new(emit))
+            Join { watch, ..join }.run_first(&blocking, first, &Mutex::new(emit))
         })
-    }
-
-    /// The number of blocks that can be the first block on which a pair agrees.
-    fn firsts(&self) -> usize {
-        self.k() as usize + 1
     }
 
     /// The group of a value for the block at position `first`.
     fn group_of(&self, first: usize, value: u64) -> u32 {
-        let part =
-            (u128::from(mixed(value & self.first_block(first))) * u128::from(self.parts)) >> 64;
+        let hash = mixed(value & self.blocks[first]);
+        let part = (u128::from(hash) * u128::from(self.parts)) >> 64;
         first as u32 * self.parts + part as u32
     }
 }

@@ -30,7 +30,7 @@ const LOOKUPS_PER_DELETION: u64 = 8;
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableOfStore {
     store: Store,
-    mask: u64,
+    pub(in crate::join) mask: u64,
 }
 
 /// The fingerprints whose permuted values in a table are in a range.
@@ -39,9 +39,10 @@ pub(in crate::join) struct TableRange {
     table: TableOfStore,
     /// The first permuted value and the last one, inclusive; `None` for an empty range.
     bounds: Option<(u64, u64)>,
-    count_max: u64,
-    /// Whether there are several non-empty segments.
-    repeats: bool,
+    /// An upper bound of the number of values in the range.
+    pub(in crate::join) count_max: u64,
+    /// Whether a fingerprint may be read more than once, from several segments.
+    pub(in crate::join) repeats: bool,
 }
 
 impl TableOfStore {
@@ -65,11 +66,6 @@ impl TableOfStore {
         let first = segments.iter().find(|open| !open.is_empty()).or(segments.first());
         let masks = first.into_iter().flat_map(|open| open.segment.header().whole_masks());
         masks.filter_map(|mask| TableOfStore::new(&store, mask).ok()).collect()
-    }
-
-    /// The mask of the tables.
-    pub(in crate::join) fn mask(&self) -> u64 {
-        self.mask
     }
 
     /// Whether deleted values can be recognized without look-ups: in each segment, nothing is
@@ -195,16 +191,6 @@ impl TableOfStore {
 }
 
 impl TableRange {
-    /// An upper bound of the number of values in the range.
-    pub(in crate::join) fn count_max(&self) -> u64 {
-        self.count_max
-    }
-
-    /// Whether a fingerprint may be read more than once, from several segments.
-    pub(in crate::join) fn may_repeat(&self) -> bool {
-        self.repeats
-    }
-
     /// Calls `each` with the fingerprints of a part of the range that are not deleted, many at a
     /// time, segment after segment, always in the same order.
     pub(in crate::join) fn read(
@@ -231,16 +217,6 @@ impl TableRange {
                 each(&natural)
             })
         })
-    }
-
-    /// Reads all fingerprints of the range that are not deleted into memory.
-    pub(in crate::join) fn collect(&self) -> Result<Vec<u64>> {
-        let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
-        self.read(Part::WHOLE, &mut |run| {
-            values.extend_from_slice(run);
-            Ok(())
-        })?;
-        Ok(values)
     }
 
     /// Calls `each` once with each fingerprint of the range that is not deleted, and with the

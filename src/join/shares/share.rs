@@ -8,7 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, ascending, emit_pairs};
 use crate::store::Store;
 use fpstore_base::watch::Phase;
 
@@ -38,22 +38,23 @@ impl JoinPlan {
         let resources = options.budget()?;
         if self.reads() == PlanReads::Everything {
             let values = JoinValues::open(store.into(), resources.memory / 2, resources.threads)?;
-            return emit_pairs(options, each, |emit| {
+            return emit_pairs(options, ascending, each, |emit| {
                 Join::new(vec![values], options, resources).run(emit)
             });
         }
         let ranges = self.ranges_of(store, options.share)?;
-        let count = ranges.iter().map(TableRange::count_max).sum();
+        let count = ranges.iter().map(|range| range.count_max).sum();
         let watch = options.watch(Phase::Join, Some(count));
         // The ranges contain only the values of this share, so each range is joined as a whole.
         let whole = options.clone().share(Share::WHOLE);
         let blocking = self.blocking();
-        emit_pairs(options, each, |emit| {
+        emit_pairs(options, ascending, each, |emit| {
             let emit = Mutex::new(emit);
             for (first, range) in ranges.into_iter().enumerate() {
                 let values = JoinValues::open_range(range, resources.memory / 2)?;
                 let join = Join::new(vec![values], &whole, resources);
-                join.watched_by(&watch).run_first(&blocking, first, &emit)?;
+                let join = Join { watch: watch.clone(), ..join };
+                join.run_first(&blocking, first, &emit)?;
             }
             Ok(())
         })
@@ -75,7 +76,7 @@ impl JoinPlan {
         store: &Store,
         share: Share,
     ) -> Result<Vec<TableRange>> {
-        let range = |(block, mask): (u64, u64)| {
+        let range = |(block, &mask): (&u64, &u64)| {
             let table = TableOfStore::new(store, mask).map_err(|path| {
                 let reason = format!(
                     "{} has no table with the mask {mask:016x} that holds whole values, which the \
@@ -88,6 +89,7 @@ impl JoinPlan {
             })?;
             table.range(block.count_ones(), share.number.into(), share.count.into())
         };
-        self.ranges().map(range).collect()
+        // The first `k + 1` blocks, each with the mask of the table whose leading bits it is.
+        self.blocks.iter().zip(&self.tables).map(range).collect()
     }
 }
