@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
 use crate::base::error::{Error, Result};
+use crate::format::manifest::{fault_of_label, fault_of_run};
 use crate::search::snapshot::{OpenSegment, Snapshot};
 
 pub(super) fn today() -> Date {
@@ -54,6 +55,14 @@ pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
                              expiry"
             ),
         }),
+    }
+}
+
+/// Returns an error for an invalid label, and for an invalid name of a run.
+pub(super) fn check_names(label: &str, run: Option<&str>) -> Result<()> {
+    match fault_of_label(label).or_else(|| run.and_then(fault_of_run)) {
+        Some(reason) => Err(Error::InvalidOptions { reason }),
+        None => Ok(()),
     }
 }
 

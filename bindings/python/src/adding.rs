@@ -28,6 +28,14 @@ pub(crate) trait Adding: Send {
     /// Fails if `recipe` differs from the known recipe of the target.
     fn agree(&mut self, recipe: Recipe) -> Result<(), Failure>;
 
+    /// Fails if the ids or the recipe of a batch do not fit.
+    fn accept(&mut self, batch: &Batch) -> Result<(), Failure> {
+        if let Some(recipe) = batch.recipe.clone() {
+            self.agree(recipe)?;
+        }
+        self.admit(batch.ids.as_ref())
+    }
+
     /// The hasher of texts for the user's `recipe`, and the length of a sketch in bytes.
     fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure>;
 
@@ -54,12 +62,11 @@ impl<T: Adding> Adder<T> {
     /// Adds the documents in files and folders. Returns their counts.
     pub(crate) fn add_documents<'py>(
         &self,
-        py: Python<'py>,
         inputs: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let documents = Documents::of(inputs)?;
+        let (py, documents) = (inputs.py(), Documents::of(inputs)?);
         let resources = self.limits.given(&Arc::default());
-        let readable = documents.get().readable(py, &resources, Vec::new())?;
+        let readable = documents.get().readable(py, &resources)?;
         let Readable { paths, options, .. } = &readable;
         let recipe = self.recipe.as_ref().map(|recipe| recipe.bind(py));
         let summary: DocumentSummary = self.lent.change(
@@ -75,17 +82,15 @@ impl<T: Adding> Adder<T> {
                 taken.map_err(|error| of_row(Failure::Corpus(error), &readable))
             },
         )?;
-        let DocumentSummary { document_count, empty_count, skipped_count, bad_file_count, .. } =
-            summary;
         let faults = [summary.skipped, summary.bad_files].concat();
         let faults: Vec<String> = faults.into_iter().map(|it| readable.shown(it)).collect();
         answer!(
             py,
             "DocumentsAdded",
-            document_count,
-            empty_count,
-            skipped_count,
-            bad_file_count,
+            summary.document_count,
+            summary.empty_count,
+            summary.skipped_count,
+            summary.bad_file_count,
             faults
         )
     }
@@ -94,10 +99,10 @@ impl<T: Adding> Adder<T> {
 /// Adds all batches, and returns the number of their records.
 pub(crate) fn add<T: Adding>(
     lent: &Lent<T>,
-    py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
     ids: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<usize> {
+    let py = fingerprints.py();
     let mut batches = Batches::of(fingerprints, ids)?;
     let mut count = 0;
     while let Some(batch) = batches.next(py)? {
@@ -107,16 +112,7 @@ pub(crate) fn add<T: Adding>(
             lent.check_usable()?;
             continue;
         }
-        lent.change(
-            py,
-            |to| {
-                if let Some(recipe) = batch.recipe.clone() {
-                    to.agree(recipe)?;
-                }
-                to.admit(batch.ids.as_ref())
-            },
-            |to, (), shared| push_all(to, &batch, shared),
-        )?;
+        lent.change(py, |to| to.accept(&batch), |to, (), shared| push_all(to, &batch, shared))?;
     }
     Ok(count)
 }

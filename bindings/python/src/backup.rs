@@ -105,10 +105,8 @@ pub(crate) fn backup<'py>(
 /// [(1, 'added', 3)]
 #[pyfunction]
 #[pyo3(signature = (states, /))]
-pub(crate) fn log<'py>(
-    py: Python<'py>,
-    states: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn log<'py>(states: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let py = states.py();
     let is_one = states.is_instance_of::<Store>() || is_one_path(states)?;
     let states: PyResult<Vec<_>> = match is_one {
         true => Ok(vec![one_store(states)?]),

@@ -181,7 +181,6 @@ impl Builder {
         path, *, k=None, scheme=None, budget=None, label="", recipe=None, sketch=0, bits=None,
         id_type="auto", replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = path)] path: PathBuf,
@@ -251,7 +250,6 @@ impl Builder {
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
-        py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
@@ -259,7 +257,7 @@ impl Builder {
         if self.0.lent.look(|late| late.guesses_distance()).unwrap_or(false) {
             warn_of_unknown_recipe(fingerprints)?;
         }
-        add(&self.0.lent, py, fingerprints, ids)
+        add(&self.0.lent, fingerprints, ids)
     }
 
     /// Adds documents: the `recipe` of the builder makes their fingerprints.
@@ -279,13 +277,8 @@ impl Builder {
     /// >>> with fpstore.Builder(folder / "docs.fps", recipe="minhash") as builder:
     /// ...     builder.add_documents(folder / "docs.csv").documents
     /// 1
-    #[pyo3(signature = (inputs))]
-    fn add_documents<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.0.add_documents(py, inputs)
+    fn add_documents<'py>(&self, inputs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.add_documents(inputs)
     }
 
     /// Sorts, writes and publishes the store, and opens it.
@@ -385,8 +378,8 @@ pub(crate) fn build(
     };
     let builder = py.get_type::<Builder>().call((path,), options)?.cast_into::<Builder>()?;
     match (fingerprints.is_instance_of::<Documents>(), ids) {
-        (false, ids) => builder.get().add(py, fingerprints, ids).map(drop)?,
-        (true, None) => builder.get().add_documents(py, fingerprints).map(drop)?,
+        (false, ids) => builder.get().add(fingerprints, ids).map(drop)?,
+        (true, None) => builder.get().add_documents(fingerprints).map(drop)?,
         (true, Some(_)) => {
             let message = "leave ids out: documents contain their ids, see id_field";
             return Err(input_error(py, message));

@@ -58,10 +58,6 @@ impl Iterator for Arrays {
 }
 
 impl Arrays {
-    fn new(source: Source, what: &'static str) -> Self {
-        Arrays { source, what, rows: 0 }
-    }
-
     fn read(&mut self) -> Result<Option<ArrayRef>, Fault> {
         let next = match &mut self.source {
             Source::One(array) => array.take(),
@@ -137,7 +133,7 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResu
         return Ok(None);
     };
     match source {
-        Ok(source) => Ok(Some(Arrays::new(source, what))),
+        Ok(source) => Ok(Some(Arrays { source, what, rows: 0 })),
         Err(fault) => Err(input_error(object.py(), fault.message(what))),
     }
 }

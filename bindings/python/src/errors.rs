@@ -116,7 +116,7 @@ impl Failure {
 
     fn into_py_err(self, py: Python<'_>) -> PyErr {
         match self {
-            Failure::Store(error) => of_store(py, error),
+            Failure::Store(error) => of_store(py, &error),
             Failure::Text(error) => of_text(py, error),
             Failure::Documents(error) => of_documents(py, &error),
             Failure::Corpus(error) => of_corpus(py, error),
@@ -182,15 +182,18 @@ pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
 
 /// Issues a warning of this class of the package. Fails if warnings are errors.
 pub(crate) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
-    let message = CString::new(message).unwrap_or_default();
     let class = class_of(py, class)?;
-    PyErr::warn(py, &class, &message, 1)
+    warn_as(&class, message)
+}
+
+/// Issues a warning of a class of Python.
+fn warn_as(class: &Bound<'_, PyAny>, message: &str) -> PyResult<()> {
+    PyErr::warn(class.py(), class, &CString::new(message).unwrap_or_default(), 1)
 }
 
 /// Warns about an old name, which the next release removes.
 pub(crate) fn warn_of_old(py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
-    let message = CString::new(format!("{old} moved to {new}")).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &message, 1)
+    warn_as(&py.get_type::<PyDeprecationWarning>(), &format!("{old} moved to {new}"))
 }
 
 /// Warns if a store is larger than the memory.
@@ -200,8 +203,7 @@ pub(crate) fn warn_of_memory(py: Python<'_>, warmed: fpstore::Warmed) -> PyResul
     }
     let fpstore::Warmed { pages, left_out, .. } = warmed;
     let text = format!("the store exceeds the memory: read {pages} pages, left out {left_out}");
-    let class = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
-    PyErr::warn(py, &class, &CString::new(text).unwrap_or_default(), 1)
+    warn_as(&py.get_type::<pyo3::exceptions::PyRuntimeWarning>(), &text)
 }
 
 /// A `RecipeError`, which is a `ValueError`.
@@ -241,33 +243,28 @@ fn in_effect(
     class: &str,
     message: &str,
     generation: Option<u64>,
-    source: fpstore::Error,
+    source: &fpstore::Error,
 ) -> PyErr {
     let error = exception!(py, class, message, generation = generation);
     error.set_cause(py, Some(of_store(py, source)));
     error
 }
 
-fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
+fn of_store(py: Python<'_>, error: &fpstore::Error) -> PyErr {
     use fpstore::Error;
-    let message = chained(&error);
-    let error = match error {
-        Error::InEffect { generation, source } => {
-            return in_effect(py, "InEffectError", &message, Some(generation), *source);
-        }
-        Error::Unmerged { source } => {
-            return in_effect(py, "UnmergedError", &message, None, *source);
-        }
-        error => error,
-    };
-    let message = match &error {
+    let message = match error {
+        Error::InEffect { .. } | Error::Unmerged { .. } => chained(error),
         Error::Locked { .. } | Error::Compacting { .. } => {
             format!("{error}; to wait until it has finished, give wait=SECONDS")
         }
         _ => error.to_string(),
     };
     let file = |class, path: &Path| exception!(py, class, &message, filename = path.as_os_str());
-    match &error {
+    match error {
+        Error::InEffect { generation, source } => {
+            in_effect(py, "InEffectError", &message, Some(*generation), source)
+        }
+        Error::Unmerged { source } => in_effect(py, "UnmergedError", &message, None, source),
         Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
         Error::StoreExists { path } => {
@@ -352,7 +349,7 @@ fn of_documents(py: Python<'_>, error: &fpstore_documents::Error) -> PyErr {
 fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
     use fpstore_corpus::Error;
     match error {
-        Error::Store(error) => of_store(py, error),
+        Error::Store(error) => of_store(py, &error),
         Error::Text(error) | Error::Items(error) => of_documents(py, &error),
         Error::Exists { path, adds } => {
             let message = match adds {

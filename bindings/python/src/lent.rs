@@ -44,7 +44,7 @@ enum State<T> {
     Ended(&'static str),
 }
 
-impl<T> Lent<T> {
+impl<T: Send> Lent<T> {
     pub(crate) fn new(words: Words, reporter: Reporter, shared: Arc<Shared>, object: T) -> Self {
         let state = Mutex::new(State::Open(Box::new(object)));
         Lent { words, reporter, shared, state, loses: |_| false, ended: Condvar::new() }
@@ -91,10 +91,7 @@ impl<T> Lent<T> {
 
     /// Waits while a call of another thread of this process uses the object. A nested call, such as
     /// from the progress callback, does not wait: the caller refuses it.
-    fn wait(&self, py: Python<'_>) -> PyResult<()>
-    where
-        T: Send,
-    {
+    fn wait(&self, py: Python<'_>) -> PyResult<()> {
         let (thread, process) = (std::thread::current().id(), std::process::id());
         let is_others = |state: &mut State<T>| matches!(*state, State::Used(of, in_process) if of != thread && in_process == process);
         while is_others(&mut self.state()) {
@@ -108,10 +105,7 @@ impl<T> Lent<T> {
     }
 
     /// Waits until the object is available and takes it out. Fails if the object is unusable.
-    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Box<T>>
-    where
-        T: Send,
-    {
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Box<T>> {
         let used = || State::Used(std::thread::current().id(), std::process::id());
         loop {
             self.wait(py)?;
@@ -162,7 +156,11 @@ impl<T> Lent<T> {
 
     /// Drops the object. `how` describes the end in messages, such as `is closed`.
     pub(crate) fn end(&self, how: &'static str) {
-        *self.state() = State::Ended(how);
+        self.set(State::Ended(how));
+    }
+
+    fn set(&self, state: State<T>) {
+        *self.state() = state;
         self.ended.notify_all();
     }
 
@@ -171,10 +169,7 @@ impl<T> Lent<T> {
         &self,
         raised: &Bound<'_, PyTuple>,
         finish: impl FnOnce() -> PyResult<()>,
-    ) -> PyResult<()>
-    where
-        T: Send,
-    {
+    ) -> PyResult<()> {
         self.wait(raised.py())?;
         let is_raised = !raised.get_item(0)?.is_none();
         let usable = self.check_usable();
@@ -197,37 +192,7 @@ impl<T> Lent<T> {
             State::Ended(how) => (*how).to_owned(),
         }
     }
-}
 
-impl<T> Drop for Lent<T> {
-    fn drop(&mut self) {
-        let loses = self.loses;
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let State::Open(object) = state else { return };
-        if !loses(object) {
-            return;
-        }
-        let Words { noun, loss } = self.words;
-        let message = format!(
-            "a {noun} was garbage-collected before it was finished or closed; {loss}. Use it in a \
-             'with' block"
-        );
-        let message = CString::new(message).unwrap_or_default();
-        // Does nothing if the interpreter is shutting down. A pending exception is kept.
-        let _ = Python::try_attach(|py| {
-            let raised = PyErr::take(py);
-            let class = py.get_type::<PyResourceWarning>();
-            if let Err(error) = PyErr::warn(py, &class, &message, 1) {
-                error.write_unraisable(py, None);
-            }
-            if let Some(raised) = raised {
-                raised.restore(py);
-            }
-        });
-    }
-}
-
-impl<T: Send> Lent<T> {
     /// Takes the object, lets it change files while the interpreter is released, and gives it back,
     /// see [`run_change`].
     pub(crate) fn run<R: Send>(
@@ -306,8 +271,35 @@ impl<T: Send> Lent<T> {
             done
         });
         let took_effect = took_effect.into_inner();
-        *self.state() = if took_effect { State::Ended(how) } else { State::Failed };
-        self.ended.notify_all();
+        self.set(if took_effect { State::Ended(how) } else { State::Failed });
         done
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        let loses = self.loses;
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let State::Open(object) = state else { return };
+        if !loses(object) {
+            return;
+        }
+        let Words { noun, loss } = self.words;
+        let message = format!(
+            "a {noun} was garbage-collected before it was finished or closed; {loss}. Use it in a \
+             'with' block"
+        );
+        let message = CString::new(message).unwrap_or_default();
+        // Does nothing if the interpreter is shutting down. A pending exception is kept.
+        let _ = Python::try_attach(|py| {
+            let raised = PyErr::take(py);
+            let class = py.get_type::<PyResourceWarning>();
+            if let Err(error) = PyErr::warn(py, &class, &message, 1) {
+                error.write_unraisable(py, None);
+            }
+            if let Some(raised) = raised {
+                raised.restore(py);
+            }
+        });
     }
 }

@@ -13,6 +13,7 @@
 //! checkers are in `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
+#![expect(clippy::too_many_arguments, reason = "keywords in Python")]
 
 #[macro_use]
 mod parameters;

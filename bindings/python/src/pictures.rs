@@ -62,7 +62,6 @@ impl From<fpstore_images::Error> for Failure {
     path, *, hash="phash", ignore_exif=false, skip_bad=false, threads=None, memory=None,
     progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn images(
     py: Python<'_>,
     #[pyo3(from_py_with = path)] path: PathBuf,

@@ -60,10 +60,7 @@ pub(crate) fn common(
 
 /// Refuses fingerprints whose recipe differs from the recipe of the store.
 pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) -> PyResult<()> {
-    if let Some(recipe) = recipe_of(object)? {
-        common(store.recipe(), Some(recipe))?;
-    }
-    Ok(())
+    Ok(common(store.recipe(), recipe_of(object)?).map(drop)?)
 }
 
 /// Warns about the default distance if the fingerprints are in a table column or numpy array

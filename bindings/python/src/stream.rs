@@ -144,18 +144,14 @@ impl RowStream {
 
     pub(crate) fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
         loop {
-            let (next, shared, reporter) = {
-                let next = py.detach(|| {
-                    let mut running = self.running();
-                    let running = running.as_mut()?;
-                    let next = running.next_within_tick();
-                    Some((next, Arc::clone(&running.shared), Arc::clone(&running.reporter)))
-                });
-                let Some(next) = next else { return Ok(None) };
-                next
-            };
-            let looked = reporter.look(py, &shared);
-            if let Err(error) = looked {
+            let next = py.detach(|| {
+                let mut running = self.running();
+                let running = running.as_mut()?;
+                let next = running.next_within_tick();
+                Some((next, Arc::clone(&running.shared), Arc::clone(&running.reporter)))
+            });
+            let Some((next, shared, reporter)) = next else { return Ok(None) };
+            if let Err(error) = reporter.look(py, &shared) {
                 self.close(py);
                 return Err(error);
             }

@@ -21,19 +21,10 @@ macro_rules! answer {
     ($py:expr, $class:expr, $($field:expr),+ $(,)?) => {{
         use pyo3::IntoPyObjectExt as _;
         let values = [$($field.into_bound_py_any($py)?),+];
-        crate::tuple_class::answer_of($py, $class, &values)
+        crate::tuple_class::AnswerClass::new($py, $class)?.make($py, &values)
     }};
 }
 pub(crate) use answer;
-
-/// The function behind [`answer!`].
-pub(crate) fn answer_of<'py>(
-    py: Python<'py>,
-    class: &str,
-    values: &[Bound<'py, PyAny>],
-) -> PyResult<Bound<'py, PyAny>> {
-    AnswerClass::new(py, class)?.make(py, values)
-}
 
 /// A data class in `fpstore/_types.py` with slots and without bases.
 pub(crate) struct AnswerClass {

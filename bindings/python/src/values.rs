@@ -33,12 +33,9 @@ use crate::work::{Reporter, run, run_change};
 /// >>> fpstore.from_hex(["ff", "c0f1789bed2eb9b8"])
 /// array([                 255, 13903026135763958200], dtype=uint64)
 #[pyfunction]
-pub(crate) fn from_hex<'py>(
-    py: Python<'py>,
-    texts: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray1<u64>>> {
+pub(crate) fn from_hex<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u64>>> {
     // Only texts are accepted: numbers are already fingerprints.
-    let read = TextInput::of(texts)?;
+    let (py, read) = (texts.py(), TextInput::of(texts)?);
     let mut values = Vec::with_capacity(read.len());
     for at in 0..read.len() {
         let Some(text) = read.get(at) else {
@@ -90,11 +87,8 @@ pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 /// >>> fpstore.from_bits(np.eye(8, dtype=bool).reshape(1, 8, 8))
 /// array([9241421688590303745], dtype=uint64)
 #[pyfunction]
-pub(crate) fn from_bits<'py>(
-    py: Python<'py>,
-    bits: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    Ok(PyArray1::from_vec(py, bits::values_of(bits)?))
+pub(crate) fn from_bits<'py>(bits: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    Ok(PyArray1::from_vec(bits.py(), bits::values_of(bits)?))
 }
 
 /// Statistics of fingerprints, to check them before a store is built. They reveal decimal numbers
@@ -125,9 +119,7 @@ pub(crate) fn stats(
     let statistics = run(py, &Reporter::default(), move |shared| {
         let mut collector = Collector::new();
         for some in values.chunks(BATCH_ROWS) {
-            if shared.is_stopped() {
-                return Err(fpstore::Error::Interrupted.into());
-            }
+            shared.check()?;
             some.iter().for_each(|value| collector.push(*value));
         }
         let scheme = collector.scheme(&crate::options::scheme(k, None, None)?)?;

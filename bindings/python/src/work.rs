@@ -49,6 +49,11 @@ impl Shared {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Fails if the work is to stop.
+    pub(crate) fn check(&self) -> fpstore::Result<()> {
+        if self.is_stopped() { Err(fpstore::Error::Interrupted) } else { Ok(()) }
+    }
+
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -169,17 +174,14 @@ impl Reporter {
     }
 
     fn show(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
-        let given = {
-            let done = shared.done();
-            let (Some(function), Some(progress)) = (&self.function, &done.last) else {
-                return Ok(());
-            };
-            let step = progress.step.map(|it| (it.number, it.count)).unzip();
-            let phase = progress.phase.name();
-            let (fraction, total) = (done.fraction, progress.total);
-            (function, (phase, progress.done, total, step.0, step.1, fraction))
+        let state = shared.done();
+        let (Some(function), Some(progress)) = (&self.function, &state.last) else {
+            return Ok(());
         };
-        let (function, (phase, done, total, step, steps, fraction)) = given;
+        let (step, steps) = progress.step.map(|it| (it.number, it.count)).unzip();
+        let (phase, fraction) = (progress.phase.name(), state.fraction);
+        let (done, total) = (progress.done, progress.total);
+        drop(state);
         let given = answer!(py, "Progress", phase, done, total, step, steps, fraction)?;
         function.call1(py, (given,)).map(drop)
     }
@@ -217,8 +219,8 @@ pub(crate) fn run_part<T: Send>(
     work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     let (done, ended) = wait_for(py, reporter, shared, work)?;
-    if let Some(error) = ended {
-        return Err(error.into());
+    if let Some(ended) = ended {
+        return Err(ended.error);
     }
     let done = done?;
     reporter.look(py, shared)?;
@@ -238,7 +240,7 @@ pub(crate) fn run_change<T: Send>(
     let (done, ended) = wait_for(py, reporter, shared, work)?;
     let took_effect = done.as_ref().map_or_else(Failure::took_effect, |_| true);
     let ended = match ended {
-        Some(error) if !took_effect => return Err(error.into()),
+        Some(ended) if !took_effect => return Err(ended.error),
         // Signals are not checked here: a later signal raises by itself after this call.
         None if done.is_ok() => {
             reporter.report_end(py, shared).map_err(|it| ended_by(py, it)).err()
@@ -247,8 +249,8 @@ pub(crate) fn run_change<T: Send>(
         ended => ended,
     };
     match ended {
-        Some(Ended::BySignal(error)) => raise_after(py, error),
-        Some(Ended::ByProgress(error)) => {
+        Some(Ended { error, by_signal: true }) => raise_after(py, error),
+        Some(Ended { error, by_signal: false }) => {
             let function = reporter.function.as_ref().map(|function| function.bind(py));
             error.write_unraisable(py, function);
         }
@@ -287,7 +289,8 @@ fn wait_for<T: Send>(
             match received {
                 Ok(done) => return Ok((done, ended)),
                 Err(RecvTimeoutError::Timeout) if ended.is_none() => {
-                    let looked = py.check_signals().map_err(Ended::BySignal);
+                    let by_signal = |error| Ended { error, by_signal: true };
+                    let looked = py.check_signals().map_err(by_signal);
                     if let Err(by) = looked.and_then(|()| reporter.tell(py, shared)) {
                         shared.stop();
                         ended = Some(by);
@@ -303,25 +306,16 @@ fn wait_for<T: Send>(
 }
 
 /// The reason why the work was stopped early.
-enum Ended {
-    BySignal(PyErr),
-    ByProgress(PyErr),
+struct Ended {
+    error: PyErr,
+    /// Whether a signal was the reason, and not the function for progress.
+    by_signal: bool,
 }
 
 fn ended_by(py: Python<'_>, error: PyErr) -> Ended {
-    match error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        true => Ended::BySignal(error),
-        false => Ended::ByProgress(error),
-    }
+    Ended { by_signal: error.is_instance_of::<PyKeyboardInterrupt>(py), error }
 }
 
-impl From<Ended> for PyErr {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::BySignal(error) | Ended::ByProgress(error) => error,
-        }
-    }
-}
 /// Runs `work` on this thread with the interpreter held, for calls of microseconds.
 pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
     Ok(caught(work)?)

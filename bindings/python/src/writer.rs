@@ -160,10 +160,7 @@ impl Writer {
         let mut rows = None;
         let mut check = || -> PyResult<()> {
             while let Some(batch) = batches.next(py)? {
-                if let Some(recipe) = batch.recipe.clone() {
-                    open.agree(recipe)?;
-                }
-                open.admit(batch.ids.as_ref())?;
+                open.accept(&batch)?;
                 let ids = common_id_kind([kept, open.rule.kind()]);
                 let rows = rows.get_or_insert_with(|| CheckedRows::new(ids));
                 lent.run_taken(py, open, move |open, shared| {
@@ -180,9 +177,7 @@ impl Writer {
         done?;
         Ok(rows.unwrap_or_else(|| CheckedRows::new(kept)).finish()?)
     }
-}
 
-impl Writer {
     /// Replaces the stored records that have the ids of all batches. After an error nothing is
     /// replaced.
     fn replace_batches<'py>(
@@ -195,10 +190,7 @@ impl Writer {
         let mut records = Vec::new();
         let mut take = || -> PyResult<()> {
             while let Some(batch) = batches.next(py)? {
-                if let Some(recipe) = batch.recipe.clone() {
-                    open.agree(recipe)?;
-                }
-                open.admit(batch.ids.as_ref())?;
+                open.accept(&batch)?;
                 let id = |at: usize| batch.ids.as_ref().map(|ids| ids.get(at).to_id());
                 let values = batch.fingerprints.iter().enumerate();
                 records.extend(values.map(|(at, &value)| NewRecord::new(value, id(at))));
@@ -216,11 +208,6 @@ impl Writer {
     }
 }
 
-/// Whether Ctrl-C or an error of the progress function stopped the merging of segments.
-fn is_interrupted(unmerged: &Error) -> bool {
-    matches!(unmerged, Error::Unmerged { source } if matches!(**source, Error::Interrupted))
-}
-
 fn deleted<'py>(py: Python<'py>, done: &Deleted) -> PyResult<Bound<'py, PyAny>> {
     answer!(py, "Deleted", done.wanted, done.found, done.fingerprints, done.ids)
 }
@@ -232,7 +219,6 @@ impl Writer {
         path, *, label="", recipe=None, id_type="auto", compact=true, max_rate=None, threads=None,
         memory=None, temp_dir=None, wait=0.0, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = path)] path: PathBuf,
@@ -288,11 +274,10 @@ impl Writer {
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
-        py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        add(&self.0.lent, py, fingerprints, ids)
+        add(&self.0.lent, fingerprints, ids)
     }
 
     /// Adds documents: the recipe of the store makes their fingerprints.
@@ -304,13 +289,8 @@ impl Writer {
     /// Returns
     /// -------
     /// fpstore.types.DocumentsAdded
-    #[pyo3(signature = (inputs))]
-    fn add_documents<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.0.add_documents(py, inputs)
+    fn add_documents<'py>(&self, inputs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.add_documents(inputs)
     }
 
     /// Adds each record without a near record in the store, among uncommitted records, or earlier
@@ -402,7 +382,6 @@ impl Writer {
     /// 1
     /// >>> made.refresh(), [list(found) for found in made.find(["a", "b", "c"])]
     /// (True, [[65280], [6], [7]])
-    #[pyo3(signature = (fingerprints, ids))]
     fn replace<'py>(
         &self,
         py: Python<'py>,
@@ -579,8 +558,8 @@ impl Writer {
         let path = self.0.path.clone();
         let finish = move |open: Open, _: &_| match open.checked.finish() {
             // The records are added; the next writer continues merging.
-            Err(error @ Error::Unmerged { .. }) if is_interrupted(&error) => {
-                fpstore::Store::open(path).map_err(|_| error.into())
+            Err(Error::Unmerged { source }) if matches!(*source, Error::Interrupted) => {
+                fpstore::Store::open(path).map_err(|_| Error::Unmerged { source }.into())
             }
             finished => Ok(finished?),
         };

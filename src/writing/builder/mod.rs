@@ -28,11 +28,10 @@ pub(crate) use space::check as check_space_for;
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
-use crate::format::manifest::fault_of_label;
 use crate::store::Store;
-use crate::writing::directory::{Destination, OpenMode, Patience, check_output};
+use crate::writing::directory::{Destination, OpenMode};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
-use crate::writing::labels::check_label;
+use crate::writing::labels::{check_label, check_names};
 use crate::writing::sort::SortResources;
 use fpstore_base::{Fingerprint, IdRef, Width};
 use fpstore_disk::parent_of;
@@ -73,8 +72,8 @@ pub struct Builder {
 #[derive(Debug)]
 enum Target {
     Store(Box<Destination>),
-    /// A segment file outside any store.
-    File(SegmentPath),
+    /// The path of a segment file outside any store.
+    File(PathBuf),
 }
 
 impl Target {
@@ -82,7 +81,7 @@ impl Target {
     fn scratch_directory(&self) -> &Path {
         match self {
             Target::Store(destination) => destination.scratch_directory(),
-            Target::File(path) => path.directory(),
+            Target::File(path) => parent_of(path),
         }
     }
 }
@@ -158,9 +157,7 @@ impl Builder {
     }
 
     fn start(destination: Target, options: BuildOptions) -> Result<Self> {
-        if let Some(reason) = fault_of_label(&options.label) {
-            return Err(Error::InvalidOptions { reason });
-        }
+        check_names(&options.label, None)?;
         if options.recipe.is_unknown_external() {
             let reason =
                 format!("the recipe 'external' has an invalid width, expected {}", Width::EXPECTED);
@@ -299,9 +296,8 @@ impl Builder {
         let mut destination = *destination;
         let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
         loop {
-            let (path, mode) = (destination.path().to_path_buf(), destination.mode());
-            let patience: Patience = destination.patience().clone();
-            let left = destination.left().to_vec();
+            let (path, mode) = (destination.path.clone(), destination.mode);
+            let (patience, left) = (destination.patience.clone(), destination.left.clone());
             match publish(destination, &options, &mut build) {
                 // Another process made a store at the path meanwhile: replace that store, too.
                 Err(Error::StoreExists { .. }) if mode == OpenMode::Replace => {
@@ -316,38 +312,6 @@ impl Builder {
     }
 }
 
-/// The path of a future segment file.
-#[derive(Debug)]
-struct SegmentPath {
-    path: PathBuf,
-    replace: bool,
-}
-
-impl SegmentPath {
-    fn new(path: PathBuf, replace: bool) -> Result<Self> {
-        let refuse = |what: &str| {
-            let reason = format!("cannot write a segment to {}: {what}", path.display());
-            Err(Error::InvalidOptions { reason })
-        };
-        if path.file_name().is_none() {
-            return refuse("it has no file name");
-        }
-        match path.symlink_metadata() {
-            Ok(found) if found.is_dir() => refuse("it is a directory"),
-            Ok(found) if !found.is_file() => refuse("it is not a plain file"),
-            Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
-            _ => {
-                check_output(&path)?;
-                Ok(SegmentPath { path, replace })
-            }
-        }
-    }
-
-    fn directory(&self) -> &Path {
-        parent_of(&self.path)
-    }
-}
-
 /// Writes a segment and publishes it as the last segment of the store or as the only one of a new
 /// store.
 fn publish(
@@ -356,9 +320,7 @@ fn publish(
     build: &mut SegmentBuild,
 ) -> Result<Store> {
     let directory = destination.open(options.store_id)?;
-    let mut file = directory.new_segment()?;
-    build.write(&mut file, &options.recipe)?;
-    let segment = file.finish(&options.label)?;
+    let segment = build.write(directory.new_segment()?, &options.recipe, &options.label)?;
     let mut transaction = directory.begin()?;
     let mut segments = transaction.segments().to_vec();
     segments.push(transaction.add_segment(segment, None)?);

@@ -14,7 +14,7 @@ use crate::plan::cut::Cut;
 use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
 use crate::writing::builder::segment_ids::write_lists;
-use crate::writing::directory::SegmentFile;
+use crate::writing::directory::{SegmentFile, UncommittedSegment};
 use crate::writing::sort::{
     IdColumn, RecordSorter, SortResources, SortedRecords, SortedValues, ValueSorter,
 };
@@ -38,8 +38,13 @@ pub(crate) struct SegmentBuild {
 type Writer<'a> = SegmentWriter<&'a mut SegmentFile>;
 
 impl SegmentBuild {
-    /// Writes the whole segment.
-    pub(crate) fn write(&mut self, file: &mut SegmentFile, recipe: &Recipe) -> Result<()> {
+    /// Writes the whole segment to `file`, makes it durable, and gives it a label.
+    pub(crate) fn write(
+        &mut self,
+        mut file: SegmentFile,
+        recipe: &Recipe,
+        label: &str,
+    ) -> Result<UncommittedSegment> {
         let directory = file.directory().to_path_buf();
         let masks = self.scheme.masks();
         let spec = SegmentSpec {
@@ -51,7 +56,7 @@ impl SegmentBuild {
             scratch: self.resources.folder.clone(),
             threads: self.resources.threads,
         };
-        let mut writer = SegmentWriter::new(file, &directory, spec)?;
+        let mut writer = SegmentWriter::new(&mut file, &directory, spec)?;
         let sorted = masks.iter().filter(|&&mask| !Permutation::new(mask).is_identity());
         let passes = (masks.len() + sorted.count()) as u64;
         let total = self.distinct.count * passes;
@@ -62,7 +67,8 @@ impl SegmentBuild {
             self.timer.end(Phase::Ids);
         }
         writer.finish()?;
-        Ok(self.watch.next(Phase::Publish, None).report()?)
+        self.watch.next(Phase::Publish, None).report()?;
+        file.finish(label)
     }
 
     /// Ends the last phase, the publication, and returns the report.

@@ -4,9 +4,9 @@
 //! Such a build needs no directory of its own and takes no lock, so it works on file systems
 //! without locks. The file has a temporary name until it is complete.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{BuildOptions, Builder, SegmentPath, SegmentReceipt, Target};
+use super::{BuildOptions, Builder, SegmentReceipt, Target};
 use crate::base::error::{Error, Result};
 use crate::segment::map;
 use crate::writing::directory::{SegmentFile, check_output};
@@ -30,7 +30,8 @@ impl Builder {
             let reason = "a segment file has no label: it gets one when it is committed".into();
             return Err(Error::InvalidOptions { reason });
         }
-        let path = SegmentPath::new(path.into(), options.replace)?;
+        let path = path.into();
+        check_path(&path, options.replace)?;
         Builder::start(Target::File(path), options)
     }
 
@@ -44,18 +45,33 @@ impl Builder {
     /// no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
         let Builder { destination, options, records, .. } = self;
-        let Target::File(target) = destination else {
+        let Target::File(path) = destination else {
             let reason = "this builder makes a store: end it with finish".into();
             return Err(Error::InvalidOptions { reason });
         };
         let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
-        let mut file = SegmentFile::beside(&target.path)?;
-        build.write(&mut file, &options.recipe)?;
-        let segment = file.finish("")?;
-        let receipt = SegmentReceipt::for_segment(&target.path, &map(segment.path())?);
+        let segment = build.write(SegmentFile::beside(&path)?, &options.recipe, "")?;
+        let receipt = SegmentReceipt::for_segment(&path, &map(segment.path())?);
         // Check again: since the first check, the path may have become an input of this process.
-        check_output(&target.path)?;
-        segment.name(&target.path, target.replace)?;
+        check_output(&path)?;
+        segment.name(&path, options.replace)?;
         Ok(receipt)
+    }
+}
+
+/// Checks that a segment file can be written to `path`.
+fn check_path(path: &Path, replace: bool) -> Result<()> {
+    let refuse = |what: &str| {
+        let reason = format!("cannot write a segment to {}: {what}", path.display());
+        Err(Error::InvalidOptions { reason })
+    };
+    if path.file_name().is_none() {
+        return refuse("it has no file name");
+    }
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => refuse("it is a directory"),
+        Ok(found) if !found.is_file() => refuse("it is not a plain file"),
+        Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
+        _ => check_output(path),
     }
 }

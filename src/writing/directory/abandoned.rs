@@ -5,7 +5,7 @@
 //! it. If in doubt, it is kept and reported by the caller.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::format::manifest;
@@ -25,12 +25,8 @@ pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
     let mut left = Vec::new();
     for name in names.filter(|name| name.starts_with(prefix)) {
         let directory = parent.join(&name);
-        let outcome = match is_temporary_name(&name, prefix) && is_own(&directory, Kind::Directory)
-        {
-            true => remove(&directory),
-            false => Outcome::Left,
-        };
-        if outcome == Outcome::Left {
+        let may_remove = is_temporary_name(&name, prefix) && is_own(&directory, Metadata::is_dir);
+        if !(may_remove && remove(&directory)) {
             left.push(directory);
         }
     }
@@ -38,32 +34,25 @@ pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
     left
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Gone,
-    /// A builder holds the lock of the directory.
-    InUse,
-    Left,
-}
-
-fn remove(directory: &Path) -> Outcome {
+/// Removes an abandoned directory. Returns whether it is gone, or in use: a builder holds its lock.
+fn remove(directory: &Path) -> bool {
     // An empty directory can be removed without a lock: its builder died, or has just made it and
     // will make another one.
     if remove_empty_directory(directory).is_ok() || !directory.exists() {
-        return Outcome::Gone;
+        return true;
     }
-    if !is_own(&directory.join(WRITER_LOCK), Kind::File) {
-        return Outcome::Left;
+    if !is_own(&directory.join(WRITER_LOCK), Metadata::is_file) {
+        return false;
     }
     // The lock is held during the removal, so that no other process starts to use the directory.
     match try_lock_writer(directory) {
-        Ok(None) => Outcome::InUse,
-        Ok(Some(_lock)) if remove_files(directory) => Outcome::Gone,
+        Ok(None) => true,
+        Ok(Some(_lock)) if remove_files(directory) => true,
         Ok(Some(mut lock)) => {
             lock.keep_file();
-            Outcome::Left
+            false
         }
-        Err(_) => Outcome::Left,
+        Err(_) => false,
     }
 }
 
@@ -71,7 +60,9 @@ fn remove(directory: &Path) -> Outcome {
 /// false if it contains anything else.
 pub(super) fn remove_files(directory: &Path) -> bool {
     let Ok(mut names) = names_in(directory) else { return false };
-    if !names.iter().all(|name| is_of_a_store(name) && is_own(&directory.join(name), Kind::File)) {
+    let is_removable =
+        |name: &String| is_of_a_store(name) && is_own(&directory.join(name), Metadata::is_file);
+    if !names.iter().all(is_removable) {
         return false;
     }
     names.sort_by_key(|name| name == WRITER_LOCK);
@@ -80,26 +71,15 @@ pub(super) fn remove_files(directory: &Path) -> bool {
 }
 
 /// Whether builders give files this name.
-fn is_of_a_store(name: &str) -> bool {
+pub(super) fn is_of_a_store(name: &str) -> bool {
     LOCKS.contains(&name)
         || name == manifest::FILE_NAME
         || number_of(name).is_some()
         || is_unfinished(name)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Directory,
-    File,
-}
-
-/// Whether `path` is a directory or plain file of the given kind, not a link, that belongs to the
+/// Whether `path` is a directory or plain file, as `is_kind` demands, not a link, and belongs to the
 /// user of this process.
-fn is_own(path: &Path, kind: Kind) -> bool {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
-    let is_kind = match kind {
-        Kind::Directory => metadata.is_dir(),
-        Kind::File => metadata.is_file(),
-    };
-    is_kind && system::is_own(&metadata)
+fn is_own(path: &Path, is_kind: impl Fn(&Metadata) -> bool) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| is_kind(&found) && system::is_own(&found))
 }

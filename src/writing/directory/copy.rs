@@ -10,8 +10,9 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
+use crate::writing::directory::abandoned::is_of_a_store;
 use crate::writing::directory::followed::MARK;
-use crate::writing::directory::lock::{LOCKS, is_unfinished, lock_writer, number_of};
+use crate::writing::directory::lock::lock_writer;
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory, check_output};
 use fpstore_disk::{create_directory, names_in, parent_of, sync_directory};
 
@@ -33,12 +34,7 @@ pub(crate) fn open_copy(
         let lock = lock_writer(path, &patience)?;
         // Another process may have finished its copy before it released the lock.
         if !has_manifest() {
-            let is_of_a_copy = |name: &String| {
-                LOCKS.contains(&name.as_str())
-                    || name == MARK
-                    || is_unfinished(name)
-                    || number_of(name).is_some()
-            };
+            let is_of_a_copy = |name: &String| is_of_a_store(name) || name == MARK;
             if !names_in(path)?.iter().all(is_of_a_copy) {
                 let found = "a directory with other files in it";
                 return Err(Error::NotAStore { path: path.into(), found });

@@ -31,23 +31,16 @@ pub(crate) enum OpenMode {
 /// A path at which a store can be made or changed.
 #[derive(Debug)]
 pub(crate) struct Destination {
-    path: PathBuf,
-    mode: OpenMode,
-    patience: Patience,
+    pub(crate) path: PathBuf,
+    pub(crate) mode: OpenMode,
+    pub(crate) patience: Patience,
     /// The writer lock of the directory, if the directory exists.
     lock: Option<StoreLock>,
     /// If the directory does not exist: a lock that keeps other builders from making the same
     /// store.
     reservation: Option<StoreLock>,
-    left: Vec<PathBuf>,
-}
-
-/// What exists at the path of a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Free,
-    /// A directory that is empty or contains a store.
-    Directory,
+    /// Directories next to the path that look like leftovers of a dead builder, but without proof.
+    pub(crate) left: Vec<PathBuf>,
 }
 
 impl Destination {
@@ -64,42 +57,21 @@ impl Destination {
     /// Like [`Destination::acquire`], but accepts a directory that follows another store.
     pub(super) fn acquire_copy(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
         loop {
-            let place = examine(&path, mode)?;
+            let is_there = exists(&path, mode)?;
             if mode != OpenMode::Change {
                 check_output(&path)?;
             }
-            let (mut lock, mut reservation) = (None, None);
-            match place {
-                Place::Directory => lock = Some(lock_writer(&path, &patience)?),
-                Place::Free => reservation = reserve(&path, &patience)?,
-            }
+            let (lock, reservation) = match is_there {
+                true => (Some(lock_writer(&path, &patience)?), None),
+                false => (None, reserve(&path, &patience)?),
+            };
             // Another process may have made a store before it released the lock.
-            if examine(&path, mode)? != place {
+            if exists(&path, mode)? != is_there {
                 continue;
             }
-            let left = match place {
-                Place::Directory => Vec::new(),
-                Place::Free => remove_leftovers(&path),
-            };
+            let left = if is_there { Vec::new() } else { remove_leftovers(&path) };
             return Ok(Destination { path, mode, patience, lock, reservation, left });
         }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn mode(&self) -> OpenMode {
-        self.mode
-    }
-
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.patience
-    }
-
-    /// Directories next to the path that look like leftovers of a dead builder, but without proof.
-    pub(crate) fn left(&self) -> &[PathBuf] {
-        &self.left
     }
 
     /// A directory on the disk of the store, for temporary files.
@@ -135,8 +107,9 @@ impl Destination {
     }
 }
 
-/// Checks that `path` and the file or directory there, if any, suit `mode`.
-fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
+/// Checks that `path` and the file or directory there, if any, suit `mode`. Returns whether there is
+/// a directory, which is empty or contains a store.
+fn exists(path: &Path, mode: OpenMode) -> Result<bool> {
     let names = match names_in(path) {
         Err(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             if path.is_symlink() {
@@ -145,7 +118,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
             }
             return match mode {
                 OpenMode::Change => Err(Error::NoStore { path: path.into() }),
-                OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
+                OpenMode::Create | OpenMode::Replace => Ok(false),
             };
         }
         // Systems report different errors for a path that is a file.
@@ -165,7 +138,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     } else if mode == OpenMode::Change {
         // A manifest that is not a plain file is rejected when it is read.
         if path.join(manifest::FILE_NAME).exists() {
-            return Ok(Place::Directory);
+            return Ok(true);
         }
         let found = "a directory without a manifest";
         return Err(Error::NotAStore { path: path.into(), found });
@@ -173,7 +146,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
         let found = "a directory with other files in it";
         return Err(Error::NotAStore { path: path.into(), found });
     }
-    Ok(Place::Directory)
+    Ok(true)
 }
 
 /// Rejects an output path that is an input of this process, is in a folder whose files are inputs,

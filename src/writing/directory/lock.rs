@@ -102,7 +102,7 @@ impl Patience {
                 return Ok(Err(held));
             }
             // If this process itself holds the lock, the wait is short: report 0 seconds.
-            let is_own = held.process == Some(std::process::id());
+            let is_own = held == Some(std::process::id());
             watch.report_with(if is_own { 0 } else { waited.as_secs() })?;
             std::thread::sleep(pause.min(self.most - waited));
             pause = (pause * 2).min(PAUSE_MAX);
@@ -190,23 +190,21 @@ impl Drop for StoreLock {
 /// Takes the writer lock of the store at `path`.
 pub(super) fn lock_writer(path: &Path, patience: &Patience) -> Result<StoreLock> {
     let taken = patience.take(path, WRITER_LOCK)?;
-    taken.map_err(|LockHolder { process }| Error::Locked { path: path.into(), process })
+    taken.map_err(|process| Error::Locked { path: path.into(), process })
 }
 
 /// Takes the compaction lock of the store at `path`.
 pub(crate) fn lock_compaction(path: &Path, patience: &Patience) -> Result<StoreLock> {
     let taken = patience.take(path, COMPACTION_LOCK)?;
-    taken.map_err(|LockHolder { process }| Error::Compacting { path: path.into(), process })
+    taken.map_err(|process| Error::Compacting { path: path.into(), process })
 }
 
-/// Takes the publication lock of the store at `path`; after the time limit returns the id of the
-/// process that holds it.
+/// Takes the publication lock of the store at `path`; after the time limit returns its holder.
 pub(super) fn lock_publication(
     path: &Path,
     patience: &Patience,
-) -> Result<Result<StoreLock, Option<u32>>> {
-    let taken = patience.take(path, PUBLICATION_LOCK)?;
-    Ok(taken.map_err(|LockHolder { process }| process))
+) -> Result<Result<StoreLock, LockHolder>> {
+    patience.take(path, PUBLICATION_LOCK)
 }
 
 /// Takes the publication lock of the store at `path`; `None` if it is held or cannot be taken.
@@ -225,9 +223,7 @@ pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLo
     let (parent, Some(name)) = (parent_of(path), name.to_str()) else { return Ok(None) };
     match patience.take(parent, name) {
         Err(Error::Io(IoError { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
-        taken => taken?
-            .map(Some)
-            .map_err(|LockHolder { process }| Error::Locked { path: path.into(), process }),
+        taken => taken?.map(Some).map_err(|process| Error::Locked { path: path.into(), process }),
     }
 }
 
@@ -236,11 +232,9 @@ pub(super) fn try_lock_writer(path: &Path) -> Result<Option<StoreLock>> {
     Ok(take(path, WRITER_LOCK)?.ok())
 }
 
-/// The holder of a lock: another process, or another part of this process.
-struct LockHolder {
-    /// The id of the process, if the holder recorded it.
-    process: Option<u32>,
-}
+/// The holder of a lock, another process or another part of this process: the id of the process, if
+/// the holder recorded it.
+type LockHolder = Option<u32>;
 
 /// Takes a lock and records the id of this process in its file, or returns the holder of the lock.
 fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
@@ -257,9 +251,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, LockHolder>> {
                 let (path, process) = (opened.path.clone(), std::process::id());
                 return Ok(Ok(StoreLock { file: Some(opened), path, process, keeps_file: false }));
             }
-            Err(TryLockError::WouldBlock) => {
-                return Ok(Err(LockHolder { process: opened.noted_process() }));
-            }
+            Err(TryLockError::WouldBlock) => return Ok(Err(opened.noted_process())),
             // The system cannot lock the file: without locks, two writers could overwrite each
             // other's changes.
             Err(TryLockError::Error(source)) => {

@@ -1,6 +1,6 @@
 //! A new store under a temporary name next to its final path.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
@@ -25,8 +25,20 @@ impl Staging {
     /// Creates and locks a directory next to `path`, and removes leftovers of dead processes there.
     pub(super) fn create(path: &Path) -> Result<(Self, StoreLock)> {
         remove_leftovers(path);
-        let (directory, lock) = create_locked(parent_of(path), &prefix_for(path))?;
-        Ok((Staging { directory: Some(directory), path: path.into() }, lock))
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let directory = TemporaryDirectory::create(parent_of(path), &prefix_for(path))?;
+            // If another builder regards the directory as abandoned and removes it before it is
+            // locked, create another one.
+            match lock_writer(directory.path(), &Patience::default()) {
+                Ok(lock) => {
+                    return Ok((Staging { directory: Some(directory), path: path.into() }, lock));
+                }
+                Err(error) if tries == CREATE_TRIES => return Err(error),
+                Err(_) => {}
+            }
+        }
     }
 
     /// Moves the directory with its `lock` to its final path and returns that path.
@@ -80,21 +92,6 @@ fn prefix_for(path: &Path) -> OsString {
 /// look like leftovers.
 pub(super) fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
     remove_abandoned(parent_of(path), &prefix_for(path))
-}
-
-/// Creates a temporary directory and takes its writer lock. If another builder regards the
-/// directory as abandoned and removes it before it is locked, creates another one.
-fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, StoreLock)> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let directory = TemporaryDirectory::create(parent, prefix)?;
-        match lock_writer(directory.path(), &Patience::default()) {
-            Ok(lock) => return Ok((directory, lock)),
-            Err(error) if tries == CREATE_TRIES => return Err(error),
-            Err(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]

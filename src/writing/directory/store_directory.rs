@@ -157,14 +157,17 @@ impl StoreDirectory {
     /// A new segment file, to be written, finished, and added to a transaction.
     pub(crate) fn new_segment(&self) -> Result<SegmentFile> {
         self.check_place()?;
-        SegmentFile::create(&self.path, self.owner.temporary_prefix())
+        let file = TemporaryFile::create_in_store(&self.path, self.owner.temporary_prefix())?;
+        Ok(SegmentFile::of(file, &self.path))
     }
 
     /// Hard-links the segment file at `from` into the directory, to be added to a transaction.
     /// Nothing is copied, and `from` is kept. Fails if the system cannot link files between the two
     /// directories.
     pub(crate) fn link_segment(&self, from: &Path, label: &str) -> Result<UncommittedSegment> {
-        UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
+        let file = TemporaryFile::link(&self.path, self.owner.temporary_prefix(), from)
+            .map_err(Error::io("link", from))?;
+        SegmentFile::of(file, &self.path).finish(label)
     }
 
     /// Writes a deletion file at `path` durably. A file there must be damaged or listed in no

@@ -10,6 +10,7 @@ use crate::format::manifest::{
     self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
 };
 use crate::search::snapshot::read_manifest;
+use crate::store::Store;
 use crate::writing::directory::lock::{LockOwner, StoreLock};
 use crate::writing::directory::uncommitted::UncommittedSegment;
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
@@ -129,18 +130,24 @@ impl Transaction {
     ///
     /// After an error the store is in the old state; only after [`Error::InEffect`] it is in the
     /// new state, and after [`Error::InDoubt`] its state is unknown.
-    pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
+    pub(crate) fn commit(self, segments: Vec<SegmentEntry>) -> Result<u64> {
         let manifest = self.next_manifest(segments)?;
-        self.put(manifest)
+        self.commit_copy(manifest)
+    }
+
+    /// Like [`Transaction::commit`], and refreshes `store`, which has this directory.
+    pub(crate) fn commit_to(self, store: &Store, segments: Vec<SegmentEntry>) -> Result<u64> {
+        let committed = self.commit(segments);
+        // Refresh even after an error: the new manifest may be in place.
+        let refreshed = store.refresh();
+        let generation = committed?;
+        refreshed.map_err(Error::in_effect(generation))?;
+        Ok(generation)
     }
 
     /// Like [`Transaction::commit`], but with a manifest from another directory of the same store.
     /// All files that it lists must be in this directory.
     pub(crate) fn commit_copy(mut self, manifest: Manifest) -> Result<u64> {
-        self.put(manifest)
-    }
-
-    fn put(&mut self, manifest: Manifest) -> Result<u64> {
         let prepared = self.prepare(manifest::FILE_NAME, &manifest)?;
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)

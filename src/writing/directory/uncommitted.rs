@@ -23,10 +23,9 @@ pub(crate) struct SegmentFile {
 }
 
 impl SegmentFile {
-    /// Creates a file in the directory of a store under a name that starts with `prefix`.
-    pub(super) fn create(directory: &Path, prefix: &str) -> Result<Self> {
-        let file = TemporaryFile::create_in_store(directory, prefix)?;
-        Ok(SegmentFile { file, directory: directory.into(), throttle: None })
+    /// A segment file with a temporary name in `directory`.
+    pub(super) fn of(file: TemporaryFile, directory: &Path) -> Self {
+        SegmentFile { file, directory: directory.into(), throttle: None }
     }
 
     /// Creates a temporary file for the future file `path`, outside any store. The file mode mask
@@ -34,7 +33,7 @@ impl SegmentFile {
     pub(crate) fn beside(path: &Path) -> Result<Self> {
         let directory = parent_of(path);
         let file = TemporaryFile::create(directory, TEMPORARY_PREFIX)?;
-        Ok(SegmentFile { file, directory: directory.into(), throttle: None })
+        Ok(SegmentFile::of(file, directory))
     }
 
     /// The directory of the file. Error messages contain it, because a temporary name would be
@@ -97,13 +96,6 @@ pub(crate) struct UncommittedSegment {
 }
 
 impl UncommittedSegment {
-    /// Hard-links the segment file at `from` into `directory`, with a name that starts with
-    /// `prefix`. Fails if the system cannot link files between the two directories.
-    pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
-        let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
-        SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)
-    }
-
     /// The temporary path of the file.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()

@@ -20,6 +20,7 @@ pub(super) struct ChunkReader {
     options: InputOptions,
     /// The start of a record whose end has not been read yet.
     partial: Vec<u8>,
+    /// The total length of all chunks so far and of all skipped lines, in bytes.
     offset: u64,
     ended: bool,
     /// The form of the lines; `None` until enough lines were read to decide it.
@@ -30,11 +31,6 @@ impl ChunkReader {
     pub(super) fn new(reader: Box<dyn Read + Send>, options: &InputOptions) -> Self {
         let options = *options;
         ChunkReader { reader, options, partial: Vec::new(), offset: 0, ended: false, form: None }
-    }
-
-    /// The total length of all chunks so far and of all skipped lines, in bytes.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// The next chunk; `None` at the end of the input.

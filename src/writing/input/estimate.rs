@@ -49,13 +49,13 @@ pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<Inpu
     let source = options.open(path)?;
     let Some(file_len) = source.file_len else { return Ok(None) };
     let mut chunks = ChunkReader::new(source.reader, options);
-    let mut counter = RecordCounter::default();
+    let mut parsed = InputEstimate::default();
     let mut parsed_len = 0;
     let scale = loop {
         let chunk = chunks.next().map_err(Error::io(source.doing, path))?;
         let Some(chunk) = chunk else { break 1.0 };
         parsed_len += chunk.bytes.len() as u64;
-        options.parse(&chunk, &mut counter);
+        options.parse(&chunk, &mut parsed);
         if parsed_len >= SAMPLE_LEN {
             // Slightly too low if the decompressor has read more of the file than was parsed.
             break file_len as f64 / source.taken.load(Ordering::Relaxed).max(1) as f64;
@@ -63,21 +63,19 @@ pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<Inpu
     };
     let scaled = |count: u64| (count as f64 * scale).round() as u64;
     Ok(Some(InputEstimate {
-        record_count: scaled(counter.0.record_count),
-        id_count: scaled(counter.0.id_count),
-        id_len: scaled(counter.0.id_len),
+        record_count: scaled(parsed.record_count),
+        id_count: scaled(parsed.id_count),
+        id_len: scaled(parsed.id_len),
     }))
 }
 
-#[derive(Default)]
-struct RecordCounter(InputEstimate);
-
-impl RecordConsumer for RecordCounter {
+/// Counts the records that it receives.
+impl RecordConsumer for InputEstimate {
     fn record(&mut self, _: ChunkPlace, _: Fingerprint, id: Option<IdRef<'_>>) -> bool {
-        self.0.record_count += 1;
+        self.record_count += 1;
         if let Some(id) = id {
-            self.0.id_count += 1;
-            self.0.id_len += match id {
+            self.id_count += 1;
+            self.id_len += match id {
                 IdRef::Text(text) if IdRef::canonical_number(text).is_none() => text.len() as u64,
                 _ => 8,
             };

@@ -1,9 +1,9 @@
-//! The formats of inputs, and the only list of the layout of each format.
+//! The formats of inputs, and the only lists of the layout of each format.
 
 use std::path::Path;
 
-use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
-use super::lines::Lines;
+use super::layout::{Chunk, Narrow, RecordConsumer, parse_fixed};
+use super::lines::{self, parse_lines};
 use crate::base::error::{Error, Result};
 use fpstore_base::lines::{GuessSettings, LineForm, decide};
 use fpstore_base::source::Source;
@@ -79,29 +79,6 @@ impl InputOptions {
     }
 }
 
-/// Evaluates an expression with the [`Layout`] of the chosen format. Lists the layouts of all
-/// formats.
-macro_rules! with_layout {
-    ($options:expr, |$layout:ident| $action:expr) => {
-        with_layout!(
-            $options, $layout, $action,
-            Lines = Lines,
-            U64Le = FixedRecords::<8, 8>,
-            U64LeId = FixedRecords::<16, 8>,
-            U32Le = FixedRecords::<4, 4>,
-            U32LeId = FixedRecords::<12, 4>,
-        )
-    };
-    ($options:expr, $layout:ident, $action:expr, $($format:ident = $of:expr,)+) => {
-        match $options.format {
-            $(InputFormat::$format => {
-                let $layout = $of;
-                $action
-            })+
-        }
-    };
-}
-
 impl InputOptions {
     /// Whether bad records are counted and skipped.
     pub fn skips_bad(&self) -> bool {
@@ -145,18 +122,37 @@ impl InputOptions {
         )
     }
 
-    /// See [`Layout::whole_len`].
+    /// The number of bytes at the start of `bytes` that consist of whole records. The caller
+    /// guarantees that no record ends in the first `searched_len` bytes.
     pub(super) fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
-        with_layout!(self, |layout| layout.whole_len(bytes, searched_len))
+        let record_len = match self.format {
+            InputFormat::Lines => return lines::whole_len(bytes, searched_len),
+            InputFormat::U64Le => 8,
+            InputFormat::U64LeId => 16,
+            InputFormat::U32Le => 4,
+            InputFormat::U32LeId => 12,
+        };
+        bytes.len() / record_len * record_len
     }
 
-    /// See [`Layout::parse`].
+    /// Passes each record of a chunk to the consumer until it stops. Returns the number of parsed
+    /// lines, 0 in a format without lines.
     pub(super) fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
         if self.width == Width::FULL {
-            return with_layout!(self, |layout| layout.parse(chunk, consumer));
+            return self.parse_any_width(chunk, consumer);
         }
         let radix = self.radix.unwrap_or_default();
-        let mut narrow = Narrow { consumer, width: self.width, radix };
-        with_layout!(self, |layout| layout.parse(chunk, &mut narrow))
+        self.parse_any_width(chunk, &mut Narrow { consumer, width: self.width, radix })
+    }
+
+    /// Like [`InputOptions::parse`], but accepts fingerprints of any width.
+    fn parse_any_width(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
+        match self.format {
+            InputFormat::Lines => parse_lines(chunk, consumer),
+            InputFormat::U64Le => parse_fixed::<8, 8>(chunk, consumer),
+            InputFormat::U64LeId => parse_fixed::<16, 8>(chunk, consumer),
+            InputFormat::U32Le => parse_fixed::<4, 4>(chunk, consumer),
+            InputFormat::U32LeId => parse_fixed::<12, 4>(chunk, consumer),
+        }
     }
 }

@@ -6,17 +6,6 @@ use crate::bytes::fields::{u32_at, u64_at};
 use fpstore_base::lines::LineForm;
 use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
-/// The byte layout of the records of one format.
-pub(super) trait Layout {
-    /// The number of bytes at the start of `bytes` that consist of whole records. The caller
-    /// guarantees that no record ends in the first `searched_len` bytes.
-    fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize;
-
-    /// Passes each record of a chunk to the consumer until it stops. Returns the number of parsed
-    /// lines, 0 in a format without lines.
-    fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64;
-}
-
 /// Consumes the records of a chunk. Each method returns whether to continue.
 pub(super) trait RecordConsumer {
     fn record(
@@ -94,33 +83,29 @@ impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
     }
 }
 
-/// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes (4 or 8), then an id of 8 bytes if
-/// `LEN` is greater than `OWN_LEN`.
-pub(super) struct FixedRecords<const LEN: usize, const OWN_LEN: usize>;
-
-impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LEN> {
-    fn whole_len(&self, bytes: &[u8], _: usize) -> usize {
-        bytes.len() / LEN * LEN
-    }
-
-    fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
-        let (records, rest) = chunk.bytes.as_chunks::<LEN>();
-        for (offset, record) in (chunk.offset..).step_by(LEN).zip(records) {
-            let value = match OWN_LEN {
-                4 => u32_at(record, 0).map(u64::from),
-                _ => u64_at(record, 0),
-            };
-            let fingerprint = Fingerprint::new(value.unwrap_or_default());
-            let id = u64_at(record, OWN_LEN).map(IdRef::U64);
-            if !consumer.record(ChunkPlace::Byte(offset), fingerprint, id) {
-                return 0;
-            }
+/// Passes the records of a chunk to the consumer until it stops. Records have `LEN` bytes: a
+/// fingerprint of `OWN_LEN` bytes (4 or 8), then an id of 8 bytes if `LEN` is greater than
+/// `OWN_LEN`. Returns the number of parsed lines, 0.
+pub(super) fn parse_fixed<const LEN: usize, const OWN_LEN: usize>(
+    chunk: &Chunk,
+    consumer: &mut impl RecordConsumer,
+) -> u64 {
+    let (records, rest) = chunk.bytes.as_chunks::<LEN>();
+    for (offset, record) in (chunk.offset..).step_by(LEN).zip(records) {
+        let value = match OWN_LEN {
+            4 => u32_at(record, 0).map(u64::from),
+            _ => u64_at(record, 0),
+        };
+        let fingerprint = Fingerprint::new(value.unwrap_or_default());
+        let id = u64_at(record, OWN_LEN).map(IdRef::U64);
+        if !consumer.record(ChunkPlace::Byte(offset), fingerprint, id) {
+            return 0;
         }
-        if !rest.is_empty() {
-            let offset = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
-            let reason = format!("the last record has {} bytes, expected {LEN}", rest.len());
-            consumer.bad_record(ChunkPlace::Byte(offset), reason);
-        }
-        0
     }
+    if !rest.is_empty() {
+        let offset = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
+        let reason = format!("the last record has {} bytes, expected {LEN}", rest.len());
+        consumer.bad_record(ChunkPlace::Byte(offset), reason);
+    }
+    0
 }

@@ -1,42 +1,41 @@
 //! The layout of records in lines of text.
 
-use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, RecordConsumer};
 use fpstore_base::lines::LineForm;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One record per line. [`Chunk::form`] contains the columns and the radix.
-pub(super) struct Lines;
+/// The number of bytes at the start of `bytes` that consist of whole lines. The caller guarantees
+/// that no line ends in the first `searched_len` bytes.
+pub(super) fn whole_len(bytes: &[u8], searched_len: usize) -> usize {
+    let last = memchr::memrchr(b'\n', &bytes[searched_len..]);
+    last.map_or(0, |at| searched_len + at + 1)
+}
 
-impl Layout for Lines {
-    fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
-        let last = memchr::memrchr(b'\n', &bytes[searched_len..]);
-        last.map_or(0, |at| searched_len + at + 1)
+/// Passes the record of each line of a chunk to the consumer until it stops. Returns the number of
+/// parsed lines. [`Chunk::form`] contains the columns and the radix.
+pub(super) fn parse_lines(chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
+    if chunk.is_long_line {
+        consumer.bad_record(ChunkPlace::Line(1), too_long());
+        return 1;
     }
-
-    fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
-        if chunk.is_long_line {
-            consumer.bad_record(ChunkPlace::Line(1), too_long());
-            return 1;
+    let mut rest = chunk.bytes.as_slice();
+    let mut number = 0;
+    while !rest.is_empty() {
+        number += 1;
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        let is_first = chunk.offset == 0 && number == 1;
+        let read_len = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
+        let place = ChunkPlace::Line(number);
+        if !chunk.form.is_header(read_len)
+            && !parse_line(line, is_first, &chunk.form, place, consumer)
+        {
+            break;
         }
-        let mut rest = chunk.bytes.as_slice();
-        let mut number = 0;
-        while !rest.is_empty() {
-            number += 1;
-            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            let (line, after) = rest.split_at(end);
-            rest = after;
-            let is_first = chunk.offset == 0 && number == 1;
-            let read_len = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
-            let place = ChunkPlace::Line(number);
-            if !chunk.form.is_header(read_len)
-                && !parse_line(line, is_first, &chunk.form, place, consumer)
-            {
-                break;
-            }
-        }
-        number
     }
+    number
 }
 
 /// Passes the record of a line to the consumer. Returns whether to continue.

@@ -3,7 +3,7 @@
 //! An input is read in chunks of whole records. [`read_records`] parses one chunk after the other
 //! on the calling thread; the builder and the writer parse them on all threads.
 //!
-//! A new format needs a `Layout`, a variant of [`InputFormat`], an entry in the list of layouts in
+//! A new format needs a variant of [`InputFormat`], its layout in the two lists of layouts in
 //! `format`, and an option in `cli/inputs`.
 
 mod batches;

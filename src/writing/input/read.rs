@@ -79,7 +79,7 @@ fn read<E: From<Error> + 'static>(
         if let Some(error) = caller.failed {
             return Err(error);
         }
-        summary.add_chunk(lines, chunks.offset());
+        summary.add_chunk(lines, chunk.end);
     }
     Ok(summary.finish())
 }

@@ -57,20 +57,19 @@ impl RunBlock {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        let text_len = match &self.ids {
+        self.keys.len() >= BLOCK_COUNT || self.text_len() >= TEXT_LEN
+    }
+
+    fn text_len(&self) -> usize {
+        match &self.ids {
             BlockIds::Texts { bytes, .. } => bytes.len(),
             _ => 0,
-        };
-        self.keys.len() >= BLOCK_COUNT || text_len >= TEXT_LEN
+        }
     }
 
     /// The approximate memory of the entries in bytes.
     pub(super) fn weight(&self) -> u64 {
-        let text_len = match &self.ids {
-            BlockIds::Texts { bytes, .. } => bytes.len(),
-            _ => 0,
-        };
-        ENTRY_WEIGHT * self.keys.len() as u64 + text_len as u64
+        ENTRY_WEIGHT * self.keys.len() as u64 + self.text_len() as u64
     }
 
     /// Keeps only the entries at `places`.
@@ -122,15 +121,20 @@ impl RunBlock {
 
     /// Replaces all entries by pairs of a key and a number as id.
     pub(super) fn set_numbers(&mut self, entries: &[(u64, u64)]) {
-        let mut numbers = match std::mem::take(&mut self.ids) {
-            BlockIds::Numbers(numbers) => numbers,
-            _ => Vec::new(),
-        };
+        let mut numbers = self.take_numbers();
         numbers.clear();
         numbers.extend(entries.iter().map(|entry| entry.1));
         self.ids = BlockIds::Numbers(numbers);
         self.keys.clear();
         self.keys.extend(entries.iter().map(|entry| entry.0));
+    }
+
+    /// Removes the ids. Returns their vector for reuse if they are numbers, else a new one.
+    fn take_numbers(&mut self) -> Vec<u64> {
+        match std::mem::take(&mut self.ids) {
+            BlockIds::Numbers(numbers) => numbers,
+            _ => Vec::new(),
+        }
     }
 
     /// The id of the entry at `at`.
@@ -164,13 +168,12 @@ impl RunBlock {
             Some(gap)
         });
         let gap_width = put_column(gaps, out);
-        let mut id_width = 0;
-        match &self.ids {
-            BlockIds::None => {}
+        let (kind, id_width) = match &self.ids {
+            BlockIds::None => (0, 0),
             BlockIds::Numbers(numbers) => {
                 let least = numbers.iter().copied().min().unwrap_or(0);
                 put_u64(out, least);
-                id_width = put_column(numbers.iter().map(|number| number - least), out);
+                (1, put_column(numbers.iter().map(|number| number - least), out))
             }
             BlockIds::Texts { bytes, ends } => {
                 let mut before = 0;
@@ -179,12 +182,8 @@ impl RunBlock {
                     before = end;
                 }
                 out.extend_from_slice(bytes);
+                (2, 0)
             }
-        }
-        let kind = match self.ids {
-            BlockIds::None => 0,
-            BlockIds::Numbers(_) => 1,
-            BlockIds::Texts { .. } => 2,
         };
         let mut header = Vec::with_capacity(HEADER_LEN);
         put_u32(&mut header, (out.len() - start - HEADER_LEN) as u32);
@@ -218,10 +217,7 @@ impl RunBlock {
             0 => self.ids = BlockIds::None,
             1 => {
                 let least = u64_at(bytes, at)?;
-                let mut numbers = match std::mem::take(&mut self.ids) {
-                    BlockIds::Numbers(numbers) => numbers,
-                    _ => Vec::new(),
-                };
+                let mut numbers = self.take_numbers();
                 take_column(bytes.get(at + 8..)?, id_width.into(), count, &mut numbers)?;
                 numbers.iter_mut().for_each(|number| *number = number.wrapping_add(least));
                 self.ids = BlockIds::Numbers(numbers);

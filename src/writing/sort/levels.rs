@@ -15,15 +15,6 @@ const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
 pub(super) const MERGE_READ_LEN_MAX: usize = 1 << 19;
 pub(super) const MERGE_READ_LEN_MIN: usize = 1 << 14;
 
-/// Appends all entries of an input to a run.
-pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Result<()> {
-    let mut block = RunBlock::default();
-    while input.next_block(&mut block)? {
-        writer.push(&block)?;
-    }
-    Ok(())
-}
-
 /// Runs and their levels, in input order. Each level has fewer than [`FAN_IN`] runs.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
@@ -35,10 +26,6 @@ impl Levels {
         self.runs.is_empty()
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.runs.len()
-    }
-
     pub(super) fn file_len(&self) -> u64 {
         self.runs.iter().map(|(_, run)| run.file_len()).sum()
     }
@@ -48,8 +35,22 @@ impl Levels {
         self.runs.iter().map(|(_, run)| run)
     }
 
-    pub(super) fn push(&mut self, run: SortedRun, resources: &SortResources) -> Result<()> {
-        self.runs.push((0, run));
+    /// Writes the entries of an input to a new run; does nothing without entries.
+    pub(super) fn write(
+        &mut self,
+        mut input: MergeInput<'_>,
+        resources: &SortResources,
+    ) -> Result<()> {
+        let mut block = RunBlock::default();
+        if !input.next_block(&mut block)? {
+            return Ok(());
+        }
+        let mut writer = RunWriter::create(resources)?;
+        writer.push(&block)?;
+        while input.next_block(&mut block)? {
+            writer.push(&block)?;
+        }
+        self.runs.push((0, writer.finish()?));
         while let Some(&(level, _)) = self.runs.last()
             && self.runs.iter().rev().take_while(|(l, _)| *l == level).count() == FAN_IN
         {

@@ -53,7 +53,7 @@ impl<'a> RunRanges<'a> {
     /// Ascending ranges that together contain all keys. Each range of several keys has at most
     /// about `part_weight` bytes of entries.
     pub(super) fn ranges(&self) -> Vec<KeyRange> {
-        let mut marks: Vec<_> = self.runs.iter().flat_map(|run| run.marks()).collect();
+        let mut marks: Vec<_> = self.runs.iter().flat_map(|run| &run.marks).collect();
         marks.sort_unstable_by_key(|mark| mark.key);
         let mut ranges = Vec::new();
         let (mut start, mut weight) = (0, 0);

@@ -7,11 +7,10 @@
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
 use crate::writing::sort::batch::{RecordBatch, Scratch};
-use crate::writing::sort::levels::{Levels, write_run};
+use crate::writing::sort::levels::Levels;
 use crate::writing::sort::merge::{EntryId, MergeInput, merge};
 use crate::writing::sort::parts::{RecordParts, with_sketches};
 use crate::writing::sort::ranges::RunRanges;
-use crate::writing::sort::run::RunWriter;
 use crate::writing::sort::values::{SortedValues, SortedWriter};
 use fpstore_base::IdRef;
 
@@ -31,9 +30,8 @@ pub(crate) struct RecordSorter {
     resources: SortResources,
     batch: RecordBatch,
     scratch: Scratch,
-    bare: Levels,
-    numbers: Levels,
-    texts: Levels,
+    /// The runs of records without ids, with numbers and with texts.
+    runs: [Levels; 3],
     largest_number: u64,
     any_text: bool,
     any_id: bool,
@@ -60,9 +58,7 @@ impl RecordSorter {
             resources,
             batch: RecordBatch::default(),
             scratch: Scratch::default(),
-            bare: Levels::default(),
-            numbers: Levels::default(),
-            texts: Levels::default(),
+            runs: <[Levels; 3]>::default(),
             largest_number: 0,
             any_text: texts_only,
             any_id: false,
@@ -120,17 +116,8 @@ impl RecordSorter {
     fn spill(&mut self) -> Result<()> {
         self.note_ids();
         self.batch.sort(&mut self.scratch, self.resources.threads);
-        let [bare, numbers, texts] = self.batch.whole().inputs();
-        for (input, runs, any) in [
-            (bare, &mut self.bare, !self.batch.bare.is_empty()),
-            (numbers, &mut self.numbers, !self.batch.numbers.is_empty()),
-            (texts, &mut self.texts, !self.batch.texts.is_empty()),
-        ] {
-            if any {
-                let mut writer = RunWriter::create(&self.resources)?;
-                write_run(input, &mut writer)?;
-                runs.push(writer.finish()?, &self.resources)?;
-            }
+        for (input, runs) in self.batch.whole().inputs().into_iter().zip(&mut self.runs) {
+            runs.write(input, &self.resources)?;
         }
         self.batch.clear();
         Ok(())
@@ -145,7 +132,7 @@ impl RecordSorter {
     /// the sort, all records are written to temporary files.
     pub(crate) fn finish(mut self) -> Result<SortedRecords> {
         self.note_ids();
-        let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
+        let spilled = !self.runs.iter().all(Levels::is_empty);
         // The work after the sort needs 32 bytes per record: the distinct keys, a table, and the
         // next table while it is sorted.
         let needed = self.batch.memory_len() + 32 * self.count;
@@ -165,9 +152,7 @@ impl RecordSorter {
         Ok(SortedRecords {
             resources: self.resources,
             batch: self.batch,
-            bare: self.bare,
-            numbers: self.numbers,
-            texts: self.texts,
+            runs: self.runs,
             ids,
             count: self.count,
             sketch_len: self.sketch_len,
@@ -180,9 +165,8 @@ impl RecordSorter {
 pub(crate) struct SortedRecords {
     resources: SortResources,
     batch: RecordBatch,
-    bare: Levels,
-    numbers: Levels,
-    texts: Levels,
+    /// The runs of records without ids, with numbers and with texts.
+    runs: [Levels; 3],
     pub(crate) ids: IdColumn,
     pub(crate) count: u64,
     pub(crate) sketch_len: u32,
@@ -202,8 +186,7 @@ impl SortedRecords {
             let threads = self.resources.threads;
             return RecordParts::in_memory(self.batch.whole(), threads, is_sketched);
         }
-        let levels = [&self.bare, &self.numbers, &self.texts];
-        let runs = levels.into_iter().flat_map(Levels::runs).collect();
+        let runs = self.runs.iter().flat_map(Levels::runs).collect();
         RecordParts::in_runs(RunRanges::new(runs, &self.resources), is_sketched)
     }
 
@@ -212,9 +195,8 @@ impl SortedRecords {
         if self.file_len() == 0 {
             return self.batch.whole().inputs().into();
         }
-        let levels = [&self.bare, &self.numbers, &self.texts];
-        let all = levels.iter().map(|levels| levels.count()).sum();
-        levels.iter().flat_map(|levels| levels.inputs(&self.resources, all)).collect()
+        let all = self.runs.iter().flat_map(Levels::runs).count();
+        self.runs.iter().flat_map(|levels| levels.inputs(&self.resources, all)).collect()
     }
 
     /// Like [`SortedRecords::pass`], but calls `each` with the id and the sketch of each record.
@@ -235,11 +217,8 @@ impl SortedRecords {
         if self.ids == IdColumn::None && !on_disk {
             return Ok(SortedValues::in_memory(std::mem::take(&mut self.batch.bare)));
         }
-        let mut distinct = if on_disk {
-            SortedWriter::on_disk(&self.resources)?
-        } else {
-            SortedWriter::in_memory()
-        };
+        let mut distinct =
+            if on_disk { SortedWriter::on_disk(&self.resources)? } else { SortedWriter::default() };
         self.parts().in_order(
             |part| part.keys(),
             |(keys, record_count)| {
@@ -248,7 +227,7 @@ impl SortedRecords {
             },
         )?;
         if self.ids == IdColumn::None {
-            (self.bare, self.batch) = (Levels::default(), RecordBatch::default());
+            (self.runs, self.batch) = (<[Levels; 3]>::default(), RecordBatch::default());
         }
         distinct.finish()
     }
@@ -260,6 +239,6 @@ impl SortedRecords {
 
     /// The length of the temporary files in bytes.
     pub(crate) fn file_len(&self) -> u64 {
-        self.bare.file_len() + self.numbers.file_len() + self.texts.file_len()
+        self.runs.iter().map(Levels::file_len).sum()
     }
 }

@@ -47,7 +47,7 @@ impl SortResources {
 #[derive(Debug)]
 pub(super) struct SortedRun {
     file: ScratchFile,
-    marks: Vec<Mark>,
+    pub(super) marks: Vec<Mark>,
 }
 
 /// A block of a run at which reading can begin.
@@ -104,10 +104,6 @@ impl SortedRun {
     /// The length of the file in bytes.
     pub(super) fn file_len(&self) -> u64 {
         self.file.len()
-    }
-
-    pub(super) fn marks(&self) -> &[Mark] {
-        &self.marks
     }
 
     /// A reader of all entries that reads `buffer_len` bytes, or one longer block, at a time.

@@ -7,7 +7,7 @@
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;
 use crate::writing::sort::block::{BLOCK_COUNT, RunBlock};
-use crate::writing::sort::levels::{Levels, write_run};
+use crate::writing::sort::levels::Levels;
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::parts::RecordParts;
 use crate::writing::sort::ranges::RunRanges;
@@ -55,10 +55,7 @@ impl SortedValues {
 
     /// The memory of the values in bytes.
     pub(crate) fn memory_len(&self) -> u64 {
-        match &self.storage {
-            Storage::Memory(values) => 8 * values.len() as u64,
-            Storage::Disk(_) => 0,
-        }
+        8 * self.whole().map_or(0, <[u64]>::len) as u64
     }
 
     /// Calls `each` with the values in ascending chunks.
@@ -118,49 +115,44 @@ impl GapCounter {
 }
 
 /// Takes distinct values in ascending order and stores them in memory or in a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SortedWriter {
-    memory: Option<Vec<u64>>,
+    memory: Vec<u64>,
+    /// The run, and its last block; `None` if the values are stored in memory.
     run: Option<(RunWriter, RunBlock)>,
     gaps: GapCounter,
     count: u64,
 }
 
 impl SortedWriter {
-    pub(super) fn in_memory() -> Self {
-        SortedWriter { memory: Some(Vec::new()), run: None, gaps: GapCounter::default(), count: 0 }
-    }
-
     pub(super) fn on_disk(resources: &SortResources) -> Result<Self> {
         let run = Some((RunWriter::create(resources)?, RunBlock::default()));
-        Ok(SortedWriter { memory: None, run, gaps: GapCounter::default(), count: 0 })
+        Ok(SortedWriter { run, ..SortedWriter::default() })
     }
 
     pub(super) fn push_all(&mut self, mut values: &[u64]) -> Result<()> {
         self.count += values.len() as u64;
-        if let Some(memory) = &mut self.memory {
-            memory.extend_from_slice(values);
-        } else if let Some((writer, block)) = &mut self.run {
-            while !values.is_empty() {
-                let (taken, rest) =
-                    values.split_at(values.len().min(BLOCK_COUNT - block.keys.len()));
-                block.keys.extend_from_slice(taken);
-                values = rest;
-                if block.is_full() {
-                    self.gaps.add(&block.keys);
-                    writer.push(block)?;
-                    block.clear();
-                }
+        let Some((writer, block)) = &mut self.run else {
+            self.memory.extend_from_slice(values);
+            return Ok(());
+        };
+        while !values.is_empty() {
+            let (taken, rest) = values.split_at(values.len().min(BLOCK_COUNT - block.keys.len()));
+            block.keys.extend_from_slice(taken);
+            values = rest;
+            if block.is_full() {
+                self.gaps.add(&block.keys);
+                writer.push(block)?;
+                block.clear();
             }
         }
         Ok(())
     }
 
     pub(super) fn finish(mut self) -> Result<SortedValues> {
-        if let Some(values) = self.memory {
-            return Ok(SortedValues::in_memory(values));
-        }
-        let (mut writer, block) = self.run.expect("a writer has memory or a run");
+        let Some((mut writer, block)) = self.run else {
+            return Ok(SortedValues::in_memory(self.memory));
+        };
         self.gaps.add(&block.keys);
         if !block.keys.is_empty() {
             writer.push(&block)?;
@@ -225,14 +217,10 @@ impl ValueSorter {
     }
 
     fn spill(&mut self) -> Result<()> {
-        if self.values.is_empty() {
-            return Ok(());
-        }
         partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);
-        let mut writer = RunWriter::create(&self.resources)?;
-        write_run(MergeInput::Keys(&self.values), &mut writer)?;
+        self.runs.write(MergeInput::Keys(&self.values), &self.resources)?;
         self.values.clear();
-        self.runs.push(writer.finish()?, &self.resources)
+        Ok(())
     }
 
     /// Sorts the values and returns them.

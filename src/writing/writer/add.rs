@@ -7,13 +7,14 @@ use crate::base::error::{Error, Result};
 use crate::format::deletions::DeletionSet;
 use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
-use crate::writing::builder::{BuildReport, RecordBuffer};
+use crate::writing::builder::BuildReport;
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary, read_records};
 use crate::writing::writer::delete::Mode;
+use crate::writing::writer::handle::new_buffer;
 use crate::writing::writer::id_change::IdChange;
 use crate::writing::writer::new_record::NewRecord;
 use crate::writing::writer::replace::Replacing;
-use crate::writing::writer::scheme::{check_room, scheme_for};
+use crate::writing::writer::scheme::check_room;
 use crate::writing::writer::{Deleted, Writer};
 use fpstore_base::{Fingerprint, IdRef};
 
@@ -243,10 +244,7 @@ impl Writer {
         let replacing = self.replacing.as_mut().map(std::mem::take);
         let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
         let added = added.push_to(&mut self.pending);
-        let observer = self.options.resources.observer.clone();
-        let sketch_len = self.store.sketch_len().into();
-        let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer)
-            .of_width(self.recipe.width());
+        let next = new_buffer(&self.options, &self.resources, &self.store, &self.recipe);
         let pending = std::mem::replace(&mut self.pending, next);
         added?;
         let mut of_pushed = ids?.map(IdChange::from);
@@ -256,13 +254,10 @@ impl Writer {
             0 if changes.is_empty() => return Ok((committed, Vec::new())),
             0 => None,
             _ => {
-                let mut build =
-                    pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
-                let mut file = self.directory.new_segment()?;
-                build.write(&mut file, &self.recipe)?;
                 let label = self.options.label.clone();
-                committed.report = build.into_report();
-                Some(self.finish_segment(file, &label)?)
+                let (segment, report) = self.write_segment(pending, &label)?;
+                committed.report = report;
+                Some(segment)
             }
         };
         let mut transaction = self.directory.begin()?;

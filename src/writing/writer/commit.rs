@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::base::error::{Error, IoError, Result};
 use crate::base::steps::Counted;
-use crate::format::manifest::{FILE_NAME, SegmentEntry, fault_of_label, fault_of_run};
+use crate::format::manifest::{FILE_NAME, SegmentEntry};
 use crate::search::snapshot::Snapshot;
 use crate::segment::map;
 use crate::store::Store;
@@ -20,7 +20,7 @@ use crate::writing::builder::SegmentReceipt;
 use crate::writing::directory::{
     Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
 };
-use crate::writing::labels::check_label;
+use crate::writing::labels::{check_label, check_names};
 use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::watch::Observer;
 use fpstore_base::{lists, setters};
@@ -47,14 +47,6 @@ impl CommitOptions {
         /// Sets whether the names of the files outside the store are removed after the commit. By
         /// default they are kept; if the files are linked, that takes no space.
         remove: bool,
-    }
-
-    fn check(&self) -> Result<()> {
-        let fault_of_run = self.run.as_deref().and_then(fault_of_run);
-        match fault_of_label(&self.label).or(fault_of_run) {
-            Some(reason) => Err(Error::InvalidOptions { reason }),
-            None => Ok(()),
-        }
     }
 }
 
@@ -141,7 +133,7 @@ pub fn commit(
     receipts: &[SegmentReceipt],
     options: &CommitOptions,
 ) -> Result<SegmentsCommitted> {
-    options.check()?;
+    check_names(&options.label, options.run.as_deref())?;
     let path = path.as_ref();
     if receipts.is_empty() {
         let reason = format!("there are no segments to commit to {}", path.display());
@@ -171,8 +163,8 @@ fn commit_to(
     receipts: &[SegmentReceipt],
     options: &CommitOptions,
 ) -> Result<SegmentsCommitted> {
-    let store = match destination.mode() {
-        OpenMode::Change => Some(Store::map(destination.path())?.snapshot()),
+    let store = match destination.mode {
+        OpenMode::Change => Some(Store::map(&destination.path)?.snapshot()),
         OpenMode::Create | OpenMode::Replace => None,
     };
     let mut done = SegmentsCommitted::default();
@@ -183,10 +175,7 @@ fn commit_to(
             return Ok(done);
         }
     }
-    let agreed = Agreed::of(store.as_deref(), receipts, &options.label)?;
-    (done.repeated, done.empty) = (agreed.repeated, agreed.empty);
-    done.differing = agreed.differing;
-    done.tables_differ = agreed.tables_differ;
+    let agreed = Agreed::of(store.as_deref(), receipts, &options.label, &mut done)?;
     if !agreed.new.is_empty() {
         store.as_ref().map_or(Ok(()), |store| check_label(&options.label, store))?;
         let directory = destination.open(None)?;
@@ -232,14 +221,16 @@ struct Agreed<'a> {
     /// Receipts whose files exist, but whose segments are not added: the store already has them,
     /// gets them from another file, or does not need them because they are empty.
     present: Vec<&'a SegmentReceipt>,
-    repeated: u64,
-    differing: u64,
-    empty: u64,
-    tables_differ: bool,
 }
 
 impl<'a> Agreed<'a> {
-    fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt], label: &str) -> Result<Self> {
+    /// Checks the receipts, and counts in `done` those that are not committed.
+    fn of(
+        store: Option<&Snapshot>,
+        receipts: &'a [SegmentReceipt],
+        label: &str,
+        done: &mut SegmentsCommitted,
+    ) -> Result<Self> {
         let segments = store.map_or([].as_slice(), Snapshot::segments);
         let live: BTreeMap<Counted<[u8; 16]>, &SegmentEntry> =
             segments.iter().map(|open| (Counted(open.entry.digest.bytes()), &open.entry)).collect();
@@ -255,7 +246,7 @@ impl<'a> Agreed<'a> {
         for receipt in sorted {
             let known = live.get(&Counted(receipt.digest));
             let is_live = known.is_some();
-            agreed.differing += u64::from(
+            done.differing += u64::from(
                 known.is_some_and(|known| known.label != label || known.deletions.is_some()),
             );
             let whole_masks = match check_file(receipt) {
@@ -263,35 +254,34 @@ impl<'a> Agreed<'a> {
                 Err(Error::Io(IoError { source, .. }))
                     if is_live && source.kind() == std::io::ErrorKind::NotFound =>
                 {
-                    agreed.repeated += 1;
+                    done.repeated += 1;
                     continue;
                 }
                 checked => checked?,
             };
             check_agreement(first.get_or_insert(receipt), receipt)?;
             if is_live || !seen.insert(Counted(receipt.digest)) {
-                agreed.repeated += 1;
+                done.repeated += 1;
                 agreed.present.push(receipt);
                 continue;
             }
             if receipt.fingerprint_count == 0 {
-                agreed.empty += 1;
+                done.empty += 1;
                 agreed.present.push(receipt);
                 continue;
             }
-            agreed.tables_differ |=
-                *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
+            done.tables_differ |= *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
             agreed.new.push(receipt);
         }
         // If all segments are empty, a new store gets one of them, because it contains the recipe.
         if segments.is_empty() && agreed.new.is_empty() {
             agreed.new.push(agreed.present.remove(0));
-            agreed.empty -= 1;
+            done.empty -= 1;
         }
         let stored = segments.iter().filter(|open| !open.is_empty());
         for open in stored {
             let of_store = open.segment.header().whole_masks();
-            agreed.tables_differ |=
+            done.tables_differ |=
                 masks.as_ref().is_some_and(|masks| !of_store.eq(masks.iter().copied()));
         }
         Ok(agreed)

@@ -1,6 +1,6 @@
 //! Copying a whole snapshot of a store into a folder, from any source of its files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -153,12 +153,12 @@ pub(super) fn copy_state(
     let generation = manifest.generation;
     let is_new = before.as_ref() != Some(&manifest);
     let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
-    let known: BTreeSet<u64> =
-        before.iter().flat_map(|before| &before.segments).map(|entry| entry.number).collect();
+    let earlier: BTreeMap<u64, &SegmentEntry> =
+        before.iter().flat_map(|before| &before.segments).map(|it| (it.number, it)).collect();
     let is_here = |entry: &&SegmentEntry| {
         // Verify segments that the manifest of the folder does not list: they were copied before a
         // failure.
-        let verify = options.verify || !known.contains(&entry.number);
+        let verify = options.verify || !earlier.contains_key(&entry.number);
         is_whole(&to.join(entry.file_name()), entry, verify)
     };
     let (kept, lacking): (Vec<&SegmentEntry>, Vec<&SegmentEntry>) =
@@ -172,8 +172,6 @@ pub(super) fn copy_state(
         done.copied += 1;
         done.copied_len += entry.file_len;
     }
-    let earlier: BTreeMap<u64, &SegmentEntry> =
-        before.iter().flat_map(|before| &before.segments).map(|it| (it.number, it)).collect();
     for entry in &manifest.segments {
         copy_deletions(entry, earlier.get(&entry.number).copied(), files, &directory)?;
     }

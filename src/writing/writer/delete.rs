@@ -13,8 +13,9 @@ use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::Transaction;
 use crate::writing::writer::Writer;
 use crate::writing::writer::id_change::IdChange;
-use crate::writing::writer::id_places::{IdPlace, IdPlaces};
-use crate::writing::writer::wanted_ids::{WantedIds, id_fault};
+use crate::writing::writer::id_places::{IdPlaces, for_each_record};
+use crate::writing::writer::rebase::find;
+use crate::writing::writer::wanted_ids::WantedIds;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
 
@@ -248,7 +249,8 @@ fn counts_of(sets: &[DeletionSet<'_>]) -> (u64, u64) {
     counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
 }
 
-/// Deletes the wanted ids from all segments.
+/// Deletes the wanted ids from all segments, in one pass over each segment in which their positions
+/// are not known.
 fn delete_from_all(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],
@@ -258,11 +260,26 @@ fn delete_from_all(
 ) -> Result<()> {
     let mut emptied = Vec::new();
     for (open, set) in segments.iter().zip(sets.iter_mut()) {
-        let label = open.entry.label.as_str();
-        let emptied = |fingerprint| emptied.push((label, fingerprint));
+        let Some(table) = open.segment.first_table() else { continue };
+        let mut delete = |rank, value, record: Record<'_>| -> Result<()> {
+            let (live, is_emptied) = delete_of_record(open, set, wanted, rank, record)?;
+            if is_emptied {
+                emptied.push((open.entry.label.as_str(), table.permutation.invert(value)));
+            }
+            Ok(watch.tick(live)?)
+        };
         match ahead.in_segment(open) {
-            Some(places) => delete_at(open, set, wanted, places, emptied, watch)?,
-            None => delete_wanted(open, set, wanted, emptied, watch)?,
+            Some(places) => {
+                for &(rank, value) in places {
+                    delete(rank, value, open.segment.record(rank)?)?;
+                }
+            }
+            None if open.segment.id_places().is_some() => {
+                table.advise_sequential();
+                for_each_record(&open.segment, table, delete)?;
+                table.advise_random();
+            }
+            None => {}
         }
     }
     emptied.sort_unstable();
@@ -287,74 +304,24 @@ fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
         return Ok(());
     }
     let detail = format!("{ids} ids to delete, but the header states {} ids", header.id_count);
-    Err(id_fault(open, Fault::rule(18, detail)))
+    Err(open.id_fault(Fault::rule(18, detail)))
 }
 
-/// Deletes the wanted ids of a segment in one pass over it. Calls `emptied` with each fingerprint
-/// that loses its last id.
-fn delete_wanted(
-    open: &OpenSegment,
-    set: &mut DeletionSet<'_>,
-    wanted: &mut WantedIds,
-    mut emptied: impl FnMut(Fingerprint),
-    watch: &Watch,
-) -> Result<()> {
-    let segment = &open.segment;
-    let Some(table) = segment.first_table().filter(|_| segment.id_places().is_some()) else {
-        return Ok(());
-    };
-    table.advise_sequential();
-    let mut records = segment.records();
-    let mut values = table.values();
-    while let Some((_, run)) = values.next_run()? {
-        for &value in run {
-            let Some((rank, record)) = records.next()? else { break };
-            let live = delete_of_record(open, set, wanted, rank, record, || {
-                emptied(table.permutation.invert(Permuted(value)));
-            })?;
-            watch.tick(live)?;
-        }
-    }
-    table.advise_random();
-    Ok(())
-}
-
-/// Like [`delete_wanted`], but for a segment in which the positions of all wanted ids are known.
-fn delete_at(
-    open: &OpenSegment,
-    set: &mut DeletionSet<'_>,
-    wanted: &mut WantedIds,
-    places: &[IdPlace],
-    mut emptied: impl FnMut(Fingerprint),
-    watch: &Watch,
-) -> Result<()> {
-    let Some(table) = open.segment.first_table() else { return Ok(()) };
-    for &(rank, value) in places {
-        let record = open.segment.record(rank)?;
-        let live = delete_of_record(open, set, wanted, rank, record, || {
-            emptied(table.permutation.invert(value));
-        })?;
-        watch.tick(live)?;
-    }
-    Ok(())
-}
-
-/// Deletes the wanted ids of one fingerprint, and calls `emptied` if it loses its last id. Returns
-/// the number of live ids that it had before.
+/// Deletes the wanted ids of one fingerprint. Returns the number of live ids that it had before, and
+/// whether it loses the last of them.
 fn delete_of_record(
     open: &OpenSegment,
     set: &mut DeletionSet<'_>,
     wanted: &mut WantedIds,
     rank: Rank,
     mut record: Record<'_>,
-    emptied: impl FnOnce(),
-) -> Result<u64> {
+) -> Result<(u64, bool)> {
     if set.has(rank) {
-        return Ok(0);
+        return Ok((0, false));
     }
     let mut chosen: Vec<u64> = Vec::new();
     let (mut position, mut live) = (0, 0);
-    while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
+    while let Some(id) = record.next().map_err(|fault| open.id_fault(fault))? {
         if !set.has_id(rank, position) {
             live += 1;
             if wanted.find(id) {
@@ -363,13 +330,13 @@ fn delete_of_record(
         }
         position += 1;
     }
-    if !chosen.is_empty() && chosen.len() as u64 == live {
+    let is_emptied = !chosen.is_empty() && chosen.len() as u64 == live;
+    if is_emptied {
         set.delete(rank, live);
-        emptied();
     } else {
         chosen.iter().for_each(|&position| set.delete_id(rank, position));
     }
-    Ok(live)
+    Ok((live, is_emptied))
 }
 
 /// Deletes a fingerprint from the segments at the positions `of_label` if it has no live ids in
@@ -385,9 +352,7 @@ fn delete_bare(
     for &at in of_label {
         step();
         let (open, set) = (&segments[at], &sets[at]);
-        let Some(first) = open.segment.first_table() else { continue };
-        let value = first.permutation.apply(fingerprint);
-        let found = first.find(value)?;
+        let found = find(&open.segment, fingerprint)?;
         let Some(rank) = found.filter(|&rank| !set.has(rank)) else { continue };
         if live_id_count(open, set, rank)? > 0 {
             return Ok(());
@@ -401,6 +366,6 @@ fn delete_bare(
 /// The number of ids of a fingerprint that are not deleted.
 fn live_id_count(open: &OpenSegment, set: &DeletionSet<'_>, rank: Rank) -> Result<u64> {
     let record = open.segment.record(rank)?;
-    let count = record.id_count().map_err(|fault| id_fault(open, fault))?;
+    let count = record.id_count().map_err(|fault| open.id_fault(fault))?;
     Ok(count.saturating_sub(set.id_count_of(rank)))
 }

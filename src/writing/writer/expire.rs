@@ -4,12 +4,10 @@ use std::collections::HashSet;
 
 use super::expiry::Expiry;
 use crate::base::error::Result;
-use crate::base::id_policy::IdPolicy;
 use crate::format::manifest::SegmentEntry;
 use crate::store::{SegmentInfo, Store};
-use crate::writing::builder::RecordBuffer;
 use crate::writing::writer::Writer;
-use crate::writing::writer::scheme::scheme_for;
+use crate::writing::writer::handle::new_buffer;
 
 /// The result of [`Writer::expire`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,13 +68,8 @@ impl Writer {
         let stays = |entry: &&SegmentEntry| !numbers.contains(&entry.number);
         let mut segments: Vec<_> = transaction.segments().iter().filter(stays).cloned().collect();
         if segments.is_empty() {
-            let observer = self.options.resources.observer.clone();
-            let sketch_len = self.store.sketch_len().into();
-            let records = RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer);
-            let mut build = records.sort(|count| scheme_for(count, &self.options, &self.store))?;
-            let mut file = self.directory.new_segment()?;
-            build.write(&mut file, &self.recipe)?;
-            let segment = self.finish_segment(file, "")?;
+            let empty = new_buffer(&self.options, &self.resources, &self.store, &self.recipe);
+            let (segment, _) = self.write_segment(empty, "")?;
             segments.push(transaction.add_segment(segment, None)?);
         }
         self.commit_segments(transaction, segments)?;

@@ -5,17 +5,18 @@
 use std::path::PathBuf;
 
 use crate::base::error::{Error, Result};
-use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
+use crate::format::manifest::SegmentEntry;
 use crate::segment::budget::MEMORY_MIN;
 use crate::store::Store;
-use crate::writing::builder::RecordBuffer;
+use crate::writing::builder::{BuildReport, RecordBuffer};
 use crate::writing::directory::{
-    Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
+    Destination, OpenMode, StoreDirectory, Transaction, UncommittedSegment,
 };
-use crate::writing::labels::check_label;
+use crate::writing::labels::{check_label, check_names};
 use crate::writing::sort::SortResources;
 use crate::writing::writer::options::WriterOptions;
 use crate::writing::writer::replace::Replacing;
+use crate::writing::writer::scheme::scheme_for;
 use fpstore_base::Recipe;
 
 /// A writer to a store: it holds the writer lock for its whole life. A
@@ -112,10 +113,7 @@ impl Writer {
     ///   threads.
     /// * The errors of [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
-        let fault_of_run = options.run.as_deref().and_then(fault_of_run);
-        if let Some(reason) = fault_of_label(&options.label).or(fault_of_run) {
-            return Err(Error::InvalidOptions { reason });
-        }
+        check_names(&options.label, options.run.as_deref())?;
         let path = path.into();
         let patience = options.patience();
         let directory =
@@ -132,10 +130,7 @@ impl Writer {
         let mut resources = SortResources::of(&options.resources, || path)?;
         resources.memory = (resources.memory / 2).max(MEMORY_MIN);
         directory.collect_garbage();
-        let (sketch_len, observer) =
-            (store.sketch_len().into(), options.resources.observer.clone());
-        let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer)
-            .of_width(recipe.width());
+        let pending = new_buffer(&options, &resources, &store, &recipe);
         let replacing = options.replace.then(Replacing::default);
         let written_len = 0;
         Ok(Writer { directory, options, recipe, resources, pending, replacing, store, written_len })
@@ -155,9 +150,7 @@ impl Writer {
     /// of one form and the new label is not.
     pub fn set_label(&mut self, label: impl Into<String>) -> Result<()> {
         let label = label.into();
-        if let Some(reason) = fault_of_label(&label) {
-            return Err(Error::InvalidOptions { reason });
-        }
+        check_names(&label, None)?;
         check_label(&label, &self.store.snapshot())?;
         self.options.label = label;
         Ok(())
@@ -184,15 +177,16 @@ impl Writer {
         self.directory.new_segment()?.try_disk()
     }
 
-    /// Finishes a written segment file, and counts its bytes.
-    pub(super) fn finish_segment(
+    /// Writes a segment of the records, and counts its bytes.
+    pub(super) fn write_segment(
         &mut self,
-        file: SegmentFile,
+        records: RecordBuffer,
         label: &str,
-    ) -> Result<UncommittedSegment> {
-        let segment = file.finish(label)?;
+    ) -> Result<(UncommittedSegment, BuildReport)> {
+        let mut build = records.sort(|count| scheme_for(count, &self.options, &self.store))?;
+        let segment = build.write(self.directory.new_segment()?, &self.recipe, label)?;
         self.written_len += segment.entry.file_len;
-        Ok(segment)
+        Ok((segment, build.into_report()))
     }
 
     /// Makes `segments` the live segments, refreshes the store of this writer, removes orphaned
@@ -202,12 +196,19 @@ impl Writer {
         transaction: Transaction,
         segments: Vec<SegmentEntry>,
     ) -> Result<u64> {
-        let committed = transaction.commit(segments);
-        // Refresh even after an error: the new manifest may be in place.
-        let refreshed = self.store.refresh();
-        let generation = committed?;
-        refreshed.map_err(Error::in_effect(generation))?;
+        let generation = transaction.commit_to(&self.store, segments)?;
         self.directory.collect_garbage();
         Ok(generation)
     }
+}
+
+/// An empty buffer for records that a writer pushes.
+pub(super) fn new_buffer(
+    options: &WriterOptions,
+    resources: &SortResources,
+    store: &Store,
+    recipe: &Recipe,
+) -> RecordBuffer {
+    let (sketch_len, observer) = (store.sketch_len().into(), options.resources.observer.clone());
+    RecordBuffer::new(options.ids, sketch_len, resources, observer).of_width(recipe.width())
 }

@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 
-use super::wanted_ids::{WantedIds, id_fault};
+use super::wanted_ids::WantedIds;
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
+use crate::format::id_records::Record;
 use crate::search::snapshot::{OpenSegment, Snapshot};
+use crate::segment::{Segment, WholeTable};
 use crate::store::Store;
 use fpstore_base::IdRef;
 use fpstore_base::watch::{Observer, Phase, Watch};
@@ -86,21 +88,34 @@ fn places_in(open: &OpenSegment, wanted: &mut WantedIds, watch: &Watch) -> Resul
     let Some(table) = segment.first_table().filter(|_| segment.id_places().is_some()) else {
         return Ok(places);
     };
+    for_each_record(segment, table, |rank, value, mut record| {
+        let (mut is_wanted, mut count) = (false, 0);
+        while let Some(id) = record.next().map_err(|fault| open.id_fault(fault))? {
+            is_wanted |= wanted.find(id);
+            count += 1;
+        }
+        if is_wanted {
+            places.push((rank, value));
+        }
+        Ok(watch.tick(count)?)
+    })?;
+    Ok(places)
+}
+
+/// Calls `each` with the rank, the value and the ids of each fingerprint of a segment with ids.
+/// `table` is the first table of the segment.
+pub(super) fn for_each_record(
+    segment: &Segment,
+    table: WholeTable<'_>,
+    mut each: impl FnMut(Rank, Permuted, Record<'_>) -> Result<()>,
+) -> Result<()> {
     let mut records = segment.records();
     let mut values = table.values();
     while let Some((_, run)) = values.next_run()? {
         for &value in run {
-            let Some((rank, mut record)) = records.next()? else { break };
-            let (mut is_wanted, mut count) = (false, 0);
-            while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
-                is_wanted |= wanted.find(id);
-                count += 1;
-            }
-            if is_wanted {
-                places.push((rank, Permuted(value)));
-            }
-            watch.tick(count)?;
+            let Some((rank, record)) = records.next()? else { break };
+            each(rank, Permuted(value), record)?;
         }
     }
-    Ok(places)
+    Ok(())
 }

@@ -129,9 +129,8 @@ impl Writer {
         let Arrivals(arrivals) = arrivals;
         self.store.refresh()?;
         let has_segments = self.store.recipe().is_some();
-        self.check_arrivals(arrivals.iter())?;
         let label = self.options.label.clone();
-        self.check_labels(&label, arrivals.iter())?;
+        self.check_arrivals(&label, arrivals.iter())?;
         let mut import = Import { wanted: Vec::new(), label, empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
@@ -145,36 +144,38 @@ impl Writer {
         Ok(import)
     }
 
-    /// Rejects segments that are incompatible with each other or with the store.
-    fn check_arrivals<'a>(&self, arrivals: impl Iterator<Item = &'a Arrival>) -> Result<()> {
+    /// Rejects segments that are incompatible with each other or with the store, and imported
+    /// labels of another form if the labels of the store are dates of one form. All imported
+    /// segments get the label `given`; if it is empty, each keeps its own label.
+    fn check_arrivals<'a>(
+        &self,
+        given: &str,
+        arrivals: impl Iterator<Item = &'a Arrival> + Clone,
+    ) -> Result<()> {
         let mut recipe = self.store.recipe();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         let snapshot = self.store.snapshot();
         let mut known = KnownSegments::of(&snapshot);
-        for arrival in arrivals {
+        for arrival in arrivals.clone() {
             let store = recipe.get_or_insert_with(|| arrival.recipe.clone());
             if *store != arrival.recipe {
                 let (store, given) = (store.clone(), arrival.recipe.clone());
                 return Err(Error::RecipeMismatch { store, given });
             }
-            let found = arrival.sketch_len;
-            check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
+            let (found, path) = (arrival.sketch_len, arrival.path.display());
+            let expected = *sketch_len.get_or_insert(found);
+            if found != expected {
+                let reason = format!(
+                    "{path} has sketches of {found} bytes and the store has {expected} (0: no \
+                     sketches)"
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
             // Empty segments may be repeated: they contain no ids.
             if arrival.fingerprint_count > 0 {
                 known.take(arrival)?;
             }
         }
-        Ok(())
-    }
-
-    /// Rejects imported labels of another form if the labels of the store are dates of one form.
-    /// All imported segments get the label `given`; if it is empty, each keeps its own label.
-    fn check_labels<'a>(
-        &self,
-        given: &str,
-        arrivals: impl Iterator<Item = &'a Arrival>,
-    ) -> Result<()> {
-        let snapshot = self.store.snapshot();
         let segments = snapshot.segments().iter();
         let stored: BTreeSet<&str> = segments.filter_map(OpenSegment::label_of_records).collect();
         let arriving = arrivals.filter(|arrival| arrival.live_count() > 0);
@@ -197,8 +198,7 @@ impl Writer {
         let mut done = Imported { empty, ..Imported::default() };
         let Some((first, _)) = copies.first() else { return Ok(done) };
         self.store.refresh()?;
-        self.check_arrivals(copies.iter().map(|(arrival, _)| arrival))?;
-        self.check_labels(&label, copies.iter().map(|(arrival, _)| arrival))?;
+        self.check_arrivals(&label, copies.iter().map(|(arrival, _)| arrival))?;
         // A store without segments gets the recipe of the first imported segment.
         let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
         let mut transaction = self.directory.begin()?;
@@ -266,18 +266,6 @@ impl<'a> KnownSegments<'a> {
         let (path, other) = (arrival.path.display(), other.display());
         Err(Error::InvalidOptions { reason: format!("{path} has the same contents as {other}") })
     }
-}
-
-/// Rejects a segment whose sketches have another length than the sketches of the store.
-fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
-    let reason = format!(
-        "{} has sketches of {found} bytes and the store has {expected} (0: no sketches)",
-        path.display()
-    );
-    Err(Error::InvalidOptions { reason })
 }
 
 /// The segment of a file, or all segments of a store.

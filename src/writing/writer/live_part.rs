@@ -9,7 +9,6 @@ use crate::bytes::permutation::Permuted;
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Records, WholeTable};
 use crate::writing::sort::RecordBatch;
-use crate::writing::writer::wanted_ids::id_fault;
 use fpstore_base::{Fingerprint, IdRef};
 
 /// The approximate number of values of a part.
@@ -81,7 +80,7 @@ pub(super) fn for_each_live(
         let mut is_bare = true;
         if let Some((_, record)) = record {
             let mut ids = open.live_ids(rank, record);
-            while let Some(id) = ids.next().map_err(|fault| id_fault(open, fault))? {
+            while let Some(id) = ids.next().map_err(|fault| open.id_fault(fault))? {
                 is_bare = false;
                 each(fingerprint, Some((id, ids.sketch())))?;
             }

@@ -28,17 +28,16 @@ pub(super) fn push_live_records(
     throttle: Option<&Throttle>,
 ) -> Result<()> {
     let Some(table) = open.segment.first_table() else { return Ok(()) };
-    let (records, value_len) = (open.segment.records(), value_len(open));
     let sketch_len = buffer.sketch_len();
     let mut push = Push {
         open,
         table,
-        records,
+        records: open.segment.records(),
         buffer,
         resources,
         watch,
         throttle,
-        value_len,
+        value_len: open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64,
         rank: 0,
         last: 0,
         is_done: false,
@@ -69,11 +68,6 @@ pub(super) fn push_live_records(
     pushed
 }
 
-/// The average length of the segment file per value, in bytes.
-fn value_len(open: &OpenSegment) -> f64 {
-    open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64
-}
-
 struct Push<'a> {
     open: &'a OpenSegment,
     table: WholeTable<'a>,
@@ -82,6 +76,7 @@ struct Push<'a> {
     resources: &'a SortResources,
     watch: &'a Watch,
     throttle: Option<&'a Throttle>,
+    /// The average length of the segment file per value, in bytes.
     value_len: f64,
     /// The rank of the next value, and the preceding value.
     rank: u64,

@@ -150,8 +150,7 @@ impl<'a> Merger<'a> {
         let mut build = records.sort(|count| scheme_for(count, self.options, self.store))?;
         let mut file = self.directory.new_segment()?;
         file.throttle(self.throttle.clone());
-        build.write(&mut file, self.recipe)?;
-        file.finish(label)
+        build.write(file, self.recipe, label)
     }
 
     /// Replaces `parts` by the merged segment. Records that were deleted from `parts` during the
@@ -171,8 +170,7 @@ impl<'a> Merger<'a> {
             let Some(at) = at else { return Ok(Published::Conflict) };
             let now = &snapshot.segments()[at..at + parts.len()];
             let deletions = match rebase_deletions(parts, now, segment.as_ref())? {
-                Rebased::Nothing => None,
-                Rebased::Deletions(deletions) => Some(deletions),
+                Rebased::Deletions(deletions) => deletions,
                 Rebased::Impossible => return Ok(Published::Conflict),
             };
             let mut transaction = early.map_or_else(begin, Ok)?;
@@ -198,11 +196,7 @@ impl<'a> Merger<'a> {
             segments.splice(range, made);
             // Release the files of the merged segments, so that they can be removed.
             drop(snapshot);
-            let committed = transaction.commit(segments);
-            // Refresh even after an error: the new manifest may be in place.
-            let refreshed = self.store.refresh();
-            let generation = committed?;
-            refreshed.map_err(Error::in_effect(generation))?;
+            transaction.commit_to(self.store, segments)?;
             return Ok(Published::InPlace(number));
         }
         Ok(Published::Conflict)

@@ -10,13 +10,12 @@ use crate::format::deletions::{DeletionSet, Deletions};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, map};
 use crate::writing::directory::UncommittedSegment;
-use crate::writing::writer::wanted_ids::id_fault;
 use fpstore_base::Fingerprint;
 
 /// The deletions of a merged segment.
 pub(super) enum Rebased {
-    Nothing,
-    Deletions(Deletions),
+    /// `None` if nothing is deleted.
+    Deletions(Option<Deletions>),
     /// A fingerprint that was added without an id must remain, while all its ids are deleted. A
     /// deletion file cannot express that.
     Impossible,
@@ -36,7 +35,7 @@ pub(super) fn rebase_deletions(
         }
     }
     let Some(merged) = merged.filter(|_| !touched.is_empty()) else {
-        return Ok(Rebased::Nothing);
+        return Ok(Rebased::Deletions(None));
     };
     let merged = map(merged.path())?;
     let mut set = DeletionSet::of(None);
@@ -45,7 +44,7 @@ pub(super) fn rebase_deletions(
             return Ok(Rebased::Impossible);
         }
     }
-    Ok(set.finish().map_or(Rebased::Nothing, Rebased::Deletions))
+    Ok(Rebased::Deletions(set.finish()))
 }
 
 /// Adds to `touched` each fingerprint with a record that is deleted in `now` and was not yet
@@ -100,7 +99,7 @@ fn delete(
         let is = now.deleted.as_ref().map_or([].as_slice(), |of| of.ids_of(rank));
         let mut record = part.segment.record(rank)?;
         let mut position = 0;
-        while record.next().map_err(|fault| id_fault(part, fault))?.is_some() {
+        while record.next().map_err(|fault| part.id_fault(fault))?.is_some() {
             let id = (rank.0, position);
             position += 1;
             if was.binary_search(&id).is_ok() {
@@ -123,7 +122,8 @@ fn delete(
     Ok(true)
 }
 
-fn find(segment: &Segment, fingerprint: Fingerprint) -> Result<Option<Rank>> {
+/// The rank of a fingerprint in the first table of a segment.
+pub(super) fn find(segment: &Segment, fingerprint: Fingerprint) -> Result<Option<Rank>> {
     let Some(first) = segment.first_table() else { return Ok(None) };
     first.find(first.permutation.apply(fingerprint))
 }

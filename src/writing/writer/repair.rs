@@ -136,9 +136,8 @@ fn salvage(
     }
     let scheme = scheme_of(header)?;
     let mut build = records.sort(|_| Ok(scheme.clone()))?;
-    let mut file = directory.new_segment()?;
-    build.write(&mut file, open.segment.recipe())?;
-    Ok(Some((Some(file.finish(&entry.label)?), salvaged)))
+    let segment = build.write(directory.new_segment()?, open.segment.recipe(), &entry.label)?;
+    Ok(Some((Some(segment), salvaged)))
 }
 
 /// The damaged segments, by their numbers.

@@ -73,7 +73,7 @@ pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Result<Exported> {
-    export_to(store, to.as_ref(), segment, false)
+    with_lasting_state(store, |snapshot| export_state(snapshot, to.as_ref(), segment, false))
 }
 
 /// Like [`export`], but with hard links instead of copies: the new store takes no space and is made
@@ -91,11 +91,7 @@ pub fn export_linked(
     to: impl AsRef<Path>,
     segment: Option<u64>,
 ) -> Result<Exported> {
-    export_to(store, to.as_ref(), segment, true)
-}
-
-fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Result<Exported> {
-    with_lasting_state(store, |snapshot| export_state(snapshot, to, segment, link))
+    with_lasting_state(store, |snapshot| export_state(snapshot, to.as_ref(), segment, true))
 }
 
 fn export_state(

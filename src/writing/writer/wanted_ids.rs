@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::base::error::{Error, Fault};
-use crate::search::snapshot::OpenSegment;
 use fpstore_base::IdRef;
 
 /// The ids to delete. A text that is a canonical number is treated as the number, because one
@@ -74,18 +72,5 @@ pub(super) fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
     match id {
         IdRef::U64(number) => Ok(number),
         IdRef::Text(text) => IdRef::canonical_number(text).ok_or(text),
-    }
-}
-
-/// The error for a fault in the id records of a segment.
-pub(super) fn id_fault(open: &OpenSegment, fault: Fault) -> Error {
-    match open.segment.id_places() {
-        Some((_, records)) => open.segment.corrupt(records, 0, fault),
-        None => Error::Corrupt {
-            path: open.segment.path().into(),
-            section: crate::base::section::Section::IdRecords,
-            offset: 0,
-            fault,
-        },
     }
 }

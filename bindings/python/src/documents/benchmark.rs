@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::builder::StringBuilder;
 use fpstore::IdKind;
 use fpstore::options::{COUNT, NumberOption};
-use fpstore_corpus::Event;
 use fpstore_corpus::contamination::{
     ContaminationCheck, ContaminationRow, ShingleRule, ShingleRules,
 };
@@ -15,7 +14,7 @@ use fpstore_report::page::ContaminationPage;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::cleaning::faults_of;
+use super::cleaning::teller;
 use super::given::{Documents, Readable, of_row};
 use super::output::Output;
 use crate::answer_columns::IdColumn;
@@ -84,7 +83,6 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
     against_text_field=None, against_id_field=None, threads=None, memory=None, temp_dir=None,
     progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn contamination<'py>(
     py: Python<'py>,
     inputs: &Bound<'py, PyAny>,
@@ -106,8 +104,9 @@ pub(crate) fn contamination<'py>(
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let documents = Documents::of_fields(inputs, text_field, id_field)?;
-    let items = Documents::of_items(against, against_text_field, against_id_field)?;
+    let documents = Documents::of_fields(inputs, text_field, id_field, false)?;
+    let has_line_ids = against_id_field.is_none();
+    let items = Documents::of_fields(against, against_text_field, against_id_field, has_line_ids)?;
     let (documents, items) = (documents.get(), items.get());
     if documents.is_table() && output.is_some() {
         let message = "output is for files; for a table the result contains the rows";
@@ -137,16 +136,14 @@ pub(crate) fn contamination<'py>(
     let folder = given.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
     let target = Output::of(py, output, replace, false, &folder)?;
     let output = target.path.clone();
-    let mut documents = documents.readable(py, &given, Vec::new())?;
+    let mut documents = documents.readable(py, &given)?;
     documents.shown.extend(target.shown());
-    let items = items.readable(py, &given, Vec::new())?;
+    let items = items.readable(py, &given)?;
     let work = |shared: &Arc<Shared>| {
         let resources = limits.given(shared);
         let Readable { paths, options, table, .. } = &documents;
         let (item_paths, item_options) = (&items.paths, items.options.clone());
-        let tell = |event: Event<'_>| {
-            faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
-        };
+        let tell = teller(&faults);
         let check = ContaminationCheck {
             rules,
             output,

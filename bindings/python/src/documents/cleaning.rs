@@ -147,7 +147,6 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
     annotate=None, per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false,
     text_field=None, id_field=None, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
     py: Python<'py>,
     inputs: &Bound<'py, PyAny>,
@@ -195,7 +194,7 @@ pub(crate) fn clean<'py>(
     if let (true, Some(names)) = (add, &names) {
         return Err(input_error(py, format!("add: {}", names.one_alone())));
     }
-    let documents = Documents::of_fields(inputs, text_field, id_field)?;
+    let documents = Documents::of_fields(inputs, text_field, id_field, false)?;
     let documents = documents.get();
     if documents.is_table() {
         let of_files = [
@@ -252,9 +251,7 @@ pub(crate) fn clean<'py>(
         let options = options.clone().observer(resources.observer.clone());
         let is_added = add.is_some();
         let add = add.map(|options| options.wait(wait).resources(resources.clone()));
-        let tell = |event: Event<'_>| {
-            faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
-        };
+        let tell = teller(&faults);
         let cleaner = |add: Option<WriterOptions>, against: Option<fpstore::Store>| Cleaner {
             output: output.path.clone(),
             replace,
@@ -414,9 +411,7 @@ impl Addition {
 /// Adds the documents, and returns the messages for the user.
 fn committed(addition: fpstore_corpus::Addition) -> Result<Vec<String>, Failure> {
     let faults = Mutex::new(Vec::new());
-    addition.commit(&|event: Event<'_>| {
-        faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
-    })?;
+    addition.commit(&teller(&faults))?;
     Ok(faults.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -471,9 +466,14 @@ pub(crate) fn reasons_of(py: Python<'_>, judge: Option<&str>) -> PyResult<Option
     judge.map_err(|error| input_error(py, format!("judge: {error}")))
 }
 
+/// Adds the faults that events report to `faults`.
+pub(super) fn teller(faults: &Mutex<Vec<String>>) -> impl Fn(Event<'_>) + Sync {
+    move |event| faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event))
+}
+
 /// The messages of an event for the user: bad records, files that could not be read or copied,
 /// repeated ids, and the reason why segments were not merged.
-pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
+fn faults_of(event: Event<'_>) -> Vec<String> {
     match event {
         Event::Read(summary) => [&summary.skipped[..], &summary.bad_files].concat(),
         Event::NotCopied(error) => {

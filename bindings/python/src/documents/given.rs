@@ -19,7 +19,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::table::{self, Columns, is_table};
+use super::table::{Columns, RowWriter, each_arrow_part, is_table};
 use crate::answer_columns::IdColumn;
 use crate::columns::RowsBuilder;
 use crate::errors::{Failure, input_error, named};
@@ -112,18 +112,13 @@ pub(crate) struct Readable {
 
 impl Documents {
     /// Prepares the documents for reading within the limits of a call: a table is written to a
-    /// temporary file, and files at addresses are copied. `fields` are the names of additional
-    /// fields to read.
-    pub(crate) fn readable(
-        &self,
-        py: Python<'_>,
-        resources: &Resources,
-        fields: Vec<String>,
-    ) -> PyResult<Readable> {
-        self.readable_as(py, resources, fields, |table| table)
+    /// temporary file, and files at addresses are copied.
+    pub(crate) fn readable(&self, py: Python<'_>, resources: &Resources) -> PyResult<Readable> {
+        self.readable_as(py, resources, Vec::new(), |table| table)
     }
 
-    /// Like [`Documents::readable`], but `make` sets further options of the temporary table.
+    /// Like [`Documents::readable`], but also reads the additional fields named in `fields`, and
+    /// `make` sets further options of the temporary table.
     pub(super) fn readable_as(
         &self,
         py: Python<'_>,
@@ -142,33 +137,16 @@ impl Documents {
         };
         let mut table = make(DocumentTable::create(&folder, &fields).map_err(Failure::from)?);
         let columns = Columns { fields, ..self.columns.clone() };
-        table::write(object, &columns, &mut table)?;
+        RowWriter { columns: &columns, table: &mut table }.write(object)?;
         let path = table.finish().map_err(Failure::from)?;
         let options = table.options(options);
         let shown = vec![(path.display().to_string(), "the table".to_owned())];
         Ok(Readable { paths: vec![path], options, table: Some(table), shown, _copies: None })
     }
 
-    /// Like [`Documents::of`], but with optional names of the text and id fields.
-    pub(crate) fn of_fields<'py>(
-        given: &Bound<'py, PyAny>,
-        text_field: Option<&Bound<'py, PyAny>>,
-        id_field: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, Documents>> {
-        Documents::with(given, text_field, id_field, false)
-    }
-
-    /// Like [`Documents::of_fields`], but for the items of a benchmark: without `id_field`, the ids
-    /// of items in files are line numbers.
-    pub(super) fn of_items<'py>(
-        given: &Bound<'py, PyAny>,
-        text_field: Option<&Bound<'py, PyAny>>,
-        id_field: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, Documents>> {
-        Documents::with(given, text_field, id_field, id_field.is_none())
-    }
-
-    fn with<'py>(
+    /// Like [`Documents::of`], but with optional names of the text and id fields. With
+    /// `has_line_ids`, the ids of documents in files are line numbers.
+    pub(super) fn of_fields<'py>(
         given: &Bound<'py, PyAny>,
         text_field: Option<&Bound<'py, PyAny>>,
         id_field: Option<&Bound<'py, PyAny>>,
@@ -193,7 +171,7 @@ impl Documents {
 
     /// The documents in an argument: `Documents`, a path, paths, or a table.
     pub(crate) fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
-        Documents::with(given, None, None, false)
+        Documents::of_fields(given, None, None, false)
     }
 
     /// Calls `each` for each part of an Arrow table, with its texts and its values of `fields`.
@@ -207,7 +185,7 @@ impl Documents {
             return Err(input_error(py, "documents must be an Arrow table, not paths"));
         };
         let columns = Columns { fields, ..self.columns.clone() };
-        table::each_arrow_part(object.bind(py), &columns, each)
+        each_arrow_part(object.bind(py), &columns, each)
     }
 
     /// The title of an HTML page about the documents.
@@ -316,7 +294,6 @@ impl Documents {
         text_format="plain", unit=None, encoding=None, html_part="auto", max_document=None,
         include=Vec::new(), exclude=Vec::new(), hidden=false, skip_bad=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         paths: &Bound<'_, PyAny>,
@@ -391,7 +368,7 @@ impl Documents {
     /// >>> fpstore.Documents({"id": [7], "text": ["some words"]}).rows().read_all().to_pylist()
     /// [('7', 'some words')]
     fn rows(&self, py: Python<'_>) -> PyResult<RowStream> {
-        let readable = self.readable(py, &Resources::default(), Vec::new())?;
+        let readable = self.readable(py, &Resources::default())?;
         let columns = (IdColumn::new(IdKind::Text), StringBuilder::new());
         let mut rows = RowsBuilder::new(["id", "text"], columns);
         RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {

@@ -39,14 +39,10 @@ pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool,
 
 /// The matches of one answer, each with the name of its store if there are several.
 pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<(Match, Option<String>)> {
-    let ids = |found: &MatchRow| {
-        let ids = found.ids.iter().flatten();
-        ids.map(|id| id_of(id, served.ids)).collect()
-    };
     let match_of = |found: MatchRow| {
         let (fingerprint, distance) = (found.fingerprint.fingerprint, found.distance);
-        let known = Match { fingerprint, distance, ids: ids(&found) };
-        (known, found.store)
+        let ids = found.ids.iter().flatten().map(|id| id_of(id, served.ids)).collect();
+        (Match { fingerprint, distance, ids }, found.store)
     };
     answer.matches.into_iter().map(match_of).collect()
 }

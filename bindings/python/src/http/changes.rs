@@ -30,6 +30,7 @@ use crate::work::Shared;
 /// The items of a request: ids with fingerprints, or with texts that the server hashes.
 struct Items {
     values: Values,
+    count: usize,
     ids: Option<Ids>,
     /// The recipe of the fingerprints, if it is known.
     recipe: Option<Recipe>,
@@ -71,30 +72,20 @@ impl Items {
         {
             return Err(input_error(py, format!("text number {at} is None")));
         }
-        Ok(Items { values, ids, recipe, same_recipe })
+        Ok(Items { values, count, ids, recipe, same_recipe })
     }
 
     /// The items of the request, in order.
     fn body(&self) -> Vec<AddItem<'_>> {
-        let id = |at| self.ids.as_ref().map(|ids| Cow::Owned(ids.get(at).to_string()));
-        match &self.values {
-            Values::Fingerprints(values) => values
-                .iter()
-                .enumerate()
-                .map(|(at, value)| AddItem {
-                    fingerprint: Some(value.to_string().into()),
-                    text: None,
-                    id: id(at),
-                })
-                .collect(),
-            Values::Texts(texts) => (0..texts.len())
-                .map(|at| AddItem {
-                    fingerprint: None,
-                    text: texts.get(at).map(Cow::Borrowed),
-                    id: id(at),
-                })
-                .collect(),
-        }
+        let item = |at: usize| {
+            let id = self.ids.as_ref().map(|ids| Cow::Owned(ids.get(at).to_string()));
+            let (fingerprint, text) = match &self.values {
+                Values::Fingerprints(values) => (Some(values[at].to_string().into()), None),
+                Values::Texts(texts) => (None, texts.get(at).map(Cow::Borrowed)),
+            };
+            AddItem { fingerprint, text, id }
+        };
+        (0..self.count).map(item).collect()
     }
 
     /// `Some(true)` if the fingerprints have the recipe of the store, `None` if their recipe is
@@ -166,7 +157,6 @@ impl Client {
     #[pyo3(signature = (
         fingerprints=None, ids=None, k=None, *, texts=None, durable=true, same_recipe=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn check_and_add(
         &self,
         py: Python<'_>,

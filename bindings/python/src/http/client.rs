@@ -2,18 +2,17 @@
 
 use fpstore::options::COUNT;
 use fpstore::{Fingerprint, IdKind, IdRef};
-use fpstore_client::{IdAnswer, QueryOptions};
+use fpstore_client::{ClientError, IdAnswer, QueryOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::answers::{is_cut, matches_of, rows_of};
-use super::connection::{Connection, Connections};
+use super::connection::Connections;
 use super::info::server_info;
 use crate::answer_columns::check_count;
 use crate::errors::Failure;
 use crate::input::arguments::{text, text_or_none};
-use crate::input::texts::Text;
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, distance_of, limit};
@@ -21,7 +20,6 @@ use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
 use crate::store::owned_matches;
 use crate::tuple_class::answer;
-use crate::work::Shared;
 
 /// A client of a server (`fpstore serve` or `fpstore.serve`). Its answers are equal to those of the
 /// served store.
@@ -89,7 +87,15 @@ impl Client {
             if let Some(recipe) = recipe {
                 common(connection.served(shared, None)?.recipe, Some(recipe))?;
             }
-            let answers = all_answers(connection, shared, &queries, &options)?;
+            let answers = connection.ask(shared, async |client| {
+                let mut answers = Vec::with_capacity(queries.len());
+                let take = |answer| {
+                    answers.push(answer);
+                    Ok::<(), ClientError>(())
+                };
+                client.query_all(&queries, &options, take).await?;
+                Ok(answers)
+            })?;
             let generation = answers.last().and_then(|answer| answer.generation);
             let served = connection.served(shared, generation.filter(|_| ids))?;
             let kind = if ids { served.ids } else { IdKind::None };
@@ -102,23 +108,6 @@ impl Client {
 enum Asked<'a> {
     Fingerprint(Fingerprint),
     Text(&'a str),
-}
-
-fn all_answers(
-    connection: &mut Connection,
-    shared: &Shared,
-    queries: &[Fingerprint],
-    options: &QueryOptions,
-) -> Result<Vec<fpstore_client::AnswerRow>, Failure> {
-    connection.ask(shared, async |client| {
-        let mut answers = Vec::with_capacity(queries.len());
-        let take = |answer| {
-            answers.push(answer);
-            Ok::<(), fpstore_client::ClientError>(())
-        };
-        client.query_all(queries, options, take).await?;
-        Ok(answers)
-    })
 }
 
 #[pymethods]
@@ -232,11 +221,11 @@ impl Client {
     fn query_text<'py>(
         &self,
         py: Python<'py>,
-        text: Text,
+        #[pyo3(from_py_with = text)] text: &str,
         k: Option<Whole>,
         limit: Option<Whole>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.matches(py, near(py, k, limit)?, Asked::Text(&text))
+        self.matches(py, near(py, k, limit)?, Asked::Text(text))
     }
 
     /// The stored fingerprints nearest to a query fingerprint.
@@ -332,12 +321,8 @@ impl Client {
     ///     For each id its fingerprints; with several stores, pairs of a fingerprint and a store
     ///     name.
     #[pyo3(signature = (ids, /))]
-    fn find<'py>(
-        &self,
-        py: Python<'py>,
-        ids: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
-        let ids = input_ids::many(ids)?;
+    fn find<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
+        let (py, ids) = (ids.py(), input_ids::many(ids)?);
         let found = self.connections.run(py, move |connection, shared| {
             let ask = |id: IdRef<'_>| {
                 let id = id.to_string();

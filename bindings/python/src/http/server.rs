@@ -107,9 +107,7 @@ impl Running {
 fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
     let mut connection = Connection::new(url, None)?;
     while !connection.ask(shared, async |client| client.ready().await)?.ready {
-        if shared.is_stopped() {
-            return Err(Error::Interrupted.into());
-        }
+        shared.check()?;
         std::thread::sleep(PAUSE);
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Records to add to a store: fingerprints with or without ids, all at once or in batches. The
 //! batches need not fit into memory together.
 
+use std::slice::from_ref;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -9,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
 
 use super::ids::{self, Ids};
-use super::{check_no_null_rows, check_no_nulls, fingerprints, is_pandas};
+use super::{check_no_null_rows, fingerprints, is_pandas};
 use crate::capsule::{Arrays, arrays_of};
 use crate::errors::input_error;
 use crate::recipes::recipe_of;
@@ -160,12 +162,13 @@ fn batch_of(values: &Bound<'_, PyAny>, ids: Option<&Bound<'_, PyAny>>) -> PyResu
 fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
     check_no_null_rows(py, array, "records")?;
     let DataType::Struct(fields) = array.data_type() else {
-        return Ok(Batch { fingerprints: values_of(py, array)?, ids: None, recipe: None });
+        let fingerprints = fingerprints::of_arrow(py, from_ref(array))?;
+        return Ok(Batch { fingerprints, ids: None, recipe: None });
     };
     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
     let table = array.as_struct();
     if let [_] = names.as_slice() {
-        let fingerprints = values_of(py, table.column(0))?;
+        let fingerprints = fingerprints::of_arrow(py, from_ref(table.column(0)))?;
         return Ok(Batch { fingerprints, ids: None, recipe: None });
     }
     let mut sorted = names.clone();
@@ -179,13 +182,7 @@ fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
         return Err(input_error(py, message));
     }
     let column = |name| table.column_by_name(name).cloned().unwrap_or_else(|| array.clone());
-    let (values, ids) = (values_of(py, &column("fingerprint"))?, ids::of_column(py, column("id"))?);
-    Ok(Batch { fingerprints: values, ids: Some(ids), recipe: None })
-}
-
-fn values_of(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Fingerprint>> {
-    check_no_nulls(py, column.logical_null_count(), column.len(), "fingerprints")?;
-    let mut values = Vec::with_capacity(column.len());
-    fingerprints::extend_by_arrow(py, column, &mut values)?;
-    Ok(values)
+    let fingerprints = fingerprints::of_arrow(py, &[column("fingerprint")])?;
+    let ids = Some(ids::of_arrow(py, &[column("id")])?);
+    Ok(Batch { fingerprints, ids, recipe: None })
 }

@@ -180,7 +180,7 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
     }
 }
 
-fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> {
+pub(super) fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> {
     let count = columns.iter().map(|column| column.len()).sum();
     let nulls = columns.iter().map(|column| column.logical_null_count()).sum();
     check_no_nulls(py, nulls, count, WHAT)?;

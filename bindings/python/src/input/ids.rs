@@ -1,11 +1,6 @@
 //! Converts Python objects and arrays to ids: whole numbers or texts.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_integer_array};
 use fpstore::IdRef;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyMemoryError;
@@ -181,26 +176,19 @@ pub(crate) fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
 }
 
 fn extend_numbers(py: Python<'_>, column: &ArrayRef, numbers: &mut Vec<u64>) -> PyResult<()> {
-    match column.data_type() {
+    downcast_integer_array!(
+        column => extend(py, column, numbers),
         _ if column.is_empty() => Ok(()),
-        DataType::UInt64 => extend::<UInt64Type>(py, column, numbers),
-        DataType::UInt32 => extend::<UInt32Type>(py, column, numbers),
-        DataType::UInt16 => extend::<UInt16Type>(py, column, numbers),
-        DataType::UInt8 => extend::<UInt8Type>(py, column, numbers),
-        DataType::Int64 => extend::<Int64Type>(py, column, numbers),
-        DataType::Int32 => extend::<Int32Type>(py, column, numbers),
-        DataType::Int16 => extend::<Int16Type>(py, column, numbers),
-        DataType::Int8 => extend::<Int8Type>(py, column, numbers),
         kind => Err(input_error(py, format!("{EXPECTED}; these are {}", arrow_name(kind)))),
-    }
+    )
 }
 
 fn extend<T: ArrowPrimitiveType<Native: TryInto<u64> + std::fmt::Display>>(
     py: Python<'_>,
-    column: &ArrayRef,
+    column: &PrimitiveArray<T>,
     numbers: &mut Vec<u64>,
 ) -> PyResult<()> {
-    for &value in column.as_primitive::<T>().values() {
+    for &value in column.values() {
         let number: Result<u64, _> = value.try_into();
         let Ok(number) = number else {
             let at = numbers.len();
@@ -209,9 +197,4 @@ fn extend<T: ArrowPrimitiveType<Native: TryInto<u64> + std::fmt::Display>>(
         numbers.push(number);
     }
     Ok(())
-}
-
-/// The ids in one Arrow column.
-pub(super) fn of_column(py: Python<'_>, column: ArrayRef) -> PyResult<Ids> {
-    of_arrow(py, &[column])
 }

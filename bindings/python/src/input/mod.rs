@@ -13,13 +13,8 @@ mod owned;
 pub(crate) mod texts;
 pub(crate) mod whole;
 
-use std::fmt::Display;
-
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, StructArray};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -237,24 +232,6 @@ fn arrow_name(kind: &DataType) -> String {
     }
 }
 
-/// The values of a column of whole numbers as texts.
-pub(crate) fn integer_texts(column: &ArrayRef) -> Vec<Option<String>> {
-    fn of<T: ArrowPrimitiveType<Native: Display>>(column: &ArrayRef) -> Vec<Option<String>> {
-        let values = column.as_primitive::<T>().iter();
-        values.map(|value| value.map(|value| value.to_string())).collect()
-    }
-    match column.data_type() {
-        DataType::UInt64 => of::<UInt64Type>(column),
-        DataType::UInt32 => of::<UInt32Type>(column),
-        DataType::UInt16 => of::<UInt16Type>(column),
-        DataType::UInt8 => of::<UInt8Type>(column),
-        DataType::Int64 => of::<Int64Type>(column),
-        DataType::Int32 => of::<Int32Type>(column),
-        DataType::Int16 => of::<Int16Type>(column),
-        _ => of::<Int8Type>(column),
-    }
-}
-
 /// Calls `each` with every text of a text column, `None` for a null. Returns `false` for columns of
 /// other types.
 fn each_text(
@@ -284,9 +261,10 @@ fn each_text(
 /// The column of the table that has this name, or `None`. Two such columns are an error.
 pub(crate) fn column_named<'a>(
     py: Python<'_>,
-    table: &'a StructArray,
+    table: &'a ArrayRef,
     name: &str,
 ) -> PyResult<Option<&'a ArrayRef>> {
+    let Some(table) = table.as_struct_opt() else { return Ok(None) };
     let mut named = (0..table.num_columns()).filter(|at| table.fields()[*at].name() == name);
     match (named.next(), named.next()) {
         (_, Some(_)) => Err(two_columns(py, name)),

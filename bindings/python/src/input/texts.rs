@@ -9,37 +9,15 @@ use arrow_array::{Array, ArrayRef, LargeStringArray};
 use arrow_schema::DataType;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
 use super::owned::owned_texts;
 use super::{arrow_name, each_column, is_pandas, look_at_signals};
-use crate::errors::{input_error, surrogate_error};
+use crate::errors::input_error;
 use crate::work::held;
 
 /// Maximum total length of several texts in one array, in bytes; Arrow's limit is 2 GiB.
 const ARRAY_LEN: usize = 256 << 20;
-
-/// A single text in an argument, not copied: it keeps the Python object alive.
-pub(crate) struct Text(PyBackedStr);
-
-impl std::ops::Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for Text {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let text = object.cast::<PyString>()?.to_owned();
-        let backed = PyBackedStr::try_from(text);
-        backed.map(Text).map_err(|_| surrogate_error(&object))
-    }
-}
 
 /// Texts in immutable arrays.
 #[derive(Debug)]

@@ -32,23 +32,9 @@ impl TryFrom<Whole> for u64 {
     }
 }
 
-impl TryFrom<Whole> for u32 {
-    type Error = std::num::TryFromIntError;
-
-    fn try_from(whole: Whole) -> Result<u32, Self::Error> {
-        whole.0.try_into()
-    }
-}
-
 impl From<i128> for Whole {
     fn from(number: i128) -> Self {
         Whole(number)
-    }
-}
-
-impl From<u32> for Whole {
-    fn from(number: u32) -> Self {
-        Whole(number.into())
     }
 }
 

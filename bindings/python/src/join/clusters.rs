@@ -58,7 +58,6 @@ impl Store {
         k=None, method="components", *, keep="representative", pairs=None, threads=None,
         memory=None, temp_dir=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn clusters(
         &self,
         py: Python<'_>,

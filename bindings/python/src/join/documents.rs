@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
+use fpstore::join::{Dedup, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef, StoreIndex};
 use pyo3::prelude::*;
 
@@ -17,16 +17,6 @@ use crate::options::{Limits, distance};
 use crate::store::{Given, one_store, stores_or_none};
 use crate::stream::RowStream;
 use crate::work::Reporter;
-
-impl Near {
-    fn of(dropped: &DroppedDocument<'_>) -> Self {
-        Near {
-            fingerprint: dropped.pair.second.value(),
-            distance: dropped.pair.distance(),
-            id: dropped.other_id.map(IdRef::to_id),
-        }
-    }
-}
 
 /// The near document that is kept instead of a dropped one, with its store if it is stored.
 struct Reason {
@@ -46,7 +36,12 @@ impl Reasons {
     fn of(done: &Dedup) -> Result<Self, Failure> {
         let mut reasons = Reasons::default();
         done.for_each_dropped(|dropped| {
-            let (fingerprint, near) = (dropped.pair.first.value(), Near::of(&dropped));
+            let fingerprint = dropped.pair.first.value();
+            let near = Near {
+                fingerprint: dropped.pair.second.value(),
+                distance: dropped.pair.distance(),
+                id: dropped.other_id.map(IdRef::to_id),
+            };
             let near = Reason { near, store: dropped.is_stored.then_some(dropped.other_store) };
             match dropped.is_stored {
                 true => drop(reasons.stored.insert(fingerprint, near)),
@@ -100,7 +95,6 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
     new, stored=None, k=None, *, within=true, max_pairs=None, threads=None, memory=None,
     temp_dir=None, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn dedup(
     py: Python<'_>,
     #[pyo3(from_py_with = one_store)] new: fpstore::Store,

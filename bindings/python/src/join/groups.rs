@@ -3,20 +3,20 @@
 
 use std::path::PathBuf;
 
+use fpstore::Fingerprint;
 use fpstore::join::Groups;
-use fpstore::{Error, Fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::columns::{BATCH_ROWS, RowsBuilder, U64};
-use crate::errors::{Failure, input_error};
+use crate::errors::input_error;
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::{Bytes, Whole};
 use crate::options::{Limits, tuned_distance};
 use crate::recipes::{recipe_of, warn_of_unknown_recipe};
 use crate::rows::Rows;
-use crate::work::{Reporter, Shared, run};
+use crate::work::{Reporter, run};
 
 /// The group of each row. Rows within `k` bits of each other are in one group, also if only a chain
 /// of other rows connects them.
@@ -45,7 +45,6 @@ use crate::work::{Reporter, Shared, run};
 #[pyo3(signature = (
     fingerprints, k=None, *, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn group<'py>(
     py: Python<'py>,
     fingerprints: &Bound<'py, PyAny>,
@@ -70,14 +69,14 @@ pub(crate) fn group<'py>(
     let reporter = Reporter::new(progress)?.phases(2);
     let groups = run(py, &reporter, |shared| {
         let mut groups = Groups::new(rows.known())?;
-        check(shared)?;
+        shared.check()?;
         groups.join_near(&limits.join(k, shared))?;
         // For each group the first row seen so far, or `u32::MAX`.
         let mut firsts = vec![u32::MAX; groups.fingerprints().len()];
         // The answer replaces the fingerprints in place, without more memory.
         rows.into_each(|row, value| {
             if row % BATCH_ROWS == 0 {
-                check(shared)?;
+                shared.check()?;
             }
             let Some(group) = value.and_then(|value| groups.group_of(value)) else {
                 return Ok(row as i64);
@@ -105,11 +104,8 @@ pub(crate) fn group<'py>(
 /// >>> fpstore.components([1, 3], [2, 2]).to_pylist()
 /// [(1, 1), (2, 1), (3, 1)]
 #[pyfunction]
-pub(crate) fn components(
-    py: Python<'_>,
-    first: &Bound<'_, PyAny>,
-    second: &Bound<'_, PyAny>,
-) -> PyResult<Rows> {
+pub(crate) fn components(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<Rows> {
+    let py = first.py();
     let (first, second) =
         (fingerprints::many_of_any_width(first)?, fingerprints::many_of_any_width(second)?);
     if first.len() != second.len() {
@@ -121,7 +117,7 @@ pub(crate) fn components(
         let mut groups = Groups::new(first.iter().chain(&second).copied())?;
         for (number, (&one, &other)) in first.iter().zip(&second).enumerate() {
             if number % BATCH_ROWS == 0 {
-                check(shared)?;
+                shared.check()?;
             }
             groups.join(one, other);
         }
@@ -130,9 +126,4 @@ pub(crate) fn components(
         let columns = (U64::default(), U64::default());
         RowsBuilder::of(["fingerprint", "component"], columns, values.into_iter().filter_map(least))
     })
-}
-
-/// Fails if the call was interrupted.
-fn check(shared: &Shared) -> Result<(), Failure> {
-    if shared.is_stopped() { Err(Error::Interrupted.into()) } else { Ok(()) }
 }

@@ -35,12 +35,9 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(
-        given: &Bound<'_, PyAny>,
-        resources: &Resources,
-        store: &fpstore::Store,
-    ) -> PyResult<Self> {
-        let readable = Documents::of(given)?.get().readable(given.py(), resources, Vec::new())?;
+    fn of(given: &Bound<'_, PyAny>, limits: &Limits, store: &fpstore::Store) -> PyResult<Self> {
+        let resources = limits.given(&Arc::default());
+        let readable = Documents::of(given)?.get().readable(given.py(), &resources)?;
         // The store contains no word lists or tables: for a recipe that needs them there is no
         // hasher, and documents with the same id are not distinguished.
         let recipe = store.recipe().and_then(|it| TextRecipe::from_recipe(&it).ok());
@@ -107,11 +104,7 @@ fn written(
     }
     let (link, image) = (links.link.as_ref(), links.image.as_ref());
     let about = About { link, image, pictures: pictures.as_ref(), more: "groups", ..*about };
-    let check = || match shared.is_stopped() {
-        true => Err(fpstore::Error::Interrupted),
-        false => Ok(()),
-    };
-    Ok(Page(page.write(&about, found, check)?.html))
+    Ok(Page(page.write(&about, found, || shared.check())?.html))
 }
 
 fn row_of(cluster: &Cluster, width: Width) -> ClusterRow {
@@ -171,7 +164,6 @@ impl Store {
         k=None, method="components", *, texts=None, pairs=None, groups=1000, link=None, image=None,
         images=None, threads=None, memory=None, temp_dir=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn clusters_page(
         &self,
         py: Python<'_>,
@@ -196,8 +188,7 @@ impl Store {
         let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let reporter = Reporter::new(progress)?.phases(3);
-        let given = limits.given(&Arc::new(Shared::default()));
-        let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
+        let texts = texts.map(|texts| Texts::of(texts, &limits, &store)).transpose()?;
         let title = self.title();
         run(py, &reporter, move |shared| {
             let options = limits.join(k, shared);
@@ -240,7 +231,6 @@ impl Store {
         k=None, count=30, *, texts=None, link=None, image=None, images=None, threads=None,
         memory=None, temp_dir=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn pairs_page(
         &self,
         py: Python<'_>,
@@ -264,8 +254,7 @@ impl Store {
         let links = Links::of(py, link, image, images)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let reporter = Reporter::new(progress)?.phases(3);
-        let given = limits.given(&Arc::new(Shared::default()));
-        let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
+        let texts = texts.map(|texts| Texts::of(texts, &limits, &store)).transpose()?;
         let title = self.title();
         run(py, &reporter, move |shared| {
             let pairs = sampled_pairs(&store, &limits.join(k, shared), most)?;

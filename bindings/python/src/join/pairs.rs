@@ -38,9 +38,9 @@ const NAMES: [&str; 7] =
 type PairColumns = (U64, U64, Distances, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
-    /// Rows with ids of the kind `ids`, without store names.
-    pub(crate) fn new(ids: IdKind) -> Self {
-        PairRows::in_stores(ids, None)
+    /// Rows without ids and without store names.
+    pub(crate) fn new() -> Self {
+        PairRows::in_stores(IdKind::None, None)
     }
 
     /// Rows with ids of the kind `ids`, and with store names if several stores are queried as one.
@@ -95,7 +95,7 @@ impl PairRows {
 /// A share of a join, by default the whole join.
 pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResult<Share> {
     let Some((number, count)) = share else { return Ok(Share::WHOLE) };
-    match (u32::try_from(number), u32::try_from(count)) {
+    match (u32::try_from(number.0), u32::try_from(count.0)) {
         (Ok(number), Ok(count)) => Ok(Share { number, count }),
         _ => {
             let message = format!("share is ({number}, {count}), expected (0, N) to (N - 1, N)");
@@ -136,7 +136,6 @@ impl Store {
         k=None, *, ids=false, sorted=false, share=None, max_pairs=None, threads=None, memory=None,
         temp_dir=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -201,7 +200,6 @@ impl Store {
     fingerprints, other=None, k=None, *, sorted=false, max_pairs=None, threads=None, memory=None,
     temp_dir=None, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn near_pairs(
     py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
@@ -223,7 +221,7 @@ pub(crate) fn near_pairs(
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let others = other.map(fingerprints::many).transpose()?;
-    let rows = PairRows::new(IdKind::None);
+    let rows = PairRows::new();
     let reporter = Reporter::new(progress)?;
     RowStream::start(rows.schema(), reporter, move |shared, sink| {
         let options = limits.join(k, shared);

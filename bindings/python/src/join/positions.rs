@@ -92,7 +92,6 @@ impl<'py> Side<'py> {
     first, second=None, *, confirm=None, k=None, recipe=None, text_field=None, id_field=None,
     max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn pairs<'py>(
     py: Python<'py>,
     first: &Bound<'py, PyAny>,

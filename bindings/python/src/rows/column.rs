@@ -8,6 +8,7 @@ use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use fpstore::Recipe;
 use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
@@ -64,27 +65,20 @@ impl Column {
 
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
-        match part_of(key, self.values.len())? {
-            Some(Part::One(at)) => Ok(self.get(at).into_pyobject(py)?.into_any()),
-            Some(Part::Range { start, len }) => {
-                let values = self.values.slice(start, len);
-                let part = Column { values, recipe: self.recipe.clone() };
-                Ok(part.into_pyobject(py)?.into_any())
-            }
-            Some(Part::Each(places)) => {
-                let values = places.into_iter().map(|at| self.get(at)).collect();
-                let part = Column { values, recipe: self.recipe.clone() };
-                Ok(part.into_pyobject(py)?.into_any())
-            }
+        let values = match part_of(key, self.values.len())? {
+            Some(Part::One(at)) => return self.get(at).into_bound_py_any(py),
+            Some(Part::Range { start, len }) => self.values.slice(start, len),
+            Some(Part::Each(places)) => places.into_iter().map(|at| self.get(at)).collect(),
             None => {
                 let kind = key.get_type().qualname()?;
                 let message = format!(
                     "a column is indexed by a number or a slice, not {kind}; \
                      numpy.asarray(column) takes masks and lists"
                 );
-                Err(PyTypeError::new_err(message))
+                return Err(PyTypeError::new_err(message));
             }
-        }
+        };
+        Column { values, recipe: self.recipe.clone() }.into_bound_py_any(py)
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {

@@ -13,6 +13,7 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, UInt8Type, UInt32Type,
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{DataType, SchemaRef};
 use numpy::{Element, PyArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyString, PyTuple, PyType};
@@ -198,27 +199,22 @@ impl Rows {
                 }
             };
         }
-        match part_of(key, self.count())? {
-            Some(Part::One(at)) => {
-                let class = self.row_class(py)?;
-                self.row(py, &class, at)
-            }
-            Some(Part::Range { start, len }) => {
-                Ok(self.part(start, len).into_pyobject(py)?.into_any())
-            }
+        let part = match part_of(key, self.count())? {
+            Some(Part::One(at)) => return self.row(py, &self.row_class(py)?, at),
+            Some(Part::Range { start, len }) => self.part(start, len),
             Some(Part::Each(places)) => {
                 let batches = places.into_iter().flat_map(|at| self.part(at, 1).batches);
-                let part = Rows { batches: batches.collect(), ..self.part(0, 0) };
-                Ok(part.into_pyobject(py)?.into_any())
+                Rows { batches: batches.collect(), ..self.part(0, 0) }
             }
             None => {
                 let kind = key.get_type().qualname()?;
                 let message = format!(
                     "rows are indexed by the name of a column, a number or a slice, not {kind}"
                 );
-                Err(PyTypeError::new_err(message))
+                return Err(PyTypeError::new_err(message));
             }
-        }
+        };
+        part.into_bound_py_any(py)
     }
 
     /// The rows as tuples; a null is `None`.
@@ -397,21 +393,13 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
         return Ok(py.None().into_bound(py));
     }
     Ok(match array.data_type() {
-        DataType::UInt64 => {
-            array.as_primitive::<UInt64Type>().value(at).into_pyobject(py)?.into_any()
-        }
-        DataType::UInt32 => {
-            array.as_primitive::<UInt32Type>().value(at).into_pyobject(py)?.into_any()
-        }
-        DataType::UInt8 => {
-            array.as_primitive::<UInt8Type>().value(at).into_pyobject(py)?.into_any()
-        }
-        DataType::Float64 => {
-            array.as_primitive::<Float64Type>().value(at).into_pyobject(py)?.into_any()
-        }
-        DataType::Utf8 => array.as_string::<i32>().value(at).into_pyobject(py)?.into_any(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).into_bound_py_any(py)?,
+        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(at).into_bound_py_any(py)?,
+        DataType::UInt8 => array.as_primitive::<UInt8Type>().value(at).into_bound_py_any(py)?,
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(at).into_bound_py_any(py)?,
+        DataType::Utf8 => array.as_string::<i32>().value(at).into_bound_py_any(py)?,
         DataType::Binary => PyBytes::new(py, array.as_binary::<i32>().value(at)).into_any(),
-        _ => array.as_boolean().value(at).into_pyobject(py)?.to_owned().into_any(),
+        _ => array.as_boolean().value(at).into_bound_py_any(py)?,
     })
 }
 

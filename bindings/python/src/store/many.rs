@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fpstore::join::{BatchMode, JoinOptions, search_many};
 use fpstore::{Answer, Error, Fingerprint};
-use numpy::PyArray1;
+use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
 use super::{Names, Store, name_of};
@@ -117,26 +117,20 @@ impl<'py> Queries<'_, 'py> {
         Ok(answers.table.finish()?.with_cut(answers.is_cut))
     }
 
-    fn counts(self) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    /// A value for each query, made from its answer.
+    fn values<T: Element + Clone + Default>(
+        self,
+        limits: fpstore::Limits,
+        of: impl Fn(&Answer<'_>) -> T + Send,
+    ) -> PyResult<Bound<'py, PyArray1<T>>> {
         let py = self.fingerprints.py();
-        let how = (fpstore::Limits::default(), BatchMode::Auto);
-        let start = |_: &fpstore::Store, count| vec![0_u32; count];
-        let counts = self.each_answer(how, start, |counts, at, answer| {
-            counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
-            Ok(())
-        })?;
-        Ok(PyArray1::from_vec(py, counts))
-    }
-
-    fn has_near(self) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let py = self.fingerprints.py();
-        let how = (fpstore::Limits::default().limit(1), BatchMode::Auto);
-        let start = |_: &fpstore::Store, count| vec![false; count];
-        let has = self.each_answer(how, start, |has, at, answer| {
-            has[at] = !answer.is_empty();
-            Ok(())
-        })?;
-        Ok(PyArray1::from_vec(py, has))
+        let start = |_: &fpstore::Store, count| vec![T::default(); count];
+        let values =
+            self.each_answer((limits, BatchMode::Auto), start, move |values, at, answer| {
+                values[at] = of(answer);
+                Ok(())
+            })?;
+        Ok(PyArray1::from_vec(py, values))
     }
 }
 
@@ -164,7 +158,6 @@ impl Store {
         fingerprints, k=None, *, ids=true, labels=false, limit=None, mode="auto", threads=None,
         memory=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     pub(crate) fn query_many(
         &self,
         fingerprints: &Bound<'_, PyAny>,
@@ -206,7 +199,9 @@ impl Store {
         memory: Option<Bytes>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Queries { store: self, fingerprints, k, threads, memory, progress }.counts()
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
+        let count = |answer: &Answer<'_>| u32::try_from(answer.len()).unwrap_or(u32::MAX);
+        queries.values(fpstore::Limits::default(), count)
     }
 
     /// For each query, whether a stored fingerprint is within `k` bits: a mask for a data frame.
@@ -233,6 +228,7 @@ impl Store {
         memory: Option<Bytes>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        Queries { store: self, fingerprints, k, threads, memory, progress }.has_near()
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
+        queries.values(fpstore::Limits::default().limit(1), |answer| !answer.is_empty())
     }
 }

@@ -45,65 +45,6 @@ fn found_of(
     Ok(())
 }
 
-/// The arguments of a batch of queries.
-struct Queries<'a, 'py> {
-    fingerprints: &'a Bound<'py, PyAny>,
-    count: i128,
-    k: i128,
-    mode: &'a str,
-    threads: Option<Whole>,
-    memory: Option<Bytes>,
-    progress: Option<&'a Bound<'py, PyAny>>,
-}
-
-impl Queries<'_, '_> {
-    fn rows(self, given: &Given, (ids, labels): (bool, bool)) -> PyResult<Rows> {
-        let Given { store, names } = given;
-        let py = self.fingerprints.py();
-        let most = checked(py, &COUNT, self.count)? as usize;
-        let k = distance_of(py, self.k)?;
-        let mode: BatchMode = choice(py, "mode", self.mode)?;
-        let limits = Limits::new(py, self.threads, self.memory, None)?;
-        let reporter = Reporter::new(self.progress)?;
-        check_recipe(self.fingerprints, store)?;
-        let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
-        check_count(py, queries.len())?;
-        let limits = limits.for_queries(queries.len());
-        run(py, &reporter, |shared| {
-            let (wanted, mut all) = ((labels, ids), Vec::new());
-            let join = limits.join(k, shared);
-            let left = nearest_many(store, &queries, most, &join, mode, |at, answer| {
-                found_of(at, &answer, wanted, &mut all)
-            })?;
-            let counts = (left.len(), CHUNK);
-            let found = Chunks::run(counts, limits.threads(), (Phase::Search, shared), |chunks| {
-                let mut searcher = store.searcher();
-                searcher.stop_flag(Arc::clone(&shared.stop));
-                while let Some(chunk) = chunks.take() {
-                    let mut found: Vec<Found> = Vec::new();
-                    for &at in &left[chunk.clone()] {
-                        let answer = searcher.nearest(queries[at], most, k)?;
-                        found_of(at, &answer, wanted, &mut found)?;
-                    }
-                    chunks.put(chunk, found)?;
-                }
-                Ok(())
-            })?;
-            all.extend(found.flatten());
-            // The sort is stable, and the rows of each query are already in order.
-            all.sort_by_key(|found| found.0);
-            let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
-            let columns = answer_columns(names.is_some(), labels, ids);
-            let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
-            for (query, value, distance, of, label, id) in all {
-                let of = name_of(names.as_ref(), of);
-                table.keep((query, value, distance, of, &label, id.as_ref().map(Id::as_ref)))?;
-            }
-            table.finish()
-        })
-    }
-}
-
 #[pymethods]
 impl Store {
     /// The stored fingerprints nearest to each of many query fingerprints. A fingerprint in two
@@ -131,7 +72,6 @@ impl Store {
         fingerprints, count=1, k=64, *, ids=true, labels=false, mode="auto", threads=None,
         memory=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn nearest_many(
         &self,
         fingerprints: &Bound<'_, PyAny>,
@@ -144,7 +84,47 @@ impl Store {
         memory: Option<Bytes>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let queries = Queries { fingerprints, count, k, mode, threads, memory, progress };
-        queries.rows(&self.given()?, (ids, labels))
+        let (py, Given { store, names }) = (fingerprints.py(), self.given()?);
+        let most = checked(py, &COUNT, count)? as usize;
+        let k = distance_of(py, k)?;
+        let mode: BatchMode = choice(py, "mode", mode)?;
+        let limits = Limits::new(py, threads, memory, None)?;
+        let reporter = Reporter::new(progress)?;
+        check_recipe(fingerprints, &store)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+        check_count(py, queries.len())?;
+        let limits = limits.for_queries(queries.len());
+        run(py, &reporter, |shared| {
+            let (wanted, mut all) = ((labels, ids), Vec::new());
+            let join = limits.join(k, shared);
+            let left = nearest_many(&store, &queries, most, &join, mode, |at, answer| {
+                found_of(at, &answer, wanted, &mut all)
+            })?;
+            let counts = (left.len(), CHUNK);
+            let found = Chunks::run(counts, limits.threads(), (Phase::Search, shared), |chunks| {
+                let mut searcher = store.searcher();
+                searcher.stop_flag(Arc::clone(&shared.stop));
+                while let Some(chunk) = chunks.take() {
+                    let mut found: Vec<Found> = Vec::new();
+                    for &at in &left[chunk.clone()] {
+                        let answer = searcher.nearest(queries[at], most, k)?;
+                        found_of(at, &answer, wanted, &mut found)?;
+                    }
+                    chunks.put(chunk, found)?;
+                }
+                Ok(())
+            })?;
+            all.extend(found.flatten());
+            // The sort is stable, and the rows of each query are already in order.
+            all.sort_by_key(|found| found.0);
+            let ids = if ids { IdColumn::new(id_kind(&store)) } else { IdColumn::None };
+            let columns = answer_columns(names.is_some(), labels, ids);
+            let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
+            for (query, value, distance, of, label, id) in all {
+                let of = name_of(names.as_ref(), of);
+                table.keep((query, value, distance, of, &label, id.as_ref().map(Id::as_ref)))?;
+            }
+            table.finish()
+        })
     }
 }

@@ -14,9 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow_array::builder::{BinaryBuilder, UInt64Builder};
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
 use fpstore::join::confirm::{FeatureSets, Likeness, feature_digest, lead_sets};
 use fpstore::join::{JoinOptions, dedup};
 use fpstore::{BuildOptions, Fingerprint, IdPolicy, IdRef, Resources, TemporaryBuilder};
@@ -26,6 +24,7 @@ use fpstore_disk::{ScratchFile, ScratchFolder};
 use fpstore_documents::DocumentOptions;
 use pyo3::prelude::*;
 
+use super::groups::bytes_of;
 use crate::capsule::arrays_of;
 use crate::columns::{RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
@@ -207,7 +206,6 @@ pub(crate) fn _check_merits(
     described, k=None, confirm=None, confirm_contains=None, *, threads=1, memory=TASK_MEMORY,
     temp_dir=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function")]
 pub(crate) fn group_documents(
     py: Python<'_>,
     described: &Bound<'_, PyAny>,
@@ -351,11 +349,7 @@ fn add_all(described: &Bound<'_, PyAny>, given: &mut Given) -> PyResult<()> {
 
 fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
     let column = |name: &str| -> PyResult<&ArrayRef> {
-        let found = match table.data_type() {
-            DataType::Struct(_) => column_named(py, table.as_struct(), name)?,
-            _ => None,
-        };
-        found.ok_or_else(|| {
+        column_named(py, table, name)?.ok_or_else(|| {
             let message = format!("described documents need the columns {}", NAMES.join(", "));
             input_error(py, format!("there is no '{name}': {message}"))
         })
@@ -401,14 +395,4 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
 
 fn failed(error: impl Into<fpstore::Error>) -> PyErr {
     Failure::from(error.into()).into()
-}
-
-/// The bytes of a row of a binary column; `None` for another column.
-fn bytes_of(column: &ArrayRef, row: usize) -> Option<&[u8]> {
-    Some(match column.data_type() {
-        DataType::Binary => column.as_binary::<i32>().value(row),
-        DataType::LargeBinary => column.as_binary::<i64>().value(row),
-        DataType::BinaryView => column.as_binary_view().value(row),
-        _ => return None,
-    })
 }

@@ -11,7 +11,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType;
-use fpstore::{Fingerprint, IdKind};
+use fpstore::Fingerprint;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -48,11 +48,8 @@ const WHAT: &str = "payloads";
 /// >>> fpstore.tasks.scatter([1, 3], plan)["group"]
 /// array([0, 1], dtype=uint32)
 #[pyfunction]
-pub(crate) fn scatter(
-    py: Python<'_>,
-    fingerprints: &Bound<'_, PyAny>,
-    plan: &JoinPlan,
-) -> PyResult<Rows> {
+pub(crate) fn scatter(fingerprints: &Bound<'_, PyAny>, plan: &JoinPlan) -> PyResult<Rows> {
+    let py = fingerprints.py();
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let plan = plan.0.clone();
     run(py, &Reporter::default(), move |_| {
@@ -96,7 +93,6 @@ pub(crate) fn scatter(
 #[pyo3(signature = (
     payloads, plan, group, *, max_pairs=None, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn join_group(
     py: Python<'_>,
     payloads: &Bound<'_, PyAny>,
@@ -109,26 +105,29 @@ pub(crate) fn join_group(
 ) -> PyResult<RowStream> {
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?
         .max_pairs(py, max_pairs)?;
-    let group = u32::try_from(group).map_err(|_| {
+    let group = u32::try_from(group.0).map_err(|_| {
         input_error(py, format!("group is {group}, expected 0 to {}", plan.0.group_count() - 1))
     })?;
     let plan = plan.0.clone();
     let payloads = payloads_of(payloads)?;
-    let rows = PairRows::new(IdKind::None);
+    let rows = PairRows::new();
     RowStream::start(rows.schema(), Reporter::default(), move |shared, sink| {
         let options = limits.join(plan.k(), shared);
-        let payloads = payloads.iter().flat_map(slices);
+        let payloads = payloads
+            .iter()
+            .flat_map(|array| (0..array.len()).filter_map(move |row| bytes_of(array, row)));
         rows.collect(sink, |each| plan.pairs_of_group(group, payloads, &options, each))
     })
 }
 
-/// The payloads in an array, whose type must be one that [`payloads_of`] accepts.
-fn slices(array: &ArrayRef) -> Vec<&[u8]> {
-    match array.data_type() {
-        DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().collect(),
-        DataType::BinaryView => array.as_binary_view().iter().flatten().collect(),
-        _ => array.as_binary::<i32>().iter().flatten().collect(),
-    }
+/// The bytes of a row of a binary column; `None` for another column.
+pub(super) fn bytes_of(column: &ArrayRef, row: usize) -> Option<&[u8]> {
+    Some(match column.data_type() {
+        DataType::Binary => column.as_binary::<i32>().value(row),
+        DataType::LargeBinary => column.as_binary::<i64>().value(row),
+        DataType::BinaryView => column.as_binary_view().value(row),
+        _ => return None,
+    })
 }
 
 fn payloads_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {

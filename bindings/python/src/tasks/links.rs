@@ -1,9 +1,7 @@
 //! The function `forest`: links of the connected components of pairs, so that a task sends fewer
 //! rows than its pairs.
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
 use fpstore::Fingerprint;
 use fpstore::join::{Components, Pair};
 use pyo3::prelude::*;
@@ -76,11 +74,7 @@ fn add_all(pairs: &Bound<'_, PyAny>, components: &mut Components) -> PyResult<()
 
 fn add(py: Python<'_>, table: &ArrayRef, components: &mut Components) -> PyResult<()> {
     let column = |name: &str| -> PyResult<Vec<Fingerprint>> {
-        let found = match table.data_type() {
-            DataType::Struct(_) => column_named(py, table.as_struct(), name)?,
-            _ => None,
-        };
-        let Some(found) = found else {
+        let Some(found) = column_named(py, table, name)? else {
             let message = format!("there is no '{name}': pairs need the columns first and second");
             return Err(input_error(py, message));
         };

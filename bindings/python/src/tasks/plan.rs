@@ -3,7 +3,6 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use fpstore::IdKind;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -43,10 +42,6 @@ use crate::work::Reporter;
 /// True
 #[pyclass(frozen, module = "fpstore.tasks")]
 pub(crate) struct JoinPlan(pub(super) fpstore::join::JoinPlan);
-
-fn parse(text: &str) -> Result<JoinPlan, Failure> {
-    Ok(JoinPlan(text.parse::<fpstore::join::JoinPlan>()?))
-}
 
 #[pymethods]
 impl JoinPlan {
@@ -108,7 +103,7 @@ impl JoinPlan {
     /// JoinPlan
     #[staticmethod]
     fn parse(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Self> {
-        Ok(parse(text)?)
+        Ok(JoinPlan(text.parse().map_err(Failure::from)?))
     }
 
     /// The maximum distance in bits.
@@ -163,7 +158,7 @@ impl JoinPlan {
 /// Reads the text form of a plan, for pickle.
 #[pyfunction]
 pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<JoinPlan> {
-    Ok(parse(text)?)
+    JoinPlan::parse(text)
 }
 
 /// A share of the join of a store with itself. All shares together find each pair once, also if
@@ -195,7 +190,6 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
     store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=TASK_MEMORY,
     temp_dir=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn join_share(
     py: Python<'_>,
     store: &Bound<'_, PyAny>,
@@ -217,7 +211,7 @@ pub(crate) fn join_share(
         return Err(input_error(py, message));
     }
     let plan = plan.0.clone();
-    let rows = PairRows::new(IdKind::None);
+    let rows = PairRows::new();
     RowStream::start(rows.schema(), Reporter::default(), move |shared, sink| {
         let options = limits.join(plan.k(), shared).share(share);
         rows.collect(sink, |each| plan.pairs_of_share(&store, &options, each))

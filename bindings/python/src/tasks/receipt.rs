@@ -1,35 +1,29 @@
 //! Receipts of segment files, converted to and from the Python named tuple `Receipt`.
 
-use std::ffi::OsString;
+use std::path::PathBuf;
 
 use fpstore::SegmentReceipt;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple, PyType};
-use std::path::PathBuf;
 
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path, text};
 use crate::tuple_class::TupleClass;
 
-type Fields = (OsString, String, u64, u64, u64, u8, Vec<String>, String);
-
-fn fields_of(receipt: SegmentReceipt) -> Fields {
-    (
+/// Converts a receipt to the Python named tuple.
+pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
+    let class = py.import("fpstore.tasks")?.getattr("Receipt")?.cast_into::<PyType>()?;
+    let fields = (
         receipt.path.into_os_string(),
         format!("{:032x}", u128::from_be_bytes(receipt.digest)),
         receipt.file_len,
         receipt.fingerprint_count,
         receipt.id_count,
         receipt.sketch_len,
-        receipt.masks.iter().map(|mask| format!("{mask:016x}")).collect(),
-        receipt.recipe.text().to_owned(),
-    )
-}
-
-/// Converts a receipt to the Python named tuple.
-pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
-    let class = py.import("fpstore.tasks")?.getattr("Receipt")?.cast_into::<PyType>()?;
-    TupleClass::new(class)?.make(&fields_of(receipt).into_pyobject(py)?)
+        receipt.masks.iter().map(|mask| format!("{mask:016x}")).collect::<Vec<String>>(),
+        receipt.recipe.text(),
+    );
+    TupleClass::new(class)?.make(&fields.into_pyobject(py)?)
 }
 
 /// Converts a `Receipt`, a row of a data frame with the same fields, or a text form.

@@ -52,7 +52,6 @@ use crate::work::{Reporter, Shared, run_change};
     path, fingerprints, ids=None, *, recipe, k=None, scheme=None, budget=None, id_type="auto",
     replace=true, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn write_segment<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = path)] path: PathBuf,
@@ -79,7 +78,7 @@ pub(crate) fn write_segment<'py>(
     let rule = IdRule::named(py, id_type)?;
     let late = LateBuilder::new(py, options, recipe, tables, rule, begin)?.with_said_recipe();
     let lent = Lent::new(WORDS, Reporter::default(), shared, late);
-    add(&lent, py, fingerprints, ids)?;
+    add(&lent, fingerprints, ids)?;
     let finish = |late: LateBuilder, _: &_| Ok(late.into_builder()?.finish_segment()?);
     receipt::to_python(py, lent.finish(py, "is finished", finish)?)
 }

@@ -58,7 +58,6 @@ pub(super) fn store_of(
     store, segment, fingerprints, k=None, *, ids=true, limit=None, generation=None, threads=1,
     memory=TASK_MEMORY
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn query_segment(
     store: &Bound<'_, PyAny>,
     segment: u64,
@@ -72,7 +71,7 @@ pub(crate) fn query_segment(
 ) -> PyResult<Rows> {
     let whole = store_of(store, generation)?;
     // The default is the tuned distance of the store, not of the segment.
-    let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
+    let k = k.unwrap_or_else(|| Whole(whole.tuned_k().into()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads.into()), Some(memory.into()));
     alone.query_many(fingerprints, Some(k), ids, false, limit, "auto", threads, memory, None)

@@ -10,45 +10,13 @@ use pyo3::prelude::*;
 use super::df_table::DfTable;
 use super::hashing::of_all;
 use super::recipe::Recipe;
-use crate::documents::{Documents, Readable, of_row};
+use crate::documents::{Documents, of_row};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::texts::TextInput;
 use crate::input::whole::{Whole, wide};
 use crate::options::Limits;
-use crate::work::{Reporter, Shared, run};
-
-/// The arguments of a count.
-struct Counting<'a> {
-    recipe: &'a Recipe,
-    limits: Limits,
-}
-
-impl Counting<'_> {
-    fn of_documents(
-        &self,
-        documents: &Readable,
-        shared: &Arc<Shared>,
-    ) -> Result<DfBuilder, Failure> {
-        let hasher = self.recipe.hasher()?;
-        let mut builder = DfBuilder::new(hasher.recipe());
-        let options = documents.options.clone().observer(shared.observer());
-        let counted = count_document_frequencies(&documents.paths, &hasher, &options, &mut builder);
-        let refused =
-            |error| of_row(Failure::Corpus(fpstore_corpus::Error::Text(error)), documents);
-        counted.map_err(refused)?;
-        Ok(builder)
-    }
-
-    fn of_texts(&self, texts: &TextInput, shared: &Arc<Shared>) -> Result<DfBuilder, Failure> {
-        let builder = Mutex::new(DfBuilder::new(self.recipe.text_recipe()));
-        of_all(self.recipe, texts, self.limits.threads(), shared, |hasher, _, text| {
-            let features = hasher.distinct_features(text);
-            builder.lock().unwrap_or_else(PoisonError::into_inner).add_hashes(&features);
-        })?;
-        Ok(builder.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Recipe {
@@ -79,7 +47,6 @@ impl Recipe {
         inputs=None, *, texts=None, min_df=2, allow_empty=false, threads=None, temp_dir=None,
         progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn df_table(
         &self,
         py: Python<'_>,
@@ -91,7 +58,7 @@ impl Recipe {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<DfTable> {
-        if self.text_recipe().votes().is_some_and(|rules| rules.factor != Factor::None) {
+        if self.recipe.votes().is_some_and(|rules| rules.factor != Factor::None) {
             let message = "leave df and weights out of the recipe: a table of document frequencies \
                            is counted without weights";
             return Err(input_error(py, message));
@@ -102,18 +69,35 @@ impl Recipe {
         })?;
         let limits = Limits::new(py, threads, None, temp_dir)?;
         let reporter = Reporter::new(progress)?;
-        let counting = Counting { recipe: self, limits: limits.clone() };
         let builder = match (inputs, texts) {
             (Some(inputs), None) => {
                 let resources = limits.given(&Arc::default());
-                let documents =
-                    Documents::of(inputs)?.get().readable(py, &resources, Vec::new())?;
-                run(py, &reporter, |shared| counting.of_documents(&documents, shared))?
+                let documents = Documents::of(inputs)?.get().readable(py, &resources)?;
+                run(py, &reporter, |shared| {
+                    let hasher = self.hasher()?;
+                    let mut builder = DfBuilder::new(hasher.recipe());
+                    let options = documents.options.clone().observer(shared.observer());
+                    count_document_frequencies(&documents.paths, &hasher, &options, &mut builder)
+                        .map_err(|error| {
+                        of_row(Failure::Corpus(fpstore_corpus::Error::Text(error)), &documents)
+                    })?;
+                    Ok(builder)
+                })?
             }
             (None, Some(texts)) => {
                 self.check_takes_texts(py)?;
                 let texts = TextInput::of(texts)?;
-                run(py, &reporter, |shared| counting.of_texts(&texts, shared))?
+                run(py, &reporter, |shared| {
+                    let builder = Mutex::new(DfBuilder::new(&self.recipe));
+                    of_all(self, &texts, limits.threads(), shared, |hasher, _, text| {
+                        let features = hasher.distinct_features(text);
+                        builder
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .add_hashes(&features);
+                    })?;
+                    Ok(builder.into_inner().unwrap_or_else(PoisonError::into_inner))
+                })?
             }
             _ => {
                 let message = "give the documents either as inputs or as texts";

@@ -1,7 +1,7 @@
 //! The class `DfTable`: a table of document frequencies, in a file or for a recipe.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fpstore::IoError;
 use fpstore::writer::check_output;
@@ -37,7 +37,7 @@ use crate::work::{Reporter, run};
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct DfTable {
     /// The checked bytes of the table, in the file format.
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     documents: u64,
     features: usize,
 }
@@ -47,10 +47,6 @@ impl DfTable {
         let mut bytes = Vec::new();
         table.write_to(&mut bytes).expect("a vector takes all bytes");
         DfTable { bytes, documents: table.document_count(), features: table.entry_count() as usize }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     fn write(&self, path: PathBuf, replace: bool) -> Result<(), Failure> {
@@ -84,7 +80,7 @@ impl DfTable {
     #[new]
     #[pyo3(signature = (path, /))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = path)] path: PathBuf) -> PyResult<Self> {
-        run(py, &Reporter::default(), |_| DfTable::open(&path))
+        run(py, &Reporter::default(), |_| Ok(DfTable::of(&Table::open(&path)?)))
     }
 
     /// The number of counted documents. Documents without features are not counted.
@@ -133,12 +129,6 @@ impl DfTable {
         };
         let features = nouns(self.features as u64, "feature");
         format!("<fpstore.DfTable of {features} in {}>", nouns(self.documents, "document"))
-    }
-}
-
-impl DfTable {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        Ok(DfTable::of(&Table::open(path)?))
     }
 }
 

@@ -1,20 +1,27 @@
 //! The class `Evaluation` and the function `evaluate`: how well fingerprints find labelled
 //! duplicates at each distance.
 
+use std::sync::Arc;
+
 use fpstore::Fingerprint;
+use fpstore_documents::{Admission, hash_documents};
 use fpstore_report::evaluate::{
-    BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, Point, svg,
+    BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, MeasuredDocuments, Point, svg,
 };
 use numpy::PyArrayMethods;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::labelled::Labelled;
-use crate::errors::input_error;
+use super::recipe::hasher_of;
+use crate::documents::{Documents, labels_of, of_row};
+use crate::errors::{Failure, input_error};
 use crate::input::fingerprints::many_or_null;
+use crate::input::ids;
 use crate::input::whole::Whole;
 use crate::notebook::framed;
+use crate::options::Limits;
+use crate::store::if_store;
 use crate::tuple_class::{FRAMES, answer};
 use crate::work::{Reporter, run};
 
@@ -89,7 +96,6 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
     fingerprints, first=None, second=None, labels=None, *, pairs=None, ids=None, recipe=None,
     unlisted_differ=false, threads=None, progress=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn evaluate(
     py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
@@ -117,8 +123,15 @@ pub(crate) fn evaluate(
             let message = format!("pairs names the documents and has the labels; leave {name} out");
             return Err(input_error(py, message));
         }
-        let given = Labelled { fingerprints, ids, recipe, threads, progress };
-        return given.evaluate(pairs, unlisted_differ).map(Evaluation);
+        let labels = labels_of(pairs)?;
+        let reporter = Reporter::new(progress)?.phases(2);
+        let found = measured(fingerprints, ids, recipe, threads, &reporter)?;
+        let numbered = found.pairs(&labels);
+        let numbered = numbered.map_err(|fault| input_error(py, format!("{pairs}: {fault}")))?;
+        return run(py, &reporter, |shared| {
+            let observer = Some(shared.observer());
+            Ok(Evaluation(found.evaluate(&numbered, unlisted_differ, observer)?))
+        });
     }
     if let Some((name, _)) = is_given[3..].iter().find(|(_, is_given)| *is_given) {
         let message = format!("{name} has no meaning without pairs, a file of labels by id");
@@ -174,6 +187,66 @@ pub(crate) fn evaluate(
         let observer = Some(shared.observer());
         Ok(Evaluation(Measured::of(&pairs, &values, unlisted_differ, observer)?))
     })
+}
+
+/// The documents whose ids occur in labelled pairs, with their fingerprints.
+fn measured(
+    fingerprints: &Bound<'_, PyAny>,
+    ids: Option<&Bound<'_, PyAny>>,
+    recipe: Option<&Bound<'_, PyAny>>,
+    threads: Option<Whole>,
+    reporter: &Reporter,
+) -> PyResult<MeasuredDocuments> {
+    let py = fingerprints.py();
+    if let Some(store) = if_store(fingerprints, "fingerprints")? {
+        refuse("ids", ids, "the ids come from the store")?;
+        refuse("recipe", recipe, "the recipe comes from the store")?;
+        return run(py, reporter, |_| {
+            let mut found = MeasuredDocuments::default();
+            found.push_store(&store)?;
+            Ok(found)
+        });
+    }
+    if let Ok(documents) = fingerprints.cast::<Documents>() {
+        refuse("ids", ids, "the ids come from the documents, see id_field")?;
+        let hasher = hasher_of(recipe, None)?;
+        let limits = Limits::new(py, threads, None, None)?;
+        let documents = documents.get().readable(py, &limits.given(&Arc::default()))?;
+        return run(py, reporter, |shared| {
+            let mut found = MeasuredDocuments::default();
+            let options = documents.options.clone().observer(shared.observer());
+            let read = hash_documents(&documents.paths, &hasher, &options, |document| {
+                found.push(document.id.to_string(), document.fingerprint)?;
+                Ok::<_, fpstore_corpus::Error>(Admission::Taken)
+            });
+            read.map_err(|error| of_row(Failure::Corpus(error), &documents))?;
+            Ok(found)
+        });
+    }
+    refuse("recipe", recipe, "the fingerprints are ready-made; it is for Documents")?;
+    let Some(ids) = ids else {
+        let message = "pairs identify documents by id: give ids, a store or Documents";
+        return Err(input_error(py, message));
+    };
+    let (values, ids) = (many_or_null(fingerprints)?, ids::many(ids)?);
+    if values.len() != ids.len() {
+        let (values, ids) = (values.len(), ids.len());
+        let message = format!("{values} fingerprints and {ids} ids, expected one id for each");
+        return Err(input_error(py, message));
+    }
+    let mut found = MeasuredDocuments::default();
+    for (at, id) in ids.iter().enumerate() {
+        found.push(id.to_string(), values.get(at)).map_err(Failure::from)?;
+    }
+    Ok(found)
+}
+
+/// Refuses an argument that has no meaning beside others.
+fn refuse(name: &str, given: Option<&Bound<'_, PyAny>>, why: &str) -> PyResult<()> {
+    match given {
+        Some(given) => Err(input_error(given.py(), format!("leave {name} out: {why}"))),
+        None => Ok(()),
+    }
 }
 
 fn python_of<'py>(py: Python<'py>, of: &Point) -> PyResult<Bound<'py, PyAny>> {

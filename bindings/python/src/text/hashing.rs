@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::UInt64Array;
 use arrow_array::builder::UInt64Builder;
-use fpstore::{Error, Phase};
+use fpstore::Phase;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
@@ -43,9 +43,7 @@ pub(crate) fn of_all<T: Send + Default + Clone>(
                 len += text.map_or(0, str::len);
                 if len > CHUNK_LEN {
                     len = 0;
-                    if shared.is_stopped() {
-                        return Err(Error::Interrupted.into());
-                    }
+                    shared.check()?;
                 }
             }
             chunks.put(chunk, results)?;

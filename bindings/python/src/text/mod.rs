@@ -5,7 +5,6 @@ mod df_counting;
 mod df_table;
 mod evaluation;
 mod hashing;
-mod labelled;
 mod options;
 mod recipe;
 mod stored;

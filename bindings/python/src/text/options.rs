@@ -58,9 +58,13 @@ impl GivenSources {
         let mut sources = Sources::default();
         let mut language = None;
         if let Some(given) = stop_words {
-            match words_of(given)? {
-                Ok(list) => language = Some(list),
-                Err(list) => sources.stop_words = Some(list),
+            let with_name = |error| named(error, "stop_words");
+            match given.is_instance_of::<PyString>() {
+                true => {
+                    let code = str_of(given).map_err(with_name)?;
+                    language = Some(StopWords::of_language(code).map_err(Failure::from)?);
+                }
+                false => sources.stop_words = Some(texts(given).map_err(with_name)?.join("\n")),
             }
         }
         sources.df = df.map(table_of).transpose()?;
@@ -69,20 +73,10 @@ impl GivenSources {
     }
 }
 
-/// The stop words in an argument: the built-in list of a language, or the given words as lines.
-fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
-    if let Ok(code) = given.cast::<PyString>() {
-        let code = str_of(code).map_err(|error| named(error, "stop_words"))?;
-        return Ok(Ok(StopWords::of_language(code).map_err(Failure::from)?));
-    }
-    let words = texts(given).map_err(|error| named(error, "stop_words"))?;
-    Ok(Err(words.join("\n")))
-}
-
 /// The bytes of a table of document frequencies, given as an object or a file.
 fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(table) = given.cast::<DfTable>() {
-        return Ok(table.get().bytes().to_vec());
+        return Ok(table.get().bytes.clone());
     }
     let path = path(given).map_err(|error| named(error, "df"))?;
     let read = std::fs::read(&path).map_err(fpstore::IoError::of("read", &path));
@@ -111,7 +105,7 @@ pub(super) fn positive(
     most: u32,
 ) -> Result<Option<u32>, Failure> {
     let Some(value) = value else { return Ok(None) };
-    match u32::try_from(value) {
+    match u32::try_from(value.0) {
         Ok(value) if (1..=most).contains(&value) => Ok(Some(value)),
         _ => Err(Failure::Input(format!("{name} is {value}, expected 1 to {most}"))),
     }

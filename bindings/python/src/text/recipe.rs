@@ -16,7 +16,6 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use super::options::{GivenSources, Sources, positive, tie_of};
 use crate::errors::{Failure, input_error, named as with_name, recipe_error};
 use crate::input::arguments::{pair_or_none, str_of, text, text_or_none};
-use crate::input::texts::Text;
 use crate::input::whole::Whole;
 use crate::notebook::Page;
 use crate::rows::Column;
@@ -165,14 +164,17 @@ impl Recipe {
         })
     }
 
+    pub(crate) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
+        if self.recipe.tokenizer == Tokenizer::Given {
+            let message = "this recipe needs features with weights, see of_features";
+            return Err(recipe_error(py, message));
+        }
+        Ok(())
+    }
+
     pub(super) fn made(recipe: TextRecipe, sources: Sources) -> Result<Self, Failure> {
         let hasher = TextHasher::with_resources(&recipe, sources.load()?)?;
         Ok(Recipe { recipe, sources, hashers: Mutex::new(vec![hasher]) })
-    }
-
-    /// The recipe of the Rust crate.
-    pub(super) fn text_recipe(&self) -> &TextRecipe {
-        &self.recipe
     }
 
     /// A hasher of this recipe, from the pool or new.
@@ -207,6 +209,21 @@ impl Recipe {
         if len < SHORT_LEN { held(all) } else { run(py, &Reporter::default(), |_| all()) }
     }
 
+    /// The comparison of two texts, and the features that only one of them has.
+    fn compared(
+        &self,
+        py: Python<'_>,
+        texts: [&str; 2],
+    ) -> PyResult<(fpstore_text::Comparison, [Vec<String>; 2])> {
+        self.check_takes_texts(py)?;
+        let mut found = self.with_hasher(py, texts[0].len() + texts[1].len(), |hasher| {
+            Ok(fpstore_text::Comparison::of(hasher, texts)?)
+        })?;
+        let only = std::mem::take(&mut found.only);
+        let only = only.map(|features| features.into_iter().map(|feature| feature.text).collect());
+        Ok((found, only))
+    }
+
     fn name(&self) -> Option<&'static str> {
         let names = TextRecipe::NAMES.iter().copied();
         names.into_iter().find(|name| TextRecipe::named(name).is_ok_and(|of| of == self.recipe))
@@ -229,7 +246,6 @@ impl Recipe {
         hash=None, hash_key=None, keep_case=false, keep_form=false, keep_marks=false,
         stop_words=None, df=None, weights=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = text_or_none)] name: Option<&str>,
@@ -331,9 +347,12 @@ impl Recipe {
     /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
     /// True
     #[pyo3(signature = (text, /))]
-    fn fingerprint(&self, py: Python<'_>, text: Text) -> PyResult<Option<u64>> {
+    fn fingerprint(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text)] text: &str,
+    ) -> PyResult<Option<u64>> {
         self.check_takes_texts(py)?;
-        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             Ok(hasher.fingerprint(text).map(fpstore::Fingerprint::value))
         })
@@ -349,9 +368,12 @@ impl Recipe {
     /// -------
     /// list of str
     #[pyo3(signature = (text, /))]
-    fn tokens(&self, py: Python<'_>, text: Text) -> PyResult<Vec<String>> {
+    fn tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text)] text: &str,
+    ) -> PyResult<Vec<String>> {
         self.check_takes_texts(py)?;
-        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             let mut tokens = Vec::new();
             hasher.each_token(text, |token| tokens.push(token.to_owned()));
@@ -369,9 +391,12 @@ impl Recipe {
     /// -------
     /// list of fpstore.types.Feature
     #[pyo3(signature = (text, /))]
-    fn features<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
+    fn features<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text)] text: &str,
+    ) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
-        let text: &str = &text;
         let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
         let features: PyResult<Vec<_>> = features
             .into_iter()
@@ -405,18 +430,11 @@ impl Recipe {
     fn compare<'py>(
         &self,
         py: Python<'py>,
-        first: Text,
-        second: Text,
+        #[pyo3(from_py_with = text)] first: &str,
+        #[pyo3(from_py_with = text)] second: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.check_takes_texts(py)?;
-        let (first, second): (&str, &str) = (&first, &second);
-        let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
-            Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
-        })?;
+        let (found, [first, second]) = self.compared(py, [first, second])?;
         let values = found.fingerprints.map(fpstore::Fingerprint::value);
-        let texts = |feature: fpstore_text::Feature| feature.text;
-        let [first, second] =
-            found.only.map(|features| features.into_iter().map(texts).collect::<Vec<String>>());
         let (distance, estimate, jaccard) = (found.distance, found.estimate, found.jaccard);
         let values = <(u64, u64)>::from(values);
         let common = found.common_count;
@@ -449,19 +467,11 @@ impl Recipe {
     fn compare_page(
         &self,
         py: Python<'_>,
-        first: Text,
-        second: Text,
+        #[pyo3(from_py_with = text)] first: &str,
+        #[pyo3(from_py_with = text)] second: &str,
         #[pyo3(from_py_with = pair_or_none)] names: Option<(String, String)>,
     ) -> PyResult<Page> {
-        self.check_takes_texts(py)?;
-        let (first, second): (&str, &str) = (&first, &second);
-        let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
-            Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
-        })?;
-        let only = found.only.map(|features| {
-            let texts = features.into_iter().map(|feature| feature.text);
-            texts.collect::<Vec<String>>()
-        });
+        let (found, only) = self.compared(py, [first, second])?;
         let shown = |at: usize| (only[at].len(), &only[at][..only[at].len().min(FEATURES_SHOWN)]);
         let features = ComparedFeatures {
             jaccard: found.jaccard,
@@ -499,11 +509,8 @@ impl Recipe {
     /// >>> column[0] == column[1] == recipe.of_features({"one": 1.0, "two": 1.0}), column[2]
     /// (True, None)
     #[pyo3(signature = (features, /))]
-    fn of_features<'py>(
-        &self,
-        py: Python<'py>,
-        features: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn of_features<'py>(&self, features: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = features.py();
         if features.hasattr("items")? {
             return self.of_features_of(features)?.into_bound_py_any(py);
         }
@@ -531,16 +538,6 @@ impl Recipe {
             Some(name) => format!("Recipe('{name}')"),
             None => format!("Recipe({:?})", self.text()),
         }
-    }
-}
-
-impl Recipe {
-    pub(crate) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
-        if self.recipe.tokenizer == Tokenizer::Given {
-            let message = "this recipe needs features with weights, see of_features";
-            return Err(recipe_error(py, message));
-        }
-        Ok(())
     }
 }
 

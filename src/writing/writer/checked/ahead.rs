@@ -72,10 +72,7 @@ impl Ahead {
     /// Starts comparing with the present snapshot of `store`, unless a comparison is still in
     /// progress.
     pub fn set_out(&mut self, store: &Store) {
-        self.set_out_for(store.snapshot());
-    }
-
-    fn set_out_for(&mut self, to: Arc<Snapshot>) {
+        let to = store.snapshot();
         if self.moving.is_some() || self.is_at_state(&to) {
             return;
         }

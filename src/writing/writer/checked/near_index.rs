@@ -51,10 +51,6 @@ impl NearIndex {
     /// The maximum number of values of an index.
     pub(super) const COUNT_MAX: usize = u32::MAX as usize;
 
-    pub(super) fn clear(&mut self) {
-        *self = NearIndex::default();
-    }
-
     /// Removes all values except the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         while self.values.len() > len {

@@ -46,7 +46,7 @@ impl Pending {
     /// Removes the records for which `keep` returns false.
     pub(super) fn retain(&mut self, keep: impl FnMut(&NewRecord) -> bool) {
         self.records.retain(keep);
-        self.index.clear();
+        self.index = NearIndex::default();
         self.records.iter().for_each(|record| self.index.push(record.fingerprint));
     }
 
@@ -58,11 +58,8 @@ impl Pending {
         k: u32,
         apart: Option<&Apart<'_>>,
     ) -> Option<(usize, u32)> {
-        match apart {
-            None => self.index.nearest(record.fingerprint, k, |_| true),
-            Some(apart) => self
-                .index
-                .nearest(record.fingerprint, k, |at| !apart.is_from_record(&self.records[at])),
-        }
+        self.index.nearest(record.fingerprint, k, |at| {
+            apart.is_none_or(|apart| !apart.is_from_record(&self.records[at]))
+        })
     }
 }
