@@ -95,7 +95,7 @@ def features(text, recipe):
     words = text.split()
     if len(words) < 2 or not all(word.isascii() and word.isalnum() for word in words):
         return fpstore_recipe.features(text, recipe)
-    return [f"{one} {other}" for one, other in itertools.pairwise(words)]
+    return [f"{one} {other}" for one, other in itertools.pairwise(map(str.lower, words))]
 
 
 def matrix(texts, recipe):
