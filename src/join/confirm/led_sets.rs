@@ -228,7 +228,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
         let matcher = &self.matcher;
         matcher.watch.report()?;
         let mut postings =
-            Postings::new(memory, matcher.prefixes, sets.feature_count(matcher.sets));
+            Postings::new(memory, matcher.prefixes, sets.feature_count(matcher.sets))?;
         let mut rest = TokenFile::new(self.folder);
         let mut buffers = Buffers::default();
         for block in sets.blocks(matcher.sets) {
@@ -243,7 +243,7 @@ impl<S: FeatureSets + ?Sized> Leading<'_, S> {
                     if let Some(its) = matcher.first_similar((set, &[]), &mut buffers)? {
                         led.push(its);
                     } else if rest.is_empty() && postings.fits(known) {
-                        postings.push(set, known);
+                        postings.push(set, known)?;
                     } else {
                         rest.push(set, known)?;
                     }

@@ -6,23 +6,22 @@
 //! looked up in the first list only. Documents of one template that are not similar have many
 //! features of their own, and share only late tokens: most of them never meet.
 
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+use memmap2::MmapMut;
+
 use super::prefixes::{Outline, Prefixes, Token};
+use crate::base::error::{Error, Result};
 use crate::bytes::prefetch::prefetch;
 
-/// An entry of the index: a token of a set.
-#[derive(Clone, Copy, Debug)]
-struct Posting {
-    /// The position of the set among the indexed sets.
-    set: u32,
-    /// The next posting in its list, which was added before this one: its position plus 1, or 0.
-    next: u32,
-    /// The last bits of `Token::check`.
-    check: u16,
-    /// The position of the token, at most [`PLACE_MAX`], plus [`LATE`] if the token is late.
-    place: u16,
-}
+/// An entry of the index, a token of a set: the position of the set among the indexed sets; the next
+/// posting in its list, which was added before this one, as its position plus 1, or 0; the position
+/// of the token, at most [`PLACE_MAX`], plus [`LATE`] if the token is late, after the last bits of
+/// `Token::check`.
+type Posting = [u32; 3];
 
-/// The bit of late tokens in `Posting::place`.
+/// The bit of late tokens in the position of a token.
 const LATE: u16 = 1 << 15;
 /// Stands for all larger positions: a filter that uses it admits more sets.
 const PLACE_MAX: u32 = LATE as u32 - 1;
@@ -42,8 +41,9 @@ pub(super) struct Postings {
     prefixes: Prefixes,
     /// The last added posting of each list: its position plus 1, or 0. The two lists of a slot are
     /// neighbours.
-    lists: Vec<u32>,
-    postings: Vec<Posting>,
+    lists: HugePages<u32>,
+    postings: HugePages<Posting>,
+    posting_count: usize,
     sets: Vec<Indexed>,
     /// The outlines of the sets.
     bits: Vec<u64>,
@@ -76,15 +76,23 @@ const LISTS_DIVISOR: u64 = 4;
 
 impl Postings {
     /// An index of sets with `feature_count` features in all, within `memory`.
-    pub(super) fn new(memory: u64, prefixes: Prefixes, feature_count: usize) -> Self {
+    pub(super) fn new(memory: u64, prefixes: Prefixes, feature_count: usize) -> Result<Self> {
         let most = usize::try_from(memory / LISTS_DIVISOR / 4).unwrap_or(usize::MAX);
         // Usually fewer than an eighth of the features are indexed.
         let slots = most.min(feature_count / 8).max(2) / 2;
-        let lists = vec![0; 2 * slots];
-        let memory = memory.saturating_sub(4 * lists.len() as u64);
-        let fresh = vec![0; 1 << (FRESH_BITS - 6)];
-        let (postings, sets, bits) = (Vec::new(), Vec::new(), Vec::new());
-        Postings { prefixes, lists, postings, sets, bits, memory, fresh, before: 0 }
+        let memory = memory.saturating_sub(8 * slots as u64);
+        let most = usize::try_from(memory).unwrap_or(usize::MAX) / size_of::<Posting>();
+        Ok(Postings {
+            prefixes,
+            lists: HugePages::new(2 * slots)?,
+            postings: HugePages::new(most.min(feature_count))?,
+            posting_count: 0,
+            sets: Vec::new(),
+            bits: Vec::new(),
+            memory,
+            fresh: vec![0; 1 << (FRESH_BITS - 6)],
+            before: 0,
+        })
     }
 
     /// Begins a block of sets, see [`Postings::meet_fresh`].
@@ -101,14 +109,18 @@ impl Postings {
 
     /// Whether the postings of a set fit into memory; always for the first set.
     pub(super) fn fits(&self, (outline, tokens): Known<'_>) -> bool {
-        let (postings, sets) = (self.postings.len() + tokens.len(), self.sets.len());
+        let (postings, sets) = (self.posting_count + tokens.len(), self.sets.len());
         let words = self.bits.len() + outline.bits.len();
         let len = size_of::<Posting>() * postings + size_of::<Indexed>() * (sets + 1) + 8 * words;
         let most = u32::MAX as usize;
         sets == 0 || len as u64 <= self.memory && postings < most && words < most
     }
 
-    pub(super) fn push(&mut self, number: u32, (outline, tokens): Known<'_>) {
+    pub(super) fn push(&mut self, number: u32, (outline, tokens): Known<'_>) -> Result<()> {
+        if self.posting_count + tokens.len() > self.postings.all().len() {
+            // Only the first set can have more tokens than fit into memory.
+            self.postings = HugePages::new(tokens.len())?;
+        }
         let set = self.sets.len() as u32;
         let (len, start) = (outline.len as u32, self.bits.len() as u32);
         self.sets.push(Indexed { number, len, start });
@@ -118,17 +130,20 @@ impl Postings {
             let is_late = place as usize >= early;
             let list = self.first_list(check) + usize::from(is_late);
             let place = place.min(PLACE_MAX) as u16 | if is_late { LATE } else { 0 };
-            let next = self.lists[list];
-            self.postings.push(Posting { set, next, check: check as u16, place });
-            self.lists[list] = self.postings.len() as u32;
+            let last = &mut self.lists.all_mut()[list];
+            let posting = [set, *last, u32::from(place) << 16 | check & 0xFFFF];
+            self.postings.all_mut()[self.posting_count] = posting;
+            self.posting_count += 1;
+            *last = self.posting_count as u32;
             let (word, bit) = Self::fresh_bit(check);
             self.fresh[word] |= bit;
         }
+        Ok(())
     }
 
     /// The position of the list of early tokens with these bits; the list of late ones follows.
     fn first_list(&self, check: u32) -> usize {
-        let slots = self.lists.len() as u64 / 2;
+        let slots = self.lists.all().len() as u64 / 2;
         2 * ((u64::from(check) * slots) >> 32) as usize
     }
 
@@ -151,6 +166,7 @@ impl Postings {
 
     fn meet_since(&self, since: u32, (own, tokens): Known<'_>, found: &mut Found) -> u64 {
         let Found { sets: found, seen } = found;
+        let (first_of, postings) = (self.lists.all(), self.postings.all());
         found.clear();
         seen.resize(self.sets.len().div_ceil(64), 0);
         let mut met = 0;
@@ -166,17 +182,18 @@ impl Postings {
         let least_len = if self.prefixes.0.similarity > 0.0 { 0 } else { own_len };
         // The index is larger than the cache, so all its lists are requested before they are read.
         for token in tokens {
-            prefetch(&self.lists, self.first_list(token.check));
+            prefetch(first_of, self.first_list(token.check));
         }
         for list in tokens.iter().flat_map(lists) {
-            prefetch(&self.postings, (self.lists[list] as usize).saturating_sub(1));
+            prefetch(postings, (first_of[list] as usize).saturating_sub(1));
         }
         for token in tokens {
             let is_own_early = (token.place as usize) < early;
             for list in lists(token) {
-                let mut at = self.lists[list];
+                let mut at = first_of[list];
                 while let Some(last) = at.checked_sub(1) {
-                    let Posting { set, next, check, place } = self.postings[last as usize];
+                    let [set, next, bits] = postings[last as usize];
+                    let (check, place) = (bits as u16, (bits >> 16) as u16);
                     // The first posting of a list is of the set that was added last, so all
                     // further postings are of sets before `since`, too.
                     if set < since {
@@ -214,5 +231,30 @@ impl Postings {
         });
         found.sort_unstable();
         met
+    }
+}
+
+/// Zeroed memory in huge pages, if the system provides them. The index is read at random: with small
+/// pages, most of the time would be spent on finding the pages, above all in a virtual machine.
+struct HugePages<T>(MmapMut, PhantomData<T>);
+
+impl<T: Pod> HugePages<T> {
+    /// Memory for `count` values. The system takes memory only for those that are written.
+    fn new(count: usize) -> Result<Self> {
+        let map = MmapMut::map_anon(size_of::<T>().saturating_mul(count.max(1)));
+        let map = map.map_err(Error::io("take memory for", "an index of features"))?;
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Ok(HugePages(map, PhantomData))
+    }
+
+    #[inline(always)]
+    fn all(&self) -> &[T] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    #[inline(always)]
+    fn all_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.0)
     }
 }

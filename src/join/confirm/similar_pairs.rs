@@ -42,7 +42,7 @@ pub(super) fn similar_pairs(
     loop {
         watch.report()?;
         let feature_count = own.feature_count(sets);
-        let mut postings = Postings::new(index_memory(memory).0, prefixes, feature_count);
+        let mut postings = Postings::new(index_memory(memory).0, prefixes, feature_count)?;
         let mut rest = TokenFile::new(&folder);
         for block in own.blocks(sets) {
             let parts = side_by_side(&Part::all(threads), |part| {
@@ -55,7 +55,7 @@ pub(super) fn similar_pairs(
             })?;
             for (set, known) in parts.iter().flat_map(KnownSets::each) {
                 if rest.is_empty() && postings.fits(known) {
-                    postings.push(set, known);
+                    postings.push(set, known)?;
                 } else {
                     rest.push(set, known)?;
                 }
