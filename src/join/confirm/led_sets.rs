@@ -76,7 +76,7 @@ pub struct LeadingCosts {
 /// # Errors
 ///
 /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) for an invalid likeness.
-/// * The errors of [`FeatureSets::read`], and an error for invalid `options`.
+/// * The errors of [`FeatureSets::read_at`], and an error for invalid `options`.
 pub fn lead_sets(
     sets: &(impl FeatureSets + ?Sized),
     likeness: Likeness,
