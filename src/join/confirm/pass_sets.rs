@@ -5,7 +5,9 @@
 use std::ops::Range;
 
 use super::postings::Known;
-use super::prefixes::{FeatureSets, Outline, Prefixes, Rarity, Token, each_set, len_of};
+use super::prefixes::{
+    FeatureSets, Outline, Prefixes, Rarity, Token, count_within, each_set, len_of,
+};
 use crate::base::error::Result;
 use fpstore_disk::{ScratchFile, ScratchFolder};
 
@@ -92,7 +94,7 @@ impl<'a> TokenFile<'a> {
         Ok(())
     }
 
-    /// Replaces the contents of `words` by those of a piece.
+    /// Replaces the contents of `words` by the words of a piece.
     fn read(&self, piece: usize, words: &mut Vec<u64>) -> Result<()> {
         let start = piece.checked_sub(1).map_or(0, |before| self.ends[before]);
         words.resize((self.ends[piece] - start) as usize / size_of::<u64>(), 0);
@@ -119,20 +121,16 @@ impl PassSets<'_> {
 
     /// The blocks of the pass: ranges of sets, or of pieces of the file.
     pub(super) fn blocks(&self, sets: &(impl FeatureSets + ?Sized)) -> Vec<Range<usize>> {
-        let (count, mut blocks, mut start) = match self {
-            PassSets::Unknown(numbers, _) => (numbers.len(), Vec::new(), 0),
-            PassSets::Known(file) => (file.ends.len(), Vec::new(), 0),
+        let count = match self {
+            PassSets::Unknown(numbers, _) => numbers.len(),
+            PassSets::Known(file) => file.ends.len(),
         };
+        let (mut blocks, mut start) = (Vec::new(), 0);
         while start < count {
             let end = match self {
                 PassSets::Unknown(numbers, _) => {
-                    let mut len = 0;
-                    let fits = |set: &&u32| {
-                        len += len_of(sets, **set);
-                        len <= BLOCK_LEN
-                    };
-                    let left = numbers[start..].iter().take(BLOCK_COUNT);
-                    start + left.take_while(fits).count().max(1)
+                    let most = count.min(start + BLOCK_COUNT);
+                    start + count_within(sets, &numbers[start..most], BLOCK_LEN)
                 }
                 PassSets::Known(_) => count.min(start + BLOCK_COUNT / PIECE_COUNT),
             };

@@ -78,6 +78,21 @@ pub(super) fn read(
 /// Maximum number of features that are read at once, unless a single set has more.
 const READ_LEN: usize = if cfg!(test) { 64 } else { 1 << 17 };
 
+/// The number of sets, from the start of `numbers`, that together have at most `most` features; at
+/// least 1.
+pub(super) fn count_within(
+    sets: &(impl FeatureSets + ?Sized),
+    numbers: &[u32],
+    most: usize,
+) -> usize {
+    let mut len = 0;
+    let fits = |set: &&u32| {
+        len += len_of(sets, **set);
+        len <= most
+    };
+    numbers.iter().take_while(fits).count().max(1)
+}
+
 /// Calls `each` with each set of `numbers`, in this order, and its features.
 pub(super) fn each_set(
     sets: &(impl FeatureSets + ?Sized),
@@ -86,12 +101,7 @@ pub(super) fn each_set(
 ) -> Result<()> {
     let (mut rest, mut features) = (numbers, Vec::new());
     while !rest.is_empty() {
-        let mut len = 0;
-        let fits = |set: &&u32| {
-            len += len_of(sets, **set);
-            len <= READ_LEN
-        };
-        let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        let (now, later) = rest.split_at(count_within(sets, rest, READ_LEN));
         read(sets, now, &mut features)?;
         let mut left = features.as_slice();
         for &set in now {
@@ -297,8 +307,8 @@ impl Prefixes {
         left(own).min(left(indexed)) >= self.least_common(own.0, indexed.0)
     }
 
-    /// Replaces `tokens` by those of the prefix of a set, by which similar sets are found. `ordered`
-    /// is a buffer.
+    /// Replaces `tokens` by the tokens of the prefix of a set, by which similar sets are found.
+    /// `ordered` is a buffer.
     pub(super) fn tokens(
         self,
         features: &[u64],

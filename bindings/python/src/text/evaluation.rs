@@ -241,7 +241,7 @@ fn measured(
     Ok(found)
 }
 
-/// Refuses an argument that has no meaning beside others.
+/// Refuses an argument that has no meaning beside the other arguments.
 fn refuse(name: &str, given: Option<&Bound<'_, PyAny>>, why: &str) -> PyResult<()> {
     match given {
         Some(given) => Err(input_error(given.py(), format!("leave {name} out: {why}"))),
